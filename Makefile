@@ -1,0 +1,47 @@
+# One target for each thing a person does. Every target sets up what it needs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help setup demo test test-slow lint format bench clean
+.DEFAULT_GOAL := help
+
+help:            ## list the targets
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+setup: $(READY)  ## create .venv with everything the other targets need
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "starcert needs Python 3.11 or newer; call make with PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)   ## the paper's headline noise: how far it certifies, and a proof of it
+	$(BIN)/starcert frontier --noise motif=0.02,random=0.45 --max-radius motif=35,random=45 \
+	  --votes 99950,50 --selection 995,5 --alpha 0.01
+
+test: $(READY)   ## all tests but the slow studies
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(READY) ## the slow studies: more noises, more classifiers, more repetitions
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(READY)   ## style, types, and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## rewrite the code in the project's style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## speed and memory, next to the straightforward way
+	$(BIN)/python benchmarks/engine.py
+
+clean:           ## remove what the other targets made
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist

@@ -1,0 +1,57 @@
+"""STructure-Aware Robustness CERTificates for graph classifiers.
+
+The public names, each imported when it is first used: numba and scipy take their time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starcert.attacks import rho_lower, rho_upper, slack, slack_table
+    from starcert.certificate import Certificate, Certificates, certify
+    from starcert.core.confidence import Bounds, Votes, clopper_pearson
+    from starcert.core.frontier import Frontier
+    from starcert.errors import InvalidParameterError, StarcertError
+    from starcert.noise import Flip, Noise
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "starcert.attacks": ("rho_lower", "rho_upper", "slack", "slack_table"),
+    "starcert.certificate": ("Certificate", "Certificates", "certify"),
+    "starcert.core.confidence": ("Bounds", "Votes", "clopper_pearson"),
+    "starcert.core.frontier": ("Frontier",),
+    "starcert.errors": ("InvalidParameterError", "StarcertError"),
+    "starcert.noise": ("Flip", "Noise"),
+}
+
+__all__ = [
+    "Bounds",
+    "Certificate",
+    "Certificates",
+    "Flip",
+    "Frontier",
+    "InvalidParameterError",
+    "Noise",
+    "StarcertError",
+    "Votes",
+    "certify",
+    "clopper_pearson",
+    "rho_lower",
+    "rho_upper",
+    "slack",
+    "slack_table",
+]
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'starcert' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,5 @@
+"""`python -m starcert` is the command `starcert`."""
+
+from starcert.cli import main
+
+main()

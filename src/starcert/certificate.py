@@ -1,0 +1,194 @@
+"""Certificates: what the bounds of a graph guarantee under a noise.
+
+Bounds + Noise ─► certify ─► Certificates, one a graph ─► certified(radius), margin(radius), frontier
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.attacks import slacks_of, tradeoffs_of
+from starcert.core.confidence import Bounds
+from starcert.core.frontier import Frontier, Frontiers, find_frontier
+from starcert.core.margins import MultiClass, TwoClass
+from starcert.errors import InvalidParameterError
+from starcert.noise import Noise, RadiusLike
+
+__all__ = ["Certificate", "Certificates", "certify"]
+
+MOST_NAMED = 8
+"""So many maximal radii are named in the sentence that a certificate says."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """What is guaranteed about one graph: a statement about the *smoothed* classifier.
+
+    Attributes:
+        noise: the noise that the classifier is smoothed with.
+        bounds: the bounds on the class probabilities (one row).
+        max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
+    """
+
+    noise: Noise
+    bounds: Bounds
+    max_radius: tuple[int, ...] | None
+    _frontiers: Frontiers = field(repr=False)
+
+    @property
+    def label(self) -> int:
+        """The class, as the selection votes chose it."""
+        return int(self.bounds.labels[0])
+
+    @property
+    def p_lower(self) -> float:
+        """The lower bound on the probability of the class, rounded down."""
+        return float(self.bounds.p_lower[0])
+
+    @property
+    def alpha(self) -> float | None:
+        """The probability that the bounds, and with them this certificate, fail; None: bounds taken for certain."""
+        return self.bounds.alpha
+
+    @property
+    def margin_kind(self) -> str:
+        """Which margin decides: "multi-class" if the other classes' own bounds are the better ones, or "two-class"."""
+        return "multi-class" if self.bounds.other[0] < self.bounds.failure[0] else "two-class"
+
+    @property
+    def abstained(self) -> bool:
+        """Whether not even the answer on the clean graph is certain enough to be given."""
+        return self._margin.proves((0,) * len(self.noise.axes)) is not True
+
+    @property
+    def frontier(self) -> Frontier:
+        """The maximal certified radii, each verdict proved."""
+        margin = self._margin
+        if isinstance(margin, TwoClass):
+            return self._frontiers.at(margin.failure)
+        return find_frontier(margin, self.max_radius or (None,) * len(self.noise.axes))
+
+    def certified(self, radius: RadiusLike) -> bool:
+        """Whether no attack within `radius` changes the smoothed classifier's answer; proved.
+
+        Example:
+            >>> one = certify(Bounds.certain([0.9995]), Noise(motif=0.02, random=0.45), max_radius=(35, 45))[0]
+            >>> one.certified({"motif": 1, "random": 45}), one.certified((2, 0))
+            (True, False)
+        """
+        return self._margin.proves(_within(self.noise.radius(radius), self.max_radius)) is True
+
+    def margin(self, radius: RadiusLike) -> float:
+        """ρ_low(p_A) − ρ_up(p_B), equation (5) of the paper: certified iff positive.
+
+        A number to look at; near zero `certified` decides, because it does not round.
+        """
+        counts = _within(self.noise.radius(radius), self.max_radius)
+        tradeoffs = tradeoffs_of(self.noise.product)
+        failure, other = float(self.bounds.failure[0]), float(self.bounds.other[0])
+        return tradeoffs.lower(counts, 1 - failure, failure) - tradeoffs.upper(counts, other, 1 - other)
+
+    def __str__(self) -> str:
+        if self.abstained:
+            return (
+                f"The smoothed classifier abstains: class {self.label} cannot be shown to be the likeliest "
+                f"(p_lower = {self.p_lower:.6g})."
+            )
+        premise = (
+            f"If the smoothed probability of class {self.label} is at least {self.p_lower:.6g}"
+            if self.alpha is None
+            else f"With probability at least {1 - self.alpha:.6g} over the sampling"
+        )
+        attacks = "; or ".join(
+            ", ".join(f"{count} in {axis}" for axis, count in zip(self.noise.axes, radius, strict=True))
+            for radius in self.frontier.radii[:MOST_NAMED]
+        )
+        if len(self.frontier) > MOST_NAMED:
+            attacks += f"; or any of {len(self.frontier) - MOST_NAMED:,} further radii of its frontier"
+        return (
+            f"{premise}, the smoothed classifier answers class {self.label} for every graph that differs from "
+            f"this one by at most so many flips: {attacks}."
+        )
+
+    @property
+    def _margin(self) -> TwoClass | MultiClass:
+        failure, other = float(self.bounds.failure[0]), float(self.bounds.other[0])
+        if other < failure:
+            return MultiClass(tradeoffs_of(self.noise.product), failure, other)
+        return TwoClass(slacks_of(self.noise.product), failure)
+
+
+def _within(radius: tuple[int, ...], max_radius: tuple[int, ...] | None) -> tuple[int, ...]:
+    if max_radius is not None and any(r > limit for r, limit in zip(radius, max_radius, strict=True)):
+        raise InvalidParameterError(
+            "radius",
+            f"stay within max_radius {max_radius}",
+            radius,
+            "Certify again with a larger max_radius.",
+        )
+    return radius
+
+
+class Certificates(Sequence[Certificate]):
+    """One certificate a graph, made when it is looked at; proofs are shared between them."""
+
+    def __init__(self, bounds: Bounds, noise: Noise, max_radius: tuple[int, ...] | None) -> None:
+        self.bounds = bounds
+        self.noise = noise
+        self.max_radius = max_radius
+        self._frontiers = Frontiers(slacks_of(noise.product), max_radius or (None,) * len(noise.axes))
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    @overload
+    def __getitem__(self, index: int) -> Certificate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Certificate]: ...
+    def __getitem__(self, index: int | slice) -> Certificate | Sequence[Certificate]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return Certificate(self.noise, self.bounds[range(len(self))[index]], self.max_radius, self._frontiers)
+
+    def certified(self, radius: RadiusLike) -> npt.NDArray[np.bool_]:
+        """Which graphs are certified at `radius`, as an array; proved.
+
+        Example:
+            >>> noise = Noise(motif=0.02, random=0.45)
+            >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
+            array([False,  True])
+        """
+        counts = _within(self.noise.radius(radius), self.max_radius)
+        below = slacks_of(self.noise.product).bracket(counts).below
+        verdicts = self.bounds.failure <= below
+        for i in np.flatnonzero(self.bounds.other < self.bounds.failure):
+            verdicts[i] = self[int(i)].certified(counts)
+        return verdicts
+
+
+def certify(bounds: Bounds, noise: Noise, *, max_radius: RadiusLike | None = None) -> Certificates:
+    """One certificate for each row of `bounds`.
+
+    Args:
+        bounds: from `clopper_pearson`, or `Bounds.certain`.
+        noise: the noise that the votes were drawn with.
+        max_radius: the box of radii to look at; a region's number of node pairs is a natural limit. Without it,
+            every axis is followed as far as it goes.
+
+    Example:
+        >>> from starcert.core.confidence import Votes, clopper_pearson
+        >>> bounds = clopper_pearson(Votes([[99_950, 50]], selection=[[995, 5]]), alpha=0.01)
+        >>> certify(bounds, Noise(motif=0.02, random=0.45), max_radius=(35, 45))[0].frontier.radii
+        ((1, 45),)
+    """
+    if not isinstance(bounds, Bounds):
+        raise InvalidParameterError("bounds", "be Bounds", type(bounds).__name__, "Call clopper_pearson(votes) first.")
+    if not isinstance(noise, Noise):
+        raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
+    limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
+    return Certificates(bounds, noise, limits)

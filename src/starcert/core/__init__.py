@@ -1,0 +1,1 @@
+"""The engine: numbers only. It never hears of graphs, files, devices or terminals."""

@@ -1,0 +1,243 @@
+"""From votes to bounds on the class probabilities: Clopper–Pearson, rounded outward and proved.
+
+The class is chosen on *selection votes* and bounded on *estimation votes*; choosing and bounding on the same
+votes is possible, at the price of a share of alpha for every class that might have been chosen. All bounds
+that a certificate uses hold together with probability at least 1 − alpha:
+
+    classes   selection votes    what is bounded                                 share of alpha each
+    2         separate           p_A (and with it p_B = 1 − p_A)                 alpha
+    2         the same           either class from below                         alpha / 2
+    K > 2     separate           p_A from below, K − 1 others from above         alpha / K
+    K > 2     the same           every class from below and from above           alpha / 2K
+
+Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A is close to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, ctx
+
+from starcert.core.exact import LOCK, exact_number
+from starcert.errors import InvalidParameterError
+
+__all__ = ["Bounds", "Votes", "check_alpha", "clopper_pearson", "upper_limit"]
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Counts of the base classifier's answers on noisy copies: one row a graph, one column a class.
+
+    Attributes:
+        counts: estimation votes, shape (graphs, classes).
+        selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
+
+    Example:
+        >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
+        np.int64(1000)
+    """
+
+    counts: Counts
+    selection: Counts | None = None
+
+    def __init__(self, counts: npt.ArrayLike, selection: npt.ArrayLike | None = None) -> None:
+        object.__setattr__(self, "counts", _as_counts(counts, "counts"))
+        if selection is not None:
+            object.__setattr__(self, "selection", _as_counts(selection, "selection"))
+            if self.selection is not None and self.selection.shape != self.counts.shape:
+                raise InvalidParameterError(
+                    "selection",
+                    f"have the shape of 'counts', {self.counts.shape}",
+                    self.selection.shape,
+                    "Give one row a graph and one column a class in both.",
+                )
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
+    try:
+        array = np.asarray(values)
+        as_float = array.astype(float)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(name, "be a table of counts", values, "Give one row a graph.") from None
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise InvalidParameterError(
+            name,
+            "have one row a graph and one column a class, with at least two classes",
+            f"an array of shape {array.shape}",
+            "Wrap a single row of counts in a list: [[970, 30]].",
+        )
+    wrong = ~((as_float >= 0) & (as_float <= 2**53) & (as_float == np.floor(as_float)))
+    if wrong.any():
+        row, column = map(int, np.argwhere(wrong)[0])
+        raise InvalidParameterError(
+            f"{name}[{row}][{column}]", "be a whole number of votes, 0 or more", array[row, column].item()
+        )
+    empty = as_float.sum(axis=1) == 0
+    if empty.any():
+        raise InvalidParameterError(
+            f"{name}[{int(np.argmax(empty))}]",
+            "hold at least one vote",
+            array[int(np.argmax(empty))].tolist(),
+        )
+    counts = array.astype(np.int64)
+    counts.setflags(write=False)
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Bounds on the smoothed class probabilities, one entry a graph; all hold together with 1 − alpha.
+
+    Attributes:
+        labels: the chosen class of each graph.
+        failure: upper bounds on 1 − p_A, the probability of any other answer.
+        other: upper bounds on the probability of every single other class; never more than `failure`.
+        alpha: the failure probability of these bounds themselves; None if they are taken for certain.
+        n_classes: how many classes there are.
+    """
+
+    labels: Counts
+    failure: npt.NDArray[np.float64]
+    other: npt.NDArray[np.float64]
+    alpha: float | None
+    n_classes: int
+
+    @classmethod
+    def certain(cls, p_lower: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Bounds:
+        """Bounds that are taken for certain: p_A is at least `p_lower` in a problem of two classes.
+
+        Example:
+            >>> Bounds.certain([0.9995]).p_lower
+            array([0.9995])
+        """
+        try:
+            lower = np.atleast_1d(np.asarray(p_lower, dtype=float))
+        except (TypeError, ValueError):
+            raise InvalidParameterError("p_lower", "be a probability, or one for each graph", p_lower) from None
+        wrong = ~((lower >= 0) & (lower <= 1))
+        if lower.ndim != 1 or wrong.any():
+            got = float(lower[wrong][0]) if wrong.any() else f"an array of shape {lower.shape}"
+            raise InvalidParameterError("p_lower", "be a probability from 0 to 1, or one for each graph", got)
+        failure = 1 - lower  # exact from 1/2 on; below, the verdict is the same whatever the last digit
+        chosen = np.zeros(len(lower), dtype=np.int64) if labels is None else np.asarray(labels, dtype=np.int64)
+        return cls(chosen, failure, failure, None, 2)
+
+    @property
+    def p_lower(self) -> npt.NDArray[np.float64]:
+        """Lower bounds on p_A, for reading: 1 − failure, rounded down."""
+        lower = 1 - self.failure
+        return np.where(1 - lower < self.failure, np.nextafter(lower, 0), lower)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> Bounds:
+        rows = [index]
+        return Bounds(self.labels[rows], self.failure[rows], self.other[rows], self.alpha, self.n_classes)
+
+
+def check_alpha(alpha: float) -> float:
+    """Alpha as a float strictly between 0 and 1/2, or an error that asks what was meant."""
+    try:
+        value = float(alpha)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("alpha", "be a failure probability, a number such as 0.01", alpha) from None
+    if not 0 < value < 0.5:
+        hint = "It is the failure probability of the certificate: 0.01 means that it holds with 99%."
+        if 0.5 <= value < 1:
+            hint = f"Was a confidence level meant? Then give alpha={1 - value:.6g}."
+        raise InvalidParameterError("alpha", "lie strictly between 0 and 0.5", alpha, hint)
+    return value
+
+
+def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
+    """Bounds that hold together with probability at least 1 − alpha over the sampling of the votes.
+
+    One-sided Clopper–Pearson limits, shared by Bonferroni as in the module's table; each is rounded outward
+    and its binomial tail is proved in ball arithmetic.
+
+    Example:
+        >>> clopper_pearson(Votes([[97_000, 3_000]], selection=[[98, 2]]), alpha=0.01).p_lower.round(6)
+        array([0.968721])
+    """
+    alpha = check_alpha(alpha)
+    counts = votes.counts
+    n_graphs, n_classes = counts.shape
+    chosen_on = counts if votes.selection is None else votes.selection
+    labels = chosen_on.argmax(axis=1)
+    bounded = 1 if n_classes == 2 else n_classes
+    if votes.selection is None:
+        bounded *= 2
+    share = Fraction(alpha) / bounded
+    totals = counts.sum(axis=1)
+    own = counts[np.arange(n_graphs), labels]
+    failure = _upper_limits(totals - own, totals, share)
+    other = failure
+    if n_classes > 2:
+        rivals = counts.copy()
+        rivals[np.arange(n_graphs), labels] = 0
+        # The limit grows with the count: the largest count bounds every class.
+        other = np.minimum(_upper_limits(rivals.max(axis=1), totals, share), failure)
+    return Bounds(labels, failure, other, alpha, n_classes)
+
+
+def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:
+    pairs, inverse = np.unique(np.stack([counts, totals]), axis=1, return_inverse=True)
+    limits = [upper_limit(int(count), int(total), share) for count, total in pairs.T]
+    return np.array(limits)[inverse.reshape(-1)]
+
+
+@lru_cache(maxsize=2**16)
+def upper_limit(count: int, total: int, share: Fraction) -> float:
+    """A float u with P(Bin(total, u) ≤ count) ≤ share, proved: the true probability exceeds u with `share`.
+
+    The Clopper–Pearson limit is the smallest such number; u is it, or a few units in the last place above.
+    """
+    if count >= total:
+        return 1.0
+    from scipy.special import betainccinv  # noqa: PLC0415  (a fifth of a second: only where votes are bounded)
+
+    limit = float(betainccinv(count + 1, total - count, float(share)))
+    bump = 2.0**-52
+    while limit < 1:
+        if count < limit * total and _tail_is_at_most(count, total, limit, share):
+            return limit
+        limit = limit * (1 + bump) if limit > 0 else 2.0**-60
+        bump *= 2
+    return 1.0
+
+
+def _tail_is_at_most(count: int, total: int, p: float, share: Fraction) -> bool:
+    """Proves P(Bin(total, p) ≤ count) ≤ share, for p above count / total.
+
+    From the largest term downwards, each term is the last one times x = j(1−p) / ((total−j+1)·p). The factors
+    fall below 1 and go on falling, so what is left out is at most a geometric series.
+    """
+    with LOCK, ctx.workprec(96):
+        success, failure = arb(p), 1 - arb(p)
+        with ctx.extraprec(2 * total.bit_length()):
+            logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
+            largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
+        odds = failure / success
+        series = term = arb(1)
+        negligible = 2.0**-70
+        j = count
+        while j > 0:
+            factor = odds * j / (total - j + 1)
+            term = term * factor
+            series += term
+            j -= 1
+            if not term > negligible and factor < 1:
+                series += (term * factor / (1 - factor)).upper()
+                break
+        return bool(largest * series <= exact_number(share))

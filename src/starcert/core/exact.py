@@ -1,0 +1,328 @@
+"""ρ_low enclosed between two proved bounds, in ball and rational arithmetic (python-flint).
+
+Both sides of linear programming duality bound ρ_low(p) = min{Σ q·h : Σ r·h = p, 0 ≤ h ≤ 1}:
+
+    from below   λp − Σ(λr − q)₊   for *any* λ ≥ 0,
+    from above   Σ q·h             for *any* test h with Σ r·h ≥ p.
+
+`tradeoff` finds the cell at which the greedy filling stops; λ is its ratio and h the filling. So floating
+point only points at a place to look; what is claimed there is proved. The sums run over pairs from two
+halves of the axes, as in `cells`, with balls for masses. Floats decide on which side of the cut a cell lies
+only where log ratios differ by far more than their rounding errors; in the *band* around the cut, every
+cell is treated by itself, in balls.
+
+Balls of 128 bits settle almost everything. Where they don't (ρ_low is itself a float, say), 512 bits are
+tried, then fractions, which have no radius at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from operator import mul
+from threading import RLock
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from flint import arb, ctx, fmpq, fmpz
+
+from starcert.core.cells import Floats, HalfKey, halve, log_ratio_of_count, window
+from starcert.core.channels import Channel, Product
+
+__all__ = ["LOCK", "Enclosure", "Prover", "exact_number", "float_at_least", "float_below"]
+
+Exact: TypeAlias = Any
+"""An `arb` (a ball) or an `fmpq` (a fraction): the code below is the same for both."""
+
+BITS = (128, 512)
+MAX_EXACT_RADIUS = 2000
+"""Up to this many attacked sites, fractions settle what 512 bits leave open."""
+
+MAX_STORED = 2**18
+"""So many cells are kept for the next radius; a ball takes some hundred bytes."""
+
+LOCK = RLock()
+"""The working precision of flint belongs to the process: one thread at a time."""
+
+
+class Enclosure(NamedTuple):
+    """Two exact numbers (balls without radius, or fractions) with lower ≤ value ≤ upper proved."""
+
+    lower: Exact
+    upper: Exact
+
+    def __float__(self) -> float:
+        return _nearest((self.lower + self.upper) / 2)
+
+    def complement(self) -> Enclosure:
+        """The enclosure of 1 − value."""
+        with LOCK, ctx.workprec(2 * BITS[-1]):
+            return Enclosure(1 - self.upper, 1 - self.lower)
+
+
+class _Half(NamedTuple):
+    """Cells of one half in ascending log ratio, with running sums; entry j of a sum is over the first j."""
+
+    log_ratio: Floats
+    clean: list[Exact]
+    attacked: list[Exact]
+    clean_below: list[Exact]
+    attacked_below: list[Exact]
+    tail: Exact  # the clean mass outside of the windows
+
+
+class Prover:
+    """Proves enclosures of ρ_low for one product of channels. Tables are shared between radii.
+
+    Example:
+        >>> from starcert.core.tradeoff import Tradeoff
+        >>> law = Product([Channel(Fraction(1, 4), Fraction(3, 4))])
+        >>> start = Tradeoff(law).cut((1,), 0.9, 0.1).log_ratio
+        >>> float(next(Prover(law).enclosures((1,), Fraction(9, 10), start)))
+        0.7
+    """
+
+    def __init__(self, product: Product) -> None:
+        self.product = product
+        self._tables: dict[tuple[int | None, HalfKey], _Half] = {}
+        self._scales = [_largest_log_ratio(channel) for channel in product.factors]
+
+    def enclosures(self, radius: tuple[int, ...], p: Fraction, log_ratio: float) -> Iterator[Enclosure]:
+        """Ever tighter enclosures of ρ_low(p), the last one exact if the radius allows. Stop when one serves.
+
+        Args:
+            radius: one count an axis.
+            p: the clean mass to fill.
+            log_ratio: where the filling stops, to within rounding errors, as `Tradeoff.cut` finds it.
+        """
+        powers = self.product.powers(radius)
+        for bits in (*BITS, None):
+            if bits is None and sum(powers) > MAX_EXACT_RADIUS:
+                return
+            with LOCK, ctx.workprec(bits or 64):
+                enclosure = self._enclosure(powers, p, log_ratio, bits)
+            if enclosure is not None:
+                yield enclosure
+
+    def _enclosure(self, powers: tuple[int, ...], p: Fraction, log_ratio: float, bits: int | None) -> Enclosure | None:
+        mass = exact_number(p, bits)
+        if p == 1:
+            shown = self._shown_by_both(powers, bits, "clean")
+            return Enclosure(_low(shown), _high(shown))
+        if _high(mass) <= _low(1 - self._shown_by_both(powers, bits, "attacked")):
+            return Enclosure(mass * 0, mass * 0)
+        # Tiny masses lie far out: widen the windows by as many bits as they are small.
+        wider = 0
+        if not 1e-6 < p < 1 - 1e-6:
+            rare = min(p, 1 - p)
+            wider = 64 * ((rare.denominator.bit_length() - rare.numerator.bit_length()) // 64 + 1)
+        first, second = (self._half(half, bits and bits + wider) for half in halve(self.product.factors, powers))
+        if len(first.clean) > len(second.clean):
+            first, second = second, first
+        return _enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
+
+    def _shown_by_both(self, powers: tuple[int, ...], bits: int | None, side: str) -> Exact:
+        """The mass, seen from the other side, of the cells that `side` shows at all (less than 1 for one-way noise)."""
+        shown = exact_number(Fraction(1), bits)
+        for channel, power in zip(self.product.factors, powers, strict=True):
+            if side == "clean" and channel.clean == 0:  # one agreement is enough to tell the sides apart
+                shown *= exact_number(1 - channel.attacked, bits) ** power
+            if side == "attacked" and channel.attacked == 1:  # one disagreement is
+                shown *= exact_number(channel.clean, bits) ** power
+        return shown
+
+    def _half(self, half: HalfKey, bits: int | None) -> _Half:
+        key = (bits, half)
+        if key not in self._tables:
+            if len(half) > 1:
+                table = _multiply(self._half(half[:-1], bits), self._half(half[-1:], bits))
+            elif half:
+                table = _binomial_half(self.product.factors[half[0][0]], half[0][1], bits)
+            else:
+                one = exact_number(Fraction(1), bits)
+                table = _with_sums(np.zeros(1), [one], [one], one - one)
+            if sum(len(stored.clean) for stored in self._tables.values()) > MAX_STORED:
+                self._tables.clear()
+            self._tables[key] = table
+        return self._tables[key]
+
+
+def exact_number(x: Fraction, bits: int | None = BITS[0]) -> Exact:
+    """A number as a fraction of flint's (`bits` None) or as a ball of the working precision."""
+    fraction = fmpq(x.numerator, x.denominator)
+    return fraction if bits is None else arb(fraction)
+
+
+def float_below(x: Exact) -> float:
+    """The largest float strictly below an exact number."""
+    nearest = _nearest(x)
+    while not _of_float(nearest, x) < x:
+        nearest = math.nextafter(nearest, -math.inf)
+    return nearest
+
+
+def float_at_least(x: Exact) -> float:
+    """The smallest float that is at least an exact number."""
+    nearest = _nearest(x)
+    while _of_float(nearest, x) < x:
+        nearest = math.nextafter(nearest, math.inf)
+    return nearest
+
+
+def _nearest(x: Exact) -> float:
+    return int(x.p) / int(x.q) if isinstance(x, fmpq) else float(x)
+
+
+def _of_float(x: float, like: Exact) -> Exact:
+    return fmpq(*x.as_integer_ratio()) if isinstance(like, fmpq) else arb(x)
+
+
+def _low(x: Exact) -> Exact:
+    return x if isinstance(x, fmpq) else x.lower()
+
+
+def _high(x: Exact) -> Exact:
+    return x if isinstance(x, fmpq) else x.upper()
+
+
+def _mid(x: Exact) -> Exact:
+    return x if isinstance(x, fmpq) else x.mid()
+
+
+def _largest_log_ratio(channel: Channel) -> float:
+    """The largest finite |log ratio| of one site, once its floats are proved right to a relative 2⁻⁵⁰."""
+    with LOCK, ctx.workprec(128):
+        sides = ((1 - channel.attacked, 1 - channel.clean), (channel.attacked, channel.clean))
+        for (top, bottom), rounded in zip(sides, channel.log_ratios, strict=True):
+            if top and bottom:
+                true = exact_number(top / bottom).log()
+                if not abs(true - rounded) <= abs(true) * arb(2) ** -50:
+                    raise ArithmeticError(f"log({top}/{bottom}) came out as {rounded}: this platform's log is off")
+    return max((abs(x) for x in channel.log_ratios if math.isfinite(x)), default=0.0)
+
+
+def _binomial_half(channel: Channel, radius: int, bits: int | None) -> _Half:
+    sides = (channel.clean, channel.attacked)
+    blocks = [(0, radius)]
+    if bits is not None:  # the windows of both sides, joined where they touch
+        (low, high), (low2, high2) = sorted(window(radius, float(p), bits) for p in sides)
+        blocks = [(low, max(high, high2))] if low2 <= high + 1 else [(low, high), (low2, high2)]
+    ratios = channel.log_ratios
+    counts = (k for low, high in blocks for k in range(low, high + 1))
+    log_ratio = np.array([log_ratio_of_count(k, radius, *ratios) for k in counts])
+    clean, attacked = ([x for low, high in blocks for x in _binomial(radius, p, low, high, bits)] for p in sides)
+    tail = clean[0] * 0 if blocks == [(0, radius)] else _high(1 - sum(clean))
+    # Cells with neither mass (one-way noise) have no ratio either: they are left out.
+    keep = [i for i in range(len(clean)) if not (clean[i] == 0 and attacked[i] == 0)]
+    return _with_sums(log_ratio[keep], [clean[i] for i in keep], [attacked[i] for i in keep], tail)
+
+
+def _binomial(radius: int, probability: Fraction, low: int, high: int, bits: int | None) -> list[Exact]:
+    """Masses of Bin(radius, probability) on [low, high], by the recurrence from the lower end."""
+    if probability in (0, 1):
+        certain = radius * int(probability)
+        return [exact_number(Fraction(int(k == certain)), bits) for k in range(low, high + 1)]
+    p, q = (exact_number(x, bits) for x in (probability, 1 - probability))
+    if radius <= 5000:
+        start = exact_number(Fraction(int(fmpz.bin_uiui(radius, low))), bits) * p**low * q ** (radius - low)
+    else:  # the logs are large, and their leading digits cancel
+        with ctx.extraprec(2 * radius.bit_length()):
+            choose = arb(radius + 1).lgamma() - arb(low + 1).lgamma() - arb(radius - low + 1).lgamma()
+            p_log, q_log = (exact_number(x).log() for x in (probability, 1 - probability))
+            start = (choose + p_log * low + q_log * (radius - low)).exp()
+    masses = [start]
+    odds = p / q
+    for k in range(low, high):
+        masses.append(masses[-1] * (radius - k) * odds / (k + 1))
+    return masses
+
+
+def _multiply(left: _Half, right: _Half) -> _Half:
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass
+        log_ratio = np.add.outer(left.log_ratio, right.log_ratio).reshape(-1)
+    order = np.argsort(log_ratio, kind="stable")
+    order = order[~np.isnan(log_ratio[order])]
+    clean = [x * y for x in left.clean for y in right.clean]
+    attacked = [x * y for x in left.attacked for y in right.attacked]
+    kept_clean, kept_attacked = ([masses[i] for i in order.tolist()] for masses in (clean, attacked))
+    return _with_sums(log_ratio[order], kept_clean, kept_attacked, left.tail + right.tail)
+
+
+def _with_sums(log_ratio: Floats, clean: list[Exact], attacked: list[Exact], tail: Exact) -> _Half:
+    clean_below, attacked_below = (list(accumulate(masses, initial=masses[0] * 0)) for masses in (clean, attacked))
+    return _Half(log_ratio, clean, attacked, clean_below, attacked_below, tail)
+
+
+def _enclose(first: _Half, second: _Half, p: Exact, log_ratio: float, scale: float) -> Enclosure | None:
+    """Both bounds, from a band of cells around `log_ratio` that is widened until the filling stops in it.
+
+    A sum of two floats of `log_ratio` is within 2⁻⁴⁸·scale of the truth. The filling must stop in the inner
+    half of the band, so cells outside lie on the side of λ that their floats say, with a margin 2⁸ as wide.
+    """
+    if log_ratio == -math.inf:
+        finite = (half.log_ratio[np.isfinite(half.log_ratio)] for half in (first, second))
+        log_ratio = sum(float(values[0]) if values.size else 0.0 for values in finite)
+    width = 2.0**-39 * (1 + scale)
+    while width < 1e3 * (1 + scale):
+        begin = np.searchsorted(second.log_ratio, log_ratio - width - first.log_ratio, side="left")
+        end = np.searchsorted(second.log_ratio, log_ratio + width - first.log_ratio, side="right")
+        band = [
+            _BandCell(float(first.log_ratio[i] + second.log_ratio[j]), clean, attacked, _mid(attacked / clean))
+            for i in np.flatnonzero((begin < end) & np.isfinite(first.log_ratio)).tolist()
+            for j in range(begin[i], end[i])
+            for clean, attacked in [(first.clean[i] * second.clean[j], first.attacked[i] * second.attacked[j])]
+        ]
+        band.sort(key=lambda cell: cell.ratio)
+        picks = begin.tolist()
+        clean_below = sum(map(mul, first.clean, map(second.clean_below.__getitem__, picks)))
+        attacked_below = sum(map(mul, first.attacked, map(second.attacked_below.__getitem__, picks)))
+        stop = _stop(band, p - clean_below)
+        if stop is not None and abs(band[stop].log_ratio - log_ratio) <= width / 2:
+            tail = first.tail + second.tail
+            lower = attacked_below + _dual(band, band[stop].ratio, p - clean_below, tail)
+            added = _primal(band, p - clean_below)
+            if added is not None:
+                return Enclosure(max(_low(lower), p * 0), _high(attacked_below + added))
+        width *= 64
+    return None
+
+
+class _BandCell(NamedTuple):
+    log_ratio: float
+    clean: Exact
+    attacked: Exact
+    ratio: Exact
+
+
+def _stop(band: Sequence[_BandCell], missing: Exact) -> int | None:
+    """The cell of the band at which the missing clean mass is filled, if it is in the band at all."""
+    missing = _mid(missing)
+    if missing < 0:
+        return None
+    for position, cell in enumerate(band):
+        missing = missing - _mid(cell.clean)
+        if missing <= 0:
+            return position
+    return None
+
+
+def _dual(band: Sequence[_BandCell], ratio: Exact, missing: Exact, tail: Exact) -> Exact:
+    """λ·missing − Σ(λr − q)₊ over the band and over whatever may lie outside of the windows."""
+    value = ratio * (missing - tail)
+    for cell in band:
+        value -= max(_high(ratio * cell.clean - cell.attacked), ratio * 0)
+    return value
+
+
+def _primal(band: Sequence[_BandCell], missing: Exact) -> Exact | None:
+    """The attacked mass of a filling of the band that certainly holds the missing clean mass."""
+    added = missing * 0
+    for cell in band:
+        part = missing / cell.clean
+        if _high(part) <= 1:
+            return added + max(_high(part), part * 0) * cell.attacked
+        added += cell.attacked
+        missing -= cell.clean
+    return None

@@ -1,0 +1,116 @@
+"""When is a radius certified? The two margins, each with a quick answer and a proved one.
+
+With p_A a lower bound on the class's own probability and p_B an upper bound on that of *every* other class:
+
+    two-class     ρ_low(p_A) > 1/2,            which is   1 − p_A < slack(R),
+    multi-class   ρ_low(p_A) > ρ_up(p_B),      which is   ρ_low(p_A) + ρ_low(1 − p_B) > 1.
+
+The second contains the first: other classes have at most 1 − p_A, and p_B = 1 − p_A makes them one. So p_B is
+the smaller of the two bounds, and the margin in force is the one that gave it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from starcert.core.channels import Product
+from starcert.core.exact import Prover
+from starcert.core.slacks import Slacks
+from starcert.core.tradeoff import RELATIVE_ERROR, Cut, Tradeoff
+
+__all__ = ["Margin", "MultiClass", "Tradeoffs", "TwoClass"]
+
+
+class Margin(Protocol):
+    """What decides about radii for one graph."""
+
+    def suggests(self, radius: tuple[int, ...]) -> bool:
+        """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
+
+    def proves(self, radius: tuple[int, ...]) -> bool | None:
+        """Whether the radius is certified, proved; None if that is open, which must be read as no."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoClass:
+    """The margin through slack: certified iff failure < slack(R), failure an upper bound on 1 − p_A."""
+
+    slacks: Slacks
+    failure: float
+
+    def suggests(self, radius: tuple[int, ...]) -> bool:
+        """See `Margin`."""
+        return self.slacks.suggests(radius, self.failure)
+
+    def proves(self, radius: tuple[int, ...]) -> bool | None:
+        """See `Margin`."""
+        return self.slacks.bracket(radius).certifies(self.failure)
+
+
+class Tradeoffs:
+    """ρ_low and ρ_up of one product, from floats where they resolve it and from a proof where they don't.
+
+    Probabilities come with their complement, since either may be tiny.
+    """
+
+    def __init__(self, product: Product) -> None:
+        self.tradeoff = Tradeoff(product)
+        self.prover = Prover(product)
+
+    def lower(self, radius: tuple[int, ...], p: float, rest: float) -> float:
+        """ρ_low(p), with rest = 1 − p."""
+        cut = self.tradeoff.cut(radius, p, rest)
+        if cut.resolves(cut.filled):
+            return cut.filled
+        return float(next(self.prover.enclosures(radius, _exact(p, rest), cut.log_ratio)))
+
+    def upper(self, radius: tuple[int, ...], p: float, rest: float) -> float:
+        """ρ_up(p) = 1 − ρ_low(1 − p), with rest = 1 − p."""
+        cut = self.tradeoff.cut(radius, rest, p)
+        if cut.resolves(cut.unfilled):
+            return cut.unfilled
+        return float(next(self.prover.enclosures(radius, _exact(rest, p), cut.log_ratio)).complement())
+
+
+@dataclass(frozen=True, slots=True)
+class MultiClass:
+    """The margin with every other class bounded by `other` ≤ failure."""
+
+    tradeoffs: Tradeoffs
+    failure: float
+    other: float
+
+    def suggests(self, radius: tuple[int, ...]) -> bool:
+        """See `Margin`."""
+        own, rival = self._cuts(radius)
+        margin = own.filled - rival.unfilled
+        error = 2 * (RELATIVE_ERROR * (own.filled + rival.unfilled) + own.blur + rival.blur)
+        if abs(margin) > error:
+            return margin > 0
+        return self.proves(radius) is True
+
+    def proves(self, radius: tuple[int, ...]) -> bool | None:
+        """See `Margin`."""
+        own, rival = self._cuts(radius)
+        enclosures = (
+            self.tradeoffs.prover.enclosures(radius, 1 - Fraction(failure), cut.log_ratio)
+            for failure, cut in ((self.failure, own), (self.other, rival))
+        )
+        for mine, theirs in zip(*enclosures, strict=False):
+            rivals = theirs.complement()
+            if mine.lower > rivals.upper:
+                return True
+            if mine.upper <= rivals.lower:
+                return False
+        return None
+
+    def _cuts(self, radius: tuple[int, ...]) -> tuple[Cut, Cut]:
+        cut = self.tradeoffs.tradeoff.cut
+        return cut(radius, 1 - self.failure, self.failure), cut(radius, 1 - self.other, self.other)
+
+
+def _exact(p: float, rest: float) -> Fraction:
+    """The exact p, read from whichever of p and 1 − p is the exact one: the smaller."""
+    return Fraction(p) if p <= rest else 1 - Fraction(rest)

@@ -1,0 +1,199 @@
+"""The noise: a flip law for every region.
+
+A flip law says with which probability a site of a region flips. The p of the certificate is the p of the
+sampler: the exact value of the float that was given, never a rounded neighbour.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+from starcert.core.channels import MAX_RADIUS, Channel, Product
+from starcert.errors import InvalidParameterError
+
+__all__ = ["Flip", "Noise", "RadiusLike"]
+
+RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
+"""A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
+
+
+class Flip:
+    """The noise of one region.
+
+    `Flip(p)`: every site flips with probability p. `Flip(delete=d, add=s)`: a 1 flips with d, a 0 with s.
+    The first has one axis, the second two: an attacker's deletions and additions are counted apart.
+
+    Example:
+        >>> Flip(0.1), Flip(delete=0.04, add=0.2)
+        (Flip(0.1), Flip(delete=0.04, add=0.2))
+    """
+
+    __slots__ = ("add", "delete", "symmetric")
+
+    def __init__(self, p: float | None = None, *, delete: float | None = None, add: float | None = None) -> None:
+        if (p is None) == (delete is None and add is None) or (delete is None) != (add is None):
+            raise InvalidParameterError(
+                "Flip",
+                "be given either one probability p or both delete and add",
+                {"p": p, "delete": delete, "add": add},
+                "Write Flip(0.1) or Flip(delete=0.04, add=0.2).",
+            )
+        self.symmetric: bool
+        self.delete: float
+        self.add: float
+        object.__setattr__(self, "symmetric", p is not None)
+        object.__setattr__(self, "delete", _probability(p, "p") if p is not None else _probability(delete, "delete"))
+        object.__setattr__(self, "add", self.delete if p is not None else _probability(add, "add"))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Flip does not change: make a new one instead of setting {name!r}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _flip, (self.symmetric, self.delete, self.add)
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """What follows the region's name in the names of its axes."""
+        return ("",) if self.symmetric else (".delete", ".add")
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The channel of each axis.
+
+        The noisy bit agrees with the attacked graph with probability a if the clean graph was smoothed, b if the
+        attacked one was: a deleted site (1 → 0) has (a, b) = (d, 1−s), an added one (0 → 1) has (s, 1−d).
+        """
+        delete, add = Fraction(self.delete), Fraction(self.add)
+        both = Channel(delete, 1 - add), Channel(add, 1 - delete)
+        return both[:1] if self.symmetric else both
+
+    def _key(self) -> tuple[bool, float, float]:
+        return self.symmetric, self.delete, self.add
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flip) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"Flip({self.delete!r})" if self.symmetric else f"Flip(delete={self.delete!r}, add={self.add!r})"
+
+
+def _flip(symmetric: bool, delete: float, add: float) -> Flip:
+    return Flip(delete) if symmetric else Flip(delete=delete, add=add)
+
+
+def _probability(value: object, name: str) -> float:
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    if not 0 <= number <= 1:
+        raise InvalidParameterError(name, "be a probability from 0 to 1", value)
+    return number
+
+
+class Noise:
+    """A flip law for every region.
+
+    One region with `Flip(p)` is isotropic noise, several are the paper's anisotropic noise, one region with
+    `Flip(delete, add)` is sparsity-aware noise, and several of those are that noise region by region.
+
+    Args:
+        laws: regions and their laws as a mapping, for names that are no Python words.
+        regions: the same as keywords. A number p means `Flip(p)`.
+
+    Example:
+        >>> noise = Noise(motif=0.02, random=0.45)
+        >>> noise.axes, noise.radius({"random": 45, "motif": 1})
+        (('motif', 'random'), (1, 45))
+        >>> Noise(bonds=Flip(delete=0.04, add=0.2)).axes
+        ('bonds.delete', 'bonds.add')
+    """
+
+    def __init__(self, laws: Mapping[str, Flip | float] | None = None, /, **regions: Flip | float) -> None:
+        if not isinstance(laws, Mapping | None):
+            raise InvalidParameterError(
+                "noise", "map regions to flip laws", laws, "Write Noise(all=0.1) for one region."
+            )
+        given = {**(laws or {}), **regions}
+        if laws is not None and len(given) < len(laws) + len(regions):
+            twice = sorted(set(laws) & set(regions))
+            raise InvalidParameterError("noise", "name each region once", twice)
+        if not given:
+            raise InvalidParameterError(
+                "noise", "have at least one region", given, "Write Noise(all=0.1) for one region."
+            )
+        self._laws: dict[str, Flip] = {}
+        for region, law in given.items():
+            if not re.fullmatch(r"[^\s.,=/]+", str(region)):
+                raise InvalidParameterError(
+                    "noise", "have region names without spaces and without any of . , = /", region
+                )
+            try:
+                self._laws[region] = law if isinstance(law, Flip) else Flip(law)
+            except InvalidParameterError as error:
+                _, requirement, got, hint = error.args
+                raise InvalidParameterError(f"noise[{region}]", requirement, got, hint) from None
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The names of the regions."""
+        return tuple(self._laws)
+
+    def __getitem__(self, region: str) -> Flip:
+        return self._laws[region]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._laws)
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` otherwise."""
+        return tuple(region + suffix for region, law in self._laws.items() for suffix in law.suffixes)
+
+    @cached_property
+    def product(self) -> Product:
+        """The channels of the axes, for certifying."""
+        return Product(channel for law in self._laws.values() for channel in law.channels)
+
+    def radius(self, value: RadiusLike, name: str = "radius") -> tuple[int, ...]:
+        """A radius as a tuple in the order of `axes`, checked: whole numbers from 0 to a billion, all axes given."""
+        if isinstance(value, Mapping):
+            unknown = [axis for axis in value if axis not in self.axes]
+            missing = [axis for axis in self.axes if axis not in value]
+            if unknown or missing:
+                problem = f"unknown {', '.join(map(repr, unknown))}" if unknown else f"no {', '.join(missing)}"
+                raise InvalidParameterError(
+                    name, f"have just the axes {', '.join(self.axes)}", dict(value), f"There is {problem}."
+                )
+            counts: Sequence[object] = [value[axis] for axis in self.axes]
+        else:
+            alone = isinstance(value, numbers.Real)
+            counts = [value] if alone else list(value) if isinstance(value, Iterable) else []
+            if len(counts) != len(self.axes):
+                raise InvalidParameterError(
+                    name, f"have {len(self.axes)} counts, one for each of {', '.join(self.axes)}", value
+                )
+        return tuple(_count(count, f"{name}[{axis}]") for axis, count in zip(self.axes, counts, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Noise) and list(self._laws.items()) == list(other._laws.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._laws.items()))
+
+    def __repr__(self) -> str:
+        laws = {region: repr(law.delete) if law.symmetric else repr(law) for region, law in self._laws.items()}
+        return f"Noise({', '.join(f'{region}={law}' for region, law in laws.items())})"
+
+
+def _count(value: object, name: str) -> int:
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    if not (0 <= number <= MAX_RADIUS and number.is_integer()):
+        raise InvalidParameterError(name, f"be a whole number of flips from 0 to {MAX_RADIUS:,}", value)
+    return int(number)

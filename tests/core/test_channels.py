@@ -1,0 +1,66 @@
+from fractions import Fraction
+
+import pytest
+from flint import arb, ctx, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcert.core.channels import Channel, Product
+
+probability = st.floats(0, 1).map(Fraction)
+tiny = Fraction(5e-324)
+
+
+def test_a_channel_and_its_mirror_are_equal():
+    assert Channel(Fraction(1, 5), Fraction(2, 3)) == Channel(Fraction(4, 5), Fraction(1, 3))
+
+
+@given(probability, probability)
+def test_channels_are_kept_with_a_not_above_b(a, b):
+    channel = Channel(a, b)
+    assert channel.clean <= channel.attacked
+    assert channel.reversed().reversed() == channel
+
+
+def test_reversing_exchanges_adding_and_deleting():
+    delete, add = Fraction(1, 25), Fraction(1, 5)
+    assert Channel(delete, 1 - add).reversed() == Channel(add, 1 - delete)
+
+
+@pytest.mark.parametrize("value", [Fraction(-1, 10), Fraction(11, 10)])
+def test_what_is_no_probability_is_refused(value):
+    with pytest.raises(ValueError, match="two probabilities"):
+        Channel(value, Fraction(1, 2))
+
+
+def test_equal_channels_merge_and_free_ones_drop_out():
+    a, free, b = (
+        Channel(Fraction(1, 4), Fraction(3, 4)),
+        Channel(Fraction(1, 2), Fraction(1, 2)),
+        Channel(tiny, 1 - tiny),
+    )
+    law = Product([a, free, b, a])
+    assert law.factors == (a, b)
+    assert law.powers((1, 50, 7, 2)) == (3, 7)
+
+
+@given(probability, probability)
+def test_log_ratios_are_right_to_the_last_digits(a, b):
+    channel = Channel(a, b)
+    pairs = [(1 - channel.attacked, 1 - channel.clean), (channel.attacked, channel.clean)]
+    with ctx.workprec(2000):
+        for (top, bottom), rounded in zip(pairs, channel.log_ratios, strict=True):
+            if top == 0 and bottom > 0:
+                assert rounded == -float("inf")
+            elif bottom == 0 and top > 0:
+                assert rounded == float("inf")
+            elif top and bottom:
+                quotient = top / bottom
+                true = arb(fmpq(quotient.numerator, quotient.denominator)).log()
+                assert abs(true - rounded) <= abs(true) * 2**-50
+
+
+def test_log_ratios_near_one_and_far_from_it_lose_nothing():
+    p = Fraction(0.5) - Fraction(1, 2**50)
+    assert Channel(p, 1 - p).log_ratios[1] == pytest.approx(float(4 * Fraction(1, 2**50)), rel=1e-14)
+    assert Channel(tiny, 1 - tiny).log_ratios[1] == pytest.approx(744.4400719213812, rel=1e-14)

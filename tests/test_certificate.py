@@ -1,0 +1,127 @@
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError
+
+HEADLINE = sc.Noise(motif=0.02, random=0.45)
+
+
+def test_the_headline_of_the_paper():
+    """Every graph with 1 − p_A below 0.00188 withstands one flip in the motif and all 45 in the random part."""
+    (certificate,) = sc.certify(sc.Bounds.certain([0.9995]), HEADLINE, max_radius=(35, 45))
+    assert certificate.frontier.radii == ((1, 45),)
+    assert certificate.frontier.verified
+    assert certificate.certified({"motif": 1, "random": 45})
+    assert not certificate.certified((2, 0))
+    assert not certificate.abstained
+    assert certificate.label == 0
+    assert certificate.p_lower == 0.9995
+    assert certificate.alpha is None
+
+
+def test_the_example_of_the_design():
+    bounds = sc.clopper_pearson(sc.Votes([[97_000, 3_000]], selection=[[98, 2]]), alpha=0.01)
+    certificate = sc.certify(bounds, HEADLINE, max_radius=(35, 45))[0]
+    assert certificate.alpha == 0.01
+    assert certificate.p_lower == pytest.approx(0.968721382600886, abs=1e-12)
+    assert all(certificate.certified(radius) for radius in certificate.frontier.radii)
+    assert not any(certificate.certified(radius) for radius in certificate.frontier.beyond)
+
+
+def test_margin_is_the_difference_of_the_bounds_and_changes_sign_at_the_frontier():
+    bounds = sc.clopper_pearson(sc.Votes([[970, 20, 10]], selection=[[98, 1, 1]]), alpha=0.01)
+    noise = sc.Noise(a=0.1, b=0.4)
+    certificate = sc.certify(bounds, noise, max_radius=(5, 9))[0]
+    failure, other = float(bounds.failure[0]), float(bounds.other[0])
+    expected = sc.rho_lower(noise, (1, 1), 1 - failure) - sc.rho_upper(noise, (1, 1), other)
+    assert certificate.margin((1, 1)) == pytest.approx(expected, rel=1e-12)
+    assert all(certificate.margin(radius) > 0 for radius in certificate.frontier.radii)
+    assert all(certificate.margin(radius) <= 0 for radius in certificate.frontier.beyond)
+
+
+def test_the_better_margin_wins_and_is_named():
+    noise = sc.Noise(a=0.4)
+    shared = sc.clopper_pearson(sc.Votes([[600, 210, 190]], selection=[[60, 20, 20]]), alpha=0.01)
+    many = sc.certify(shared, noise)[0]
+    assert many.margin_kind == "multi-class"
+    lumped = sc.Bounds(shared.labels, shared.failure, shared.failure, shared.alpha, 3)
+    two = sc.certify(lumped, noise)[0]
+    assert two.margin_kind == "two-class"
+    assert many.frontier.radii[0] > two.frontier.radii[0]
+
+
+def test_several_classes_may_win_without_a_majority():
+    bounds = sc.clopper_pearson(sc.Votes([[4500, 2800, 2700]], selection=[[45, 28, 27]]), alpha=0.01)
+    certificate = sc.certify(bounds, sc.Noise(a=0.3))[0]
+    assert certificate.p_lower < 0.5
+    assert not certificate.abstained
+    assert certificate.certified(0)
+
+
+@pytest.mark.parametrize(
+    ("votes", "selection"),
+    [([510, 490], [6, 4]), ([400, 600], [6, 4]), ([40, 35, 25], [5, 3, 2]), ([1, 0], [1, 0])],
+)
+def test_abstention_means_an_empty_frontier(votes, selection):
+    bounds = sc.clopper_pearson(sc.Votes([votes], selection=[selection]), alpha=0.01)
+    certificate = sc.certify(bounds, HEADLINE, max_radius=(35, 45))[0]
+    assert certificate.abstained
+    assert certificate.frontier.radii == ()
+    assert not certificate.certified((0, 0))
+    assert "abstains" in str(certificate)
+
+
+def test_the_guarantee_is_one_sentence():
+    bounds = sc.clopper_pearson(sc.Votes([[99_950, 50]], selection=[[995, 5]]), alpha=0.01)
+    text = str(sc.certify(bounds, HEADLINE, max_radius=(35, 45))[0])
+    assert text == (
+        "With probability at least 0.99 over the sampling, the smoothed classifier answers class 0 for every graph "
+        "that differs from this one by at most so many flips: 1 in motif, 45 in random."
+    )
+    assert str(sc.certify(sc.Bounds.certain(0.9995), HEADLINE, max_radius=(0, 0))[0]).startswith(
+        "If the smoothed probability of class 0 is at least 0.9995, "
+    )
+
+
+def test_an_empty_region_is_no_axis_to_attack():
+    assert sc.certify(sc.Bounds.certain(0.51), HEADLINE, max_radius=(0, 0))[0].frontier.radii == ((0, 0),)
+
+
+def test_ten_thousand_rows_are_looked_at_one_by_one_or_all_at_once():
+    votes = sc.Votes([[1000 - k % 400, k % 400] for k in range(10_000)], selection=[[9, 1]] * 10_000)
+    certificates = sc.certify(sc.clopper_pearson(votes), HEADLINE, max_radius=(35, 45))
+    assert len(certificates) == 10_000
+    together = certificates.certified((0, 10))
+    assert 0 < together.sum() < 10_000
+    for i in (0, 3, 177, -1):
+        assert certificates[i].certified((0, 10)) == together[i]
+    assert [c.label for c in certificates[2:5]] == [0, 0, 0]
+
+
+def test_several_classes_all_at_once():
+    votes = sc.Votes([[900, 60, 40], [400, 350, 250], [700, 160, 140]], selection=[[9, 1, 0]] * 3)
+    certificates = sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.4), max_radius=5)
+    for radius in range(6):
+        assert certificates.certified(radius).tolist() == [c.certified(radius) for c in certificates]
+    assert certificates.certified(1).tolist() == [True, False, True]
+
+
+def test_a_radius_beyond_the_box_is_refused():
+    certificates = sc.certify(sc.Bounds.certain([0.9995]), HEADLINE, max_radius=(35, 45))
+    for ask in (certificates[0].certified, certificates[0].margin, certificates.certified):
+        with pytest.raises(InvalidParameterError, match=r"stay within max_radius \(35, 45\)"):
+            ask((36, 0))
+
+
+def test_an_index_beyond_the_rows_is_refused():
+    with pytest.raises(IndexError):
+        sc.certify(sc.Bounds.certain([0.9995]), HEADLINE)[1]
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(InvalidParameterError, match="Call clopper_pearson"):
+        sc.certify(sc.Votes([[3, 1]]), HEADLINE)
+    with pytest.raises(InvalidParameterError, match="'noise' must be a Noise"):
+        sc.certify(sc.Bounds.certain(0.9), 0.1)
+    with pytest.raises(InvalidParameterError, match=r"max_radius\[motif\]"):
+        sc.certify(sc.Bounds.certain(0.9), HEADLINE, max_radius=(-1, 0))

@@ -1,0 +1,161 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEADLINE = ["--noise", "motif=0.02,random=0.45"]
+BOX = ["--max-radius", "motif=35,random=45"]
+
+
+def starcert(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(  # noqa: PLW1510
+        [sys.executable, "-m", "starcert", *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+def as_json(*arguments: str) -> dict:
+    done = starcert(*arguments, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def test_the_headline_frontier():
+    result = as_json("frontier", *HEADLINE, *BOX, "--p-lower", "0.9995")
+    assert result["axes"] == ["motif", "random"]
+    assert result["frontier"] == [[1, 45]]
+    assert result["beyond"] == [[2, 0]]
+    assert result["verified"] is True
+    assert result["abstained"] is False
+    assert result["alpha"] is None
+    assert result["noise"] == {"motif": 0.02, "random": 0.45}
+
+
+def test_votes_instead_of_a_bound():
+    result = as_json("frontier", *HEADLINE, *BOX, "--votes", "99950,50", "--selection", "995,5", "--alpha", "0.01")
+    assert result["frontier"] == [[1, 45]]
+    assert result["alpha"] == 0.01
+    assert result["p_lower"] == pytest.approx(0.9993093934940733, abs=1e-15)
+
+
+def test_votes_without_selection_pay_for_the_choice():
+    separate = as_json("frontier", *HEADLINE, *BOX, "--votes", "990,10", "--selection", "9,1")
+    same = as_json("frontier", *HEADLINE, *BOX, "--votes", "990,10")
+    assert same["p_lower"] < separate["p_lower"]
+
+
+def test_three_classes():
+    result = as_json("frontier", "--noise", "a=0.45", "--votes", "6000,2500,1500", "--selection", "6,3,1")
+    assert result["margin"] == "multi-class"
+    assert result["frontier"] == [[4]]
+
+
+def test_abstention_is_an_answer():
+    result = as_json("frontier", *HEADLINE, *BOX, "--votes", "51,49", "--selection", "6,4")
+    assert result["abstained"] is True
+    assert result["frontier"] == []
+    assert "abstains" in starcert("frontier", *HEADLINE, "--p-lower", "0.4").stdout
+
+
+def test_delete_and_add_are_two_axes_in_this_order():
+    result = as_json("frontier", "--noise", "bonds=0.04/0.2", "--p-lower", "0.99995")
+    assert result["axes"] == ["bonds.delete", "bonds.add"]
+    assert result["noise"] == {"bonds": {"delete": 0.04, "add": 0.2}}
+    assert result["frontier"] == [[0, 5], [1, 3], [2, 2], [4, 0]]
+
+
+def test_the_table_and_the_map_for_people():
+    shown = starcert("frontier", *HEADLINE, *BOX, "--p-lower", "0.9995").stdout
+    assert "Maximal certified radii, proved" in shown
+    assert "│     1 │     45 │" in shown
+    assert "     1 " + "█" * 46 in shown
+    assert "     2 " + "·" * 46 in shown
+    assert "the smoothed classifier answers class 0" in shown
+
+
+@pytest.mark.parametrize("noise", ["a=0.1", "a=0.1,b=0.2,c=0.3", "a=0.49,b=0.48"])
+def test_maps_of_any_number_of_axes_fit_a_terminal(noise):
+    done = starcert("frontier", "--noise", noise, "--p-lower", "0.999")
+    assert done.returncode == 0
+    marked = [line for line in done.stdout.splitlines() if set(line[7:]) <= {"█", "·"} and line[7:]]
+    assert 1 <= len(marked) <= 20
+    assert all(len(line) <= 80 for line in marked)
+
+
+def test_slack():
+    shown = starcert("slack", *HEADLINE, "--radius", "motif=1,random=45").stdout
+    assert "slack(motif 1, random 45) = 0.0018759438408876" in shown
+    result = as_json("slack", *HEADLINE, "--radius", "1,45")
+    assert result["radius"] == [1, 45]
+    assert result["proved"]["above"] <= result["slack"] <= result["proved"]["at_most"]
+
+
+BAD = [
+    (["frontier", "--noise", "a=1.5", "--p-lower", "0.9"], "--noise a"),
+    (["frontier", "--noise", "a=nan", "--p-lower", "0.9"], "--noise a"),
+    (["frontier", "--noise", "a=-0.1/0.2", "--p-lower", "0.9"], "--noise a"),
+    (["frontier", "--noise", "a=0.1/0.2/0.3", "--p-lower", "0.9"], "--noise a"),
+    (["frontier", "--noise", "a=high", "--p-lower", "0.9"], "--noise a"),
+    (["frontier", "--noise", "a", "--p-lower", "0.9"], "--noise"),
+    (["frontier", "--noise", "", "--p-lower", "0.9"], "--noise"),
+    (["frontier", "--noise", "a=", "--p-lower", "0.9"], "--noise"),
+    (["frontier", "--noise", "a=0.1,a=0.2", "--p-lower", "0.9"], "--noise"),
+    (["frontier", "--noise", "a.b=0.1", "--p-lower", "0.9"], "noise"),
+    (["frontier", *HEADLINE, "--p-lower", "1.5"], "p_lower"),
+    (["frontier", *HEADLINE, "--p-lower", "nan"], "p_lower"),
+    (["frontier", *HEADLINE], "--p-lower / --votes"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "--p-lower / --votes"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--selection", "9,1"], "--selection"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "There is no random"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3,random=4,ring=1"], "unknown 'ring'"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=-3,random=4"], "--max-radius[motif]"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=1.5,random=4"], "--max-radius[motif]"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "1,2,3"], "2 counts"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "many"], "--max-radius"),
+    (["frontier", "--noise", "a=0.5", "--p-lower", "0.9"], "Give max_radius"),
+    (["frontier", *HEADLINE, "--votes", "9,-1"], "counts[0][1]"),
+    (["frontier", *HEADLINE, "--votes", "9,1.5"], "counts[0][1]"),
+    (["frontier", *HEADLINE, "--votes", "0,0"], "at least one vote"),
+    (["frontier", *HEADLINE, "--votes", ""], "--votes"),
+    (["frontier", *HEADLINE, "--votes", "9"], "at least two classes"),
+    (["frontier", *HEADLINE, "--votes", "9,1", "--selection", "9,1,0"], "selection"),
+    (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "0.99"], "confidence level"),
+    (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "0"], "alpha"),
+    (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "-0.1"], "alpha"),
+    (["slack", *HEADLINE, "--radius", "1"], "2 counts"),
+    (["slack", *HEADLINE, "--radius", "motif=1,random=0.5"], "--radius[random]"),
+    (["slack", *HEADLINE, "--radius", "motif=1,random=99999999999"], "--radius[random]"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD)
+def test_bad_input_ends_in_one_clear_line(arguments, named):
+    done = starcert(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert named in done.stderr
+
+
+def test_unknown_options_end_with_status_two_as_well():
+    assert starcert("frontier", "--nose", "a=0.1").returncode == 2
+    assert starcert("frontier", *HEADLINE, "--p-lower", "often").returncode == 2
+
+
+def test_help_has_examples_and_the_version_is_told():
+    for command in ("frontier", "slack"):
+        assert f"starcert {command} --noise" in starcert(command, "--help").stdout
+    assert starcert("--version").stdout.startswith("starcert 0.")
+
+
+HEAVY = ["numba", "scipy", "flint", "numpy"]
+
+
+@pytest.mark.parametrize(
+    "command", ["import starcert", "import starcert.cli", "import starcert; starcert.Noise(a=0.1)"]
+)
+def test_importing_starcert_loads_nothing_heavy(command):
+    code = f"import sys; {command}; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
