@@ -111,6 +111,8 @@ class Product:
 
     def powers(self, radius: tuple[int, ...]) -> tuple[int, ...]:
         """How many attacked sites each factor has under `radius` (one count an axis)."""
+        if len(self.factors) == len(radius) == len(self.channels):  # nothing merged, the usual case
+            return radius
         counts = [0] * (len(self.factors) + 1)  # the last one collects the free axes
         for factor, count in zip(self._factor_of_axis, radius, strict=True):
             counts[factor] += count
