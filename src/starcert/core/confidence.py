@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.core.exact import LOCK, exact_number
+from starcert.core.balls import LOCK, exact_number
 from starcert.errors import InvalidParameterError
 
 __all__ = ["Bounds", "Votes", "check_alpha", "clopper_pearson", "upper_limit"]

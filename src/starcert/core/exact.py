@@ -22,19 +22,16 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from operator import mul
-from threading import RLock
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, ctx, fmpz
 
+from starcert.core.balls import LOCK, Exact, exact_number, lower_end, midpoint, nearest_float, upper_end
 from starcert.core.cells import Floats, HalfKey, halve, log_ratio_of_count, window
 from starcert.core.channels import Channel, Product
 
-__all__ = ["LOCK", "Enclosure", "Prover", "exact_number", "float_at_least", "float_below"]
-
-Exact: TypeAlias = Any
-"""An `arb` (a ball) or an `fmpq` (a fraction): the code below is the same for both."""
+__all__ = ["Enclosure", "Prover"]
 
 BITS = (128, 512)
 MAX_EXACT_RADIUS = 2000
@@ -42,9 +39,6 @@ MAX_EXACT_RADIUS = 2000
 
 MAX_STORED = 2**18
 """So many cells are kept for the next radius; a ball takes some hundred bytes."""
-
-LOCK = RLock()
-"""The working precision of flint belongs to the process: one thread at a time."""
 
 
 class Enclosure(NamedTuple):
@@ -54,7 +48,7 @@ class Enclosure(NamedTuple):
     upper: Exact
 
     def __float__(self) -> float:
-        return _nearest((self.lower + self.upper) / 2)
+        return nearest_float((self.lower + self.upper) / 2)
 
     def complement(self) -> Enclosure:
         """The enclosure of 1 − value."""
@@ -110,8 +104,8 @@ class Prover:
         mass = exact_number(p, bits)
         if p == 1:
             shown = self._shown_by_both(powers, bits, "clean")
-            return Enclosure(_low(shown), _high(shown))
-        if _high(mass) <= _low(1 - self._shown_by_both(powers, bits, "attacked")):
+            return Enclosure(lower_end(shown), upper_end(shown))
+        if upper_end(mass) <= lower_end(1 - self._shown_by_both(powers, bits, "attacked")):
             return Enclosure(mass * 0, mass * 0)
         # Tiny masses lie far out: widen the windows by as many bits as they are small.
         wider = 0
@@ -149,48 +143,6 @@ class Prover:
         return self._tables[key]
 
 
-def exact_number(x: Fraction, bits: int | None = BITS[0]) -> Exact:
-    """A number as a fraction of flint's (`bits` None) or as a ball of the working precision."""
-    fraction = fmpq(x.numerator, x.denominator)
-    return fraction if bits is None else arb(fraction)
-
-
-def float_below(x: Exact) -> float:
-    """The largest float strictly below an exact number."""
-    nearest = _nearest(x)
-    while not _of_float(nearest, x) < x:
-        nearest = math.nextafter(nearest, -math.inf)
-    return nearest
-
-
-def float_at_least(x: Exact) -> float:
-    """The smallest float that is at least an exact number."""
-    nearest = _nearest(x)
-    while _of_float(nearest, x) < x:
-        nearest = math.nextafter(nearest, math.inf)
-    return nearest
-
-
-def _nearest(x: Exact) -> float:
-    return int(x.p) / int(x.q) if isinstance(x, fmpq) else float(x)
-
-
-def _of_float(x: float, like: Exact) -> Exact:
-    return fmpq(*x.as_integer_ratio()) if isinstance(like, fmpq) else arb(x)
-
-
-def _low(x: Exact) -> Exact:
-    return x if isinstance(x, fmpq) else x.lower()
-
-
-def _high(x: Exact) -> Exact:
-    return x if isinstance(x, fmpq) else x.upper()
-
-
-def _mid(x: Exact) -> Exact:
-    return x if isinstance(x, fmpq) else x.mid()
-
-
 def _largest_log_ratio(channel: Channel) -> float:
     """The largest finite |log ratio| of one site, once its floats are proved right to a relative 2⁻⁵⁰."""
     with LOCK, ctx.workprec(128):
@@ -213,7 +165,7 @@ def _binomial_half(channel: Channel, radius: int, bits: int | None) -> _Half:
     counts = (k for low, high in blocks for k in range(low, high + 1))
     log_ratio = np.array([log_ratio_of_count(k, radius, *ratios) for k in counts])
     clean, attacked = ([x for low, high in blocks for x in _binomial(radius, p, low, high, bits)] for p in sides)
-    tail = clean[0] * 0 if blocks == [(0, radius)] else _high(1 - sum(clean))
+    tail = clean[0] * 0 if blocks == [(0, radius)] else upper_end(1 - sum(clean))
     # Cells with neither mass (one-way noise) have no ratio either: they are left out.
     keep = [i for i in range(len(clean)) if not (clean[i] == 0 and attacked[i] == 0)]
     return _with_sums(log_ratio[keep], [clean[i] for i in keep], [attacked[i] for i in keep], tail)
@@ -269,7 +221,7 @@ def _enclose(first: _Half, second: _Half, p: Exact, log_ratio: float, scale: flo
         begin = np.searchsorted(second.log_ratio, log_ratio - width - first.log_ratio, side="left")
         end = np.searchsorted(second.log_ratio, log_ratio + width - first.log_ratio, side="right")
         band = [
-            _BandCell(float(first.log_ratio[i] + second.log_ratio[j]), clean, attacked, _mid(attacked / clean))
+            _BandCell(float(first.log_ratio[i] + second.log_ratio[j]), clean, attacked, midpoint(attacked / clean))
             for i in np.flatnonzero((begin < end) & np.isfinite(first.log_ratio)).tolist()
             for j in range(begin[i], end[i])
             for clean, attacked in [(first.clean[i] * second.clean[j], first.attacked[i] * second.attacked[j])]
@@ -284,7 +236,7 @@ def _enclose(first: _Half, second: _Half, p: Exact, log_ratio: float, scale: flo
             lower = attacked_below + _dual(band, band[stop].ratio, p - clean_below, tail)
             added = _primal(band, p - clean_below)
             if added is not None:
-                return Enclosure(max(_low(lower), p * 0), _high(attacked_below + added))
+                return Enclosure(max(lower_end(lower), p * 0), upper_end(attacked_below + added))
         width *= 64
     return None
 
@@ -298,11 +250,11 @@ class _BandCell(NamedTuple):
 
 def _stop(band: Sequence[_BandCell], missing: Exact) -> int | None:
     """The cell of the band at which the missing clean mass is filled, if it is in the band at all."""
-    missing = _mid(missing)
+    missing = midpoint(missing)
     if missing < 0:
         return None
     for position, cell in enumerate(band):
-        missing = missing - _mid(cell.clean)
+        missing = missing - midpoint(cell.clean)
         if missing <= 0:
             return position
     return None
@@ -312,7 +264,7 @@ def _dual(band: Sequence[_BandCell], ratio: Exact, missing: Exact, tail: Exact) 
     """λ·missing − Σ(λr − q)₊ over the band and over whatever may lie outside of the windows."""
     value = ratio * (missing - tail)
     for cell in band:
-        value -= max(_high(ratio * cell.clean - cell.attacked), ratio * 0)
+        value -= max(upper_end(ratio * cell.clean - cell.attacked), ratio * 0)
     return value
 
 
@@ -321,8 +273,8 @@ def _primal(band: Sequence[_BandCell], missing: Exact) -> Exact | None:
     added = missing * 0
     for cell in band:
         part = missing / cell.clean
-        if _high(part) <= 1:
-            return added + max(_high(part), part * 0) * cell.attacked
+        if upper_end(part) <= 1:
+            return added + max(upper_end(part), part * 0) * cell.attacked
         added += cell.attacked
         missing -= cell.clean
     return None

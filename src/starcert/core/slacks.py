@@ -12,8 +12,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from starcert.core.balls import float_at_least, float_below
 from starcert.core.channels import Product
-from starcert.core.exact import Prover, float_at_least, float_below
+from starcert.core.exact import Prover
 from starcert.core.tradeoff import RELATIVE_ERROR, Cut, Tradeoff
 
 __all__ = ["Bracket", "Slacks"]
