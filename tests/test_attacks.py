@@ -37,6 +37,17 @@ def test_bad_probabilities_are_refused(function, p):
         function(sc.Noise(a=0.1), 1, p)
 
 
+def test_a_table_too_large_is_refused_before_it_is_made():
+    with pytest.raises(InvalidParameterError, match="use certify"):
+        sc.slack_table(sc.Noise(a=0.1, b=0.2, c=0.3), (10**9,) * 3)
+
+
+def test_what_is_no_noise_is_refused():
+    for ask in (lambda: sc.slack(0.1, 1), lambda: sc.slack_table(0.1, 1), lambda: sc.rho_lower({"a": 0.1}, 1, 0.5)):
+        with pytest.raises(InvalidParameterError, match="'noise' must be a Noise"):
+            ask()
+
+
 def test_memory_does_not_follow_the_number_of_cells():
     """Six axes of radius 20 have 86 million cells: listing them once would take more than two gigabytes."""
     noise = sc.Noise(a=0.02, b=0.1, c=0.2, d=0.3, e=0.4, f=0.45)

@@ -49,6 +49,9 @@ def test_one_axis_takes_a_plain_number():
         (3, "2 counts"),
         (None, "2 counts"),
         ("12", r"radius\[motif\]"),
+        ({1, 45}, "2 counts"),
+        (np.array(3), "2 counts"),
+        ((0, 10**400), r"radius\[random\]"),
         ({"motif": 1}, "There is no random"),
         ({"motif": 1, "random": 2, "ring": 3}, "unknown 'ring'"),
         ((-1, 0), r"radius\[motif\]"),
@@ -63,7 +66,7 @@ def test_bad_radii_are_refused(radius, problem):
         sc.Noise(motif=0.02, random=0.45).radius(radius)
 
 
-@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), float("inf"), "0.1", None, True])
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), float("inf"), "0.1", None, True, 10**400])
 def test_what_is_no_probability_is_refused(p):
     with pytest.raises(InvalidParameterError):
         sc.Noise(a=p)
@@ -77,7 +80,7 @@ def test_a_flip_is_one_probability_or_two(arguments):
         sc.Flip(**arguments)
 
 
-@pytest.mark.parametrize("name", ["", "a.b", "a b", "a=b", "a,b", "a/b"])
+@pytest.mark.parametrize("name", [0, None, "", "a.b", "a b", "a=b", "a,b", "a/b"])
 def test_region_names_must_be_able_to_name_axes(name):
     with pytest.raises(InvalidParameterError, match="region names"):
         sc.Noise({name: 0.1})

@@ -5,6 +5,7 @@ They depend on the noise alone, not on a graph or a classifier. What is computed
 
 from __future__ import annotations
 
+import math
 import numbers
 from functools import lru_cache
 from itertools import product
@@ -19,6 +20,10 @@ from starcert.errors import InvalidParameterError
 from starcert.noise import Noise, RadiusLike
 
 __all__ = ["rho_lower", "rho_upper", "slack", "slack_table", "slacks_of", "tradeoffs_of"]
+
+
+MAX_TABLE = 10**8
+"""The most entries of a table of slacks."""
 
 
 @lru_cache(maxsize=32)
@@ -43,7 +48,7 @@ def slack(noise: Noise, radius: RadiusLike) -> float:
         >>> slack(Noise(motif=0.02, random=0.45), {"motif": 1, "random": 45})  # doctest: +ELLIPSIS
         0.0018759438408...
     """
-    return slacks_of(noise.product).value(noise.radius(radius))
+    return slacks_of(_checked(noise).product).value(noise.radius(radius))
 
 
 def slack_table(noise: Noise, max_radius: RadiusLike) -> npt.NDArray[np.float64]:
@@ -53,11 +58,18 @@ def slack_table(noise: Noise, max_radius: RadiusLike) -> npt.NDArray[np.float64]
         >>> slack_table(Noise(motif=0.02, random=0.45), (35, 45)).shape
         (36, 46)
     """
-    limits = noise.radius(max_radius, "max_radius")
+    limits = _checked(noise).radius(max_radius, "max_radius")
+    shape = tuple(limit + 1 for limit in limits)
+    if math.prod(shape) > MAX_TABLE:
+        raise InvalidParameterError(
+            "max_radius",
+            f"leave at most {MAX_TABLE:,} radii in a table",
+            limits,
+            "A frontier needs no table: use certify.",
+        )
     value = slacks_of(noise.product).value
     radii = product(*(range(limit + 1) for limit in limits))
-    shape = tuple(limit + 1 for limit in limits)
-    return np.fromiter(map(value, radii), dtype=float, count=int(np.prod(shape))).reshape(shape)
+    return np.fromiter(map(value, radii), dtype=float, count=math.prod(shape)).reshape(shape)
 
 
 def rho_lower(noise: Noise, radius: RadiusLike, p: float) -> float:
@@ -70,7 +82,7 @@ def rho_lower(noise: Noise, radius: RadiusLike, p: float) -> float:
         0.739178
     """
     p, rest = _complements(p)
-    return tradeoffs_of(noise.product).lower(noise.radius(radius), p, rest)
+    return tradeoffs_of(_checked(noise).product).lower(noise.radius(radius), p, rest)
 
 
 def rho_upper(noise: Noise, radius: RadiusLike, p: float) -> float:
@@ -81,7 +93,13 @@ def rho_upper(noise: Noise, radius: RadiusLike, p: float) -> float:
         0.260822
     """
     p, rest = _complements(p)
-    return tradeoffs_of(noise.product).upper(noise.radius(radius), p, rest)
+    return tradeoffs_of(_checked(noise).product).upper(noise.radius(radius), p, rest)
+
+
+def _checked(noise: Noise) -> Noise:
+    if not isinstance(noise, Noise):
+        raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
+    return noise
 
 
 def _complements(p: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +33,16 @@ class Certificate:
         noise: the noise that the classifier is smoothed with.
         bounds: the bounds on the class probabilities (one row).
         max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
+        capacity: how many sites an attacker finds on each axis; more flips are no further attack. None: not known.
+        anchored: why the regions are anchored, "" if they are not: they were then read off the graph's own edges, and
+            the certificate speaks of a classifier whose regions are frozen at the clean graph.
     """
 
     noise: Noise
     bounds: Bounds
     max_radius: tuple[int, ...] | None
+    capacity: tuple[int, ...] | None
+    anchored: str
     _frontiers: Frontiers = field(repr=False)
 
     @property
@@ -71,7 +76,7 @@ class Certificate:
         margin = self._margin
         if isinstance(margin, TwoClass):
             return self._frontiers.at(margin.failure)
-        return find_frontier(margin, self.max_radius or (None,) * len(self.noise.axes))
+        return find_frontier(margin, _limits(self.noise, self.max_radius, self.capacity))
 
     def certified(self, radius: RadiusLike) -> bool:
         """Whether no attack within `radius` changes the smoothed classifier's answer; proved.
@@ -81,14 +86,14 @@ class Certificate:
             >>> one.certified({"motif": 1, "random": 45}), one.certified((2, 0))
             (True, False)
         """
-        return self._margin.proves(_within(self.noise.radius(radius), self.max_radius)) is True
+        return self._margin.proves(_within(self.noise.radius(radius), self.max_radius, self.capacity)) is True
 
     def margin(self, radius: RadiusLike) -> float:
         """ρ_low(p_A) − ρ_up(p_B), equation (5) of the paper: certified iff positive.
 
         A number to look at; near zero `certified` decides, because it does not round.
         """
-        counts = _within(self.noise.radius(radius), self.max_radius)
+        counts = _within(self.noise.radius(radius), self.max_radius, self.capacity)
         tradeoffs = tradeoffs_of(self.noise.product)
         failure, other = float(self.bounds.failure[0]), float(self.bounds.other[0])
         return tradeoffs.lower(counts, 1 - failure, failure) - tradeoffs.upper(counts, other, 1 - other)
@@ -112,7 +117,15 @@ class Certificate:
             attacks += f"; or any of {len(self.frontier) - MOST_NAMED:,} further radii of its frontier"
         return (
             f"{premise}, the smoothed classifier answers class {self.label} for every graph that differs from "
-            f"this one by at most so many flips: {attacks}."
+            f"this one by at most so many flips: {attacks}.{self._anchor_sentence}"
+        )
+
+    @property
+    def _anchor_sentence(self) -> str:
+        return (
+            f" The regions are anchored ({self.anchored}): they stay as they are in this graph."
+            if self.anchored
+            else ""
         )
 
     @property
@@ -123,25 +136,37 @@ class Certificate:
         return TwoClass(slacks_of(self.noise.product), failure)
 
 
-def _within(radius: tuple[int, ...], max_radius: tuple[int, ...] | None) -> tuple[int, ...]:
+Limits: TypeAlias = tuple[int, ...] | None
+
+
+def _limits(noise: Noise, max_radius: Limits, capacity: Limits) -> tuple[int | None, ...]:
+    """The box to search: what was asked about, as far as there is anything to attack."""
+    open_ended: tuple[int | None, ...] = (None,) * len(noise.axes)
+    pairs = zip(max_radius or open_ended, capacity or open_ended, strict=True)
+    return tuple(min((x for x in pair if x is not None), default=None) for pair in pairs)
+
+
+def _within(radius: tuple[int, ...], max_radius: Limits, capacity: Limits) -> tuple[int, ...]:
+    """The radius as far as there is anything to attack, once it is known to lie in the box that was asked about."""
     if max_radius is not None and any(r > limit for r, limit in zip(radius, max_radius, strict=True)):
         raise InvalidParameterError(
-            "radius",
-            f"stay within max_radius {max_radius}",
-            radius,
-            "Certify again with a larger max_radius.",
+            "radius", f"stay within max_radius {max_radius}", radius, "Certify again with a larger max_radius."
         )
-    return radius
+    return radius if capacity is None else tuple(map(min, radius, capacity))
 
 
 class Certificates(Sequence[Certificate]):
     """One certificate a graph, made when it is looked at; proofs are shared between them."""
 
-    def __init__(self, bounds: Bounds, noise: Noise, max_radius: tuple[int, ...] | None) -> None:
+    def __init__(
+        self, bounds: Bounds, noise: Noise, max_radius: Limits, capacity: Sequence[Limits], anchored: Sequence[str]
+    ) -> None:
         self.bounds = bounds
         self.noise = noise
         self.max_radius = max_radius
-        self._frontiers = Frontiers(slacks_of(noise.product), max_radius or (None,) * len(noise.axes))
+        self.capacity = capacity
+        self.anchored = anchored
+        self._frontiers: dict[tuple[int | None, ...], Frontiers] = {}
 
     def __len__(self) -> int:
         return len(self.bounds)
@@ -153,7 +178,23 @@ class Certificates(Sequence[Certificate]):
     def __getitem__(self, index: int | slice) -> Certificate | Sequence[Certificate]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        return Certificate(self.noise, self.bounds[range(len(self))[index]], self.max_radius, self._frontiers)
+        row = range(len(self))[index]
+        limits = _limits(self.noise, self.max_radius, self.capacity[row])
+        if limits not in self._frontiers:
+            self._frontiers[limits] = Frontiers(slacks_of(self.noise.product), limits)
+        return Certificate(
+            self.noise,
+            self.bounds[row],
+            self.max_radius,
+            self.capacity[row],
+            self.anchored[row],
+            self._frontiers[limits],
+        )
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """The class of each graph, as the selection votes chose it."""
+        return self.bounds.labels
 
     def certified(self, radius: RadiusLike) -> npt.NDArray[np.bool_]:
         """Which graphs are certified at `radius`, as an array; proved.
@@ -163,22 +204,46 @@ class Certificates(Sequence[Certificate]):
             >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
             array([False,  True])
         """
-        counts = _within(self.noise.radius(radius), self.max_radius)
-        below = slacks_of(self.noise.product).bracket(counts).below
+        counts = _within(self.noise.radius(radius), self.max_radius, None)
+        slacks = slacks_of(self.noise.product)
+        below = np.empty(len(self))
+        for limits, rows in self._rows_by_capacity().items():
+            below[rows] = slacks.bracket(_within(counts, None, limits)).below
         verdicts = self.bounds.failure <= below
         for i in np.flatnonzero(self.bounds.other < self.bounds.failure):
             verdicts[i] = self[int(i)].certified(counts)
         return verdicts
 
+    def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
+        """The share of graphs that are answered right and certified at `radius`."""
+        truth = np.asarray(labels)
+        if truth.shape != (len(self),):
+            raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", truth.shape)
+        return float(np.mean(self.certified(radius) & (self.labels == truth)))
 
-def certify(bounds: Bounds, noise: Noise, *, max_radius: RadiusLike | None = None) -> Certificates:
+    def _rows_by_capacity(self) -> dict[Limits, list[int]]:
+        rows: dict[Limits, list[int]] = {}
+        for row, limits in enumerate(self.capacity):
+            rows.setdefault(limits, []).append(row)
+        return rows
+
+
+def certify(
+    bounds: Bounds,
+    noise: Noise,
+    *,
+    max_radius: RadiusLike | None = None,
+    capacity: Sequence[RadiusLike] | None = None,
+    anchored: Sequence[str] | None = None,
+) -> Certificates:
     """One certificate for each row of `bounds`.
 
     Args:
         bounds: from `clopper_pearson`, or `Bounds.certain`.
         noise: the noise that the votes were drawn with.
-        max_radius: the box of radii to look at; a region's number of node pairs is a natural limit. Without it,
-            every axis is followed as far as it goes.
+        max_radius: the box of radii to look at. Without it, every axis is followed as far as it goes.
+        capacity: for each row, how many sites an attacker finds on each axis.
+        anchored: for each row, why its regions are anchored, "" if they are not.
 
     Example:
         >>> from starcert.core.confidence import Votes, clopper_pearson
@@ -190,5 +255,9 @@ def certify(bounds: Bounds, noise: Noise, *, max_radius: RadiusLike | None = Non
         raise InvalidParameterError("bounds", "be Bounds", type(bounds).__name__, "Call clopper_pearson(votes) first.")
     if not isinstance(noise, Noise):
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
+    for name, given in (("capacity", capacity), ("anchored", anchored)):
+        if given is not None and len(given) != len(bounds):
+            raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
-    return Certificates(bounds, noise, limits)
+    found = [None] * len(bounds) if capacity is None else [noise.radius(each, "capacity") for each in capacity]
+    return Certificates(bounds, noise, limits, found, [""] * len(bounds) if anchored is None else anchored)

@@ -5,7 +5,16 @@ Every message names the parameter, what it must be, what came, and the next step
 
 from __future__ import annotations
 
-__all__ = ["InvalidParameterError", "StarcertError"]
+from collections.abc import Sequence
+
+__all__ = [
+    "ClassifierError",
+    "InvalidParameterError",
+    "PrecisionError",
+    "StarcertError",
+    "StoreError",
+    "StoreSettingsError",
+]
 
 
 class StarcertError(Exception):
@@ -34,3 +43,38 @@ class InvalidParameterError(StarcertError, ValueError):
     def __str__(self) -> str:
         parameter, requirement, got, hint = self.args
         return f"'{parameter}' must {requirement}. Got {got!r} instead. {hint}".rstrip()
+
+
+class ClassifierError(StarcertError, RuntimeError):
+    """A base classifier raised an exception, or answered something that is no class."""
+
+
+class StoreError(StarcertError, OSError):
+    """A file of votes cannot be read or written; the message names the file, the reason and the next step."""
+
+
+class StoreSettingsError(StarcertError, ValueError):
+    """A file of votes belongs to another run: other settings or other graphs.
+
+    Args:
+        path: the file.
+        differences: every difference, as "name: stored X, now Y".
+
+    Example:
+        >>> str(StoreSettingsError("votes.db", ["seed: stored 1, now 2"])).partition(". ")[0]
+        'votes.db: holds the votes of another run (seed: stored 1, now 2)'
+    """
+
+    def __init__(self, path: str, differences: Sequence[str]) -> None:
+        # As above: the arguments go on unchanged.
+        super().__init__(path, differences)
+        self.differences = tuple(differences)
+
+    def __str__(self) -> str:
+        path, differences = self.args
+        advice = "Go on with the settings and graphs that are stored, or write into another file."
+        return f"{path}: holds the votes of another run ({'; '.join(differences)}). {advice}"
+
+
+class PrecisionError(StarcertError, ArithmeticError):
+    """A number lies beyond what the engine can compute."""

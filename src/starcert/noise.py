@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
@@ -90,8 +90,18 @@ def _flip(symmetric: bool, delete: float, add: float) -> Flip:
     return Flip(delete) if symmetric else Flip(delete=delete, add=add)
 
 
+def _real(value: object) -> float:
+    """A number as a float, NaN for what is no number: nothing compares with that."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _probability(value: object, name: str) -> float:
-    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    number = _real(value)
     if not 0 <= number <= 1:
         raise InvalidParameterError(name, "be a probability from 0 to 1", value)
     return number
@@ -130,7 +140,7 @@ class Noise:
             )
         self._laws: dict[str, Flip] = {}
         for region, law in given.items():
-            if not re.fullmatch(r"[^\s.,=/]+", str(region)):
+            if not (isinstance(region, str) and re.fullmatch(r"[^\s.,=/]+", region)):
                 raise InvalidParameterError(
                     "noise", "have region names without spaces and without any of . , = /", region
                 )
@@ -173,13 +183,30 @@ class Noise:
                 )
             counts: Sequence[object] = [value[axis] for axis in self.axes]
         else:
-            alone = isinstance(value, numbers.Real)
-            counts = [value] if alone else list(value) if isinstance(value, Iterable) else []
+            listed = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
+            counts = list(value) if listed else [value] if isinstance(value, numbers.Real) else []  # type: ignore[arg-type]
             if len(counts) != len(self.axes):
                 raise InvalidParameterError(
                     name, f"have {len(self.axes)} counts, one for each of {', '.join(self.axes)}", value
                 )
         return tuple(_count(count, f"{name}[{axis}]") for axis, count in zip(self.axes, counts, strict=True))
+
+    def to_dict(self) -> dict[str, float | dict[str, float]]:
+        """Regions and their laws as plain numbers: p, or delete and add. `Noise.from_dict` reads it back.
+
+        Example:
+            >>> Noise(a=0.1, b=Flip(delete=0.04, add=0.2)).to_dict()
+            {'a': 0.1, 'b': {'delete': 0.04, 'add': 0.2}}
+        """
+        return {
+            region: law.add if law.symmetric else {"delete": law.delete, "add": law.add}
+            for region, law in self._laws.items()
+        }
+
+    @classmethod
+    def from_dict(cls, laws: Mapping[str, float | Mapping[str, float]]) -> Noise:
+        """The noise that `to_dict` wrote down."""
+        return cls({region: Flip(**law) if isinstance(law, Mapping) else Flip(law) for region, law in laws.items()})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Noise) and list(self._laws.items()) == list(other._laws.items())
@@ -193,7 +220,7 @@ class Noise:
 
 
 def _count(value: object, name: str) -> int:
-    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    number = _real(value)
     if not (0 <= number <= MAX_RADIUS and number.is_integer()):
         raise InvalidParameterError(name, f"be a whole number of flips from 0 to {MAX_RADIUS:,}", value)
     return int(number)

@@ -129,6 +129,29 @@ def test_bad_p_lower_is_refused(p):
         sc.Bounds.certain(p)
 
 
+@pytest.mark.parametrize("labels", [[1], [0, 1, 0], [0, 2], [0, -1], [0.5, 1.0], ["x", "y"]])
+def test_labels_that_do_not_fit_are_refused(labels):
+    with pytest.raises(InvalidParameterError, match=r"labels|bounds"):
+        sc.Bounds.certain([0.9, 0.8], labels=labels)
+
+
+@pytest.mark.parametrize(("failure", "other"), [(-0.1, -0.1), (1.1, 0.5), (float("nan"), 0.1), (0.2, 0.3), (0.2, -0.1)])
+def test_bounds_that_are_no_probabilities_are_refused(failure, other):
+    with pytest.raises(InvalidParameterError, match="0 ≤ other ≤ failure ≤ 1"):
+        sc.Bounds(np.array([0]), np.array([failure]), np.array([other]), None, 3)
+
+
+@pytest.mark.parametrize("counts", [[[10**400, 1]], [["3", "1"]], [[3 + 1j, 1]]])
+def test_odd_numbers_are_no_votes(counts):
+    with pytest.raises(InvalidParameterError):
+        sc.Votes(counts)
+
+
+def test_only_votes_are_bounded():
+    with pytest.raises(InvalidParameterError, match=r"Write Votes\(\[\[970, 30\]\]\)"):
+        sc.clopper_pearson([[9, 1]])
+
+
 def test_votes_cannot_be_changed_afterwards():
     counts = np.array([[3, 1]])
     votes = sc.Votes(counts)

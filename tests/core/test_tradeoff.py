@@ -104,6 +104,54 @@ def test_regions_with_one_law_act_as_one_region():
     assert sc.slack(sc.Noise(a=0.1, b=0.1), (3, 4)) == sc.slack(sc.Noise(all=0.1), 7)
 
 
+ODD = [
+    # p or 1 − p is 0, and masses that underflow must not be taken for cells that are missing
+    ("upper", sc.Noise(a=1e-30), (11,), 0.0),
+    ("lower", sc.Noise(a=sc.Flip(delete=1e-300, add=0.5)), (2, 0), 1.0),
+    ("lower", sc.Noise(a=sc.Flip(delete=1e-40, add=0.0)), (9, 0), 1.0),
+    # the filling stops at the very edge of a cell, and the next one has another ratio by far
+    ("slack", sc.Noise(a=sc.Flip(delete=1.336753856493478e-22, add=0.5)), (1, 1), None),
+    ("slack", sc.Noise(a=sc.Flip(delete=0.0, add=math.sqrt(0.5))), (2, 0), None),
+    ("lower", sc.Noise(a=sc.Flip(delete=0.001, add=0.9999999999999997)), (9, 4), 0.008964083874125905),
+    # the first enclosure is too wide to be read
+    ("upper", sc.Noise(a=1e-38), (1,), 1e-38),
+    ("slack", sc.Noise(a=sc.Flip(delete=0.5, add=1e-300), b=0.5231808214422967), (3, 1, 6), None),
+    # ratios within 1e-30 of one
+    ("slack", sc.Noise(a=sc.Flip(delete=1e-40, add=1.0)), (1, 1), None),
+    ("slack", sc.Noise(a=sc.Flip(delete=1.0, add=1e-30)), (1, 1), None),
+]
+
+
+@pytest.mark.parametrize(("what", "noise", "radius", "p"), ODD)
+def test_odd_laws_keep_nine_digits_too(what, noise, radius, p):
+    cells = oracles.cells(list(noise.product.channels), radius)
+    if what == "slack":
+        found, exact = sc.slack(noise, radius), oracles.slack(cells)
+    elif what == "lower":
+        found, exact = sc.rho_lower(noise, radius, p), oracles.rho_lower(cells, Fraction(p))
+    else:
+        found, exact = sc.rho_upper(noise, radius, p), oracles.rho_upper(cells, Fraction(p))
+    assert relative_error(found, exact) <= 1e-9
+
+
+def test_tiny_probabilities_at_large_radii():
+    """Radius 3000 is beyond fractions: windows and precision must grow with the smallness of p."""
+    tiny, smaller = (sc.rho_upper(sc.Noise(a=0.45), 3000, p) for p in (1e-200, 1e-300))
+    assert 1e-154 < smaller < tiny < 1e-83
+    assert sc.rho_upper(sc.Noise(a=0.45), 3000, 0.0) == 0.0
+
+
+def test_near_equal_ratios_do_not_chain_into_one():
+    """32,001 ratios, each within rounding of the next but not of the last, must not merge into one cell."""
+    d = 1.5e-15
+    with_near_free_axis = sc.rho_upper(
+        sc.Noise(a=0.5 - 1.2e-16, b=0.5 - 1450 * d, c=0.5 - d), (32000, 16000, 16000), 1e-3
+    )
+    assert with_near_free_axis == pytest.approx(
+        sc.rho_upper(sc.Noise(b=0.5 - 1450 * d, c=0.5 - d), (16000, 16000), 1e-3), rel=1e-11
+    )
+
+
 @pytest.mark.parametrize("radius", [10**4, 10**6, 10**8])
 def test_large_radii_follow_the_normal_limit(radius):
     """For p near 1/2 the log ratio is nearly normal: slack ≈ Φ(−μ) with μ = 2·√R·(1 − 2p)."""

@@ -206,15 +206,29 @@ def _multiply(left: Floats, right: Floats) -> Floats:
         log_ratio = np.add.outer(left[0], right[0]).reshape(-1)[keep]
     order = np.argsort(log_ratio, kind="stable")
     log_ratio, masses = log_ratio[order], masses[:, keep][:, order]
-    finite = np.abs(log_ratio[np.isfinite(log_ratio)])
-    tolerance = 2.0**-46 * (1 + (finite.max() if finite.size else 0.0))
-    with np.errstate(invalid="ignore"):
-        starts = np.flatnonzero(np.concatenate([[True], ~(np.diff(log_ratio) <= tolerance)]))
-        same_infinity = np.isinf(log_ratio[starts[1:]]) & (log_ratio[starts[1:]] == log_ratio[starts[:-1]])
-    starts = starts[np.concatenate([[True], ~same_infinity])]
+    starts = _group_starts(log_ratio)
     merged = np.empty((3, starts.size))  # one memory layout: the compiled code is made for it
     merged[0], merged[1:] = log_ratio[starts], np.add.reduceat(masses, starts, axis=1)
     return merged
+
+
+@njit(cache=True)
+def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
+    """Where groups of equal ratios begin: equal but for rounding errors, measured from the first one of the group."""
+    scale = 1.0
+    for x in log_ratio:
+        if np.isfinite(x):
+            scale = max(scale, 1 + abs(x))
+    starts = np.empty(log_ratio.size, np.int64)
+    n = 0
+    for i in range(log_ratio.size):
+        same = n > 0 and (
+            log_ratio[i] == log_ratio[starts[n - 1]] or log_ratio[i] - log_ratio[starts[n - 1]] <= 2.0**-46 * scale
+        )
+        if not same:
+            starts[n] = i
+            n += 1
+    return starts[:n].copy()
 
 
 @njit(cache=True)

@@ -66,8 +66,8 @@ class Votes:
 def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
     try:
         array = np.asarray(values)
-        as_float = array.astype(float)
-    except (TypeError, ValueError):
+        as_float = array.astype(float) if array.dtype.kind in "biufO" else np.array(float(str(array)))
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(name, "be a table of counts", values, "Give one row a graph.") from None
     if array.ndim != 2 or array.shape[1] < 2:
         raise InvalidParameterError(
@@ -112,6 +112,19 @@ class Bounds:
     alpha: float | None
     n_classes: int
 
+    def __post_init__(self) -> None:
+        labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
+        if not labels.ndim == 1 or not labels.shape == failure.shape == other.shape:
+            raise InvalidParameterError(
+                "bounds", "have one label, failure and other each a graph", (labels.shape, failure.shape, other.shape)
+            )
+        if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < self.n_classes)).all():
+            raise InvalidParameterError("labels", f"be classes from 0 to {self.n_classes - 1}", labels.tolist())
+        if not ((failure >= 0) & (failure <= 1) & (other >= 0) & (other <= failure)).all():
+            raise InvalidParameterError(
+                "bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", list(zip(failure, other, strict=True))[:3]
+            )
+
     @classmethod
     def certain(cls, p_lower: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Bounds:
         """Bounds that are taken for certain: p_A is at least `p_lower` in a problem of two classes.
@@ -129,7 +142,7 @@ class Bounds:
             got = float(lower[wrong][0]) if wrong.any() else f"an array of shape {lower.shape}"
             raise InvalidParameterError("p_lower", "be a probability from 0 to 1, or one for each graph", got)
         failure = 1 - lower  # exact from 1/2 on; below, the verdict is the same whatever the last digit
-        chosen = np.zeros(len(lower), dtype=np.int64) if labels is None else np.asarray(labels, dtype=np.int64)
+        chosen = np.zeros(len(lower), dtype=np.int64) if labels is None else np.asarray(labels)
         return cls(chosen, failure, failure, None, 2)
 
     @property
@@ -150,7 +163,7 @@ def check_alpha(alpha: float) -> float:
     """Alpha as a float strictly between 0 and 1/2, or an error that asks what was meant."""
     try:
         value = float(alpha)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError("alpha", "be a failure probability, a number such as 0.01", alpha) from None
     if not 0 < value < 0.5:
         hint = "It is the failure probability of the certificate: 0.01 means that it holds with 99%."
@@ -170,6 +183,8 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
         >>> clopper_pearson(Votes([[97_000, 3_000]], selection=[[98, 2]]), alpha=0.01).p_lower.round(6)
         array([0.968721])
     """
+    if not isinstance(votes, Votes):
+        raise InvalidParameterError("votes", "be Votes", type(votes).__name__, "Write Votes([[970, 30]]).")
     alpha = check_alpha(alpha)
     counts = votes.counts
     n_graphs, n_classes = counts.shape

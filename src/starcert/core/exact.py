@@ -30,6 +30,7 @@ from flint import arb, ctx, fmpz
 from starcert.core.balls import LOCK, Exact, exact_number, lower_end, midpoint, nearest_float, upper_end
 from starcert.core.cells import Floats, HalfKey, halve, log_ratio_of_count, window
 from starcert.core.channels import Channel, Product
+from starcert.errors import PrecisionError
 
 __all__ = ["Enclosure", "Prover"]
 
@@ -52,7 +53,7 @@ class Enclosure(NamedTuple):
 
     def complement(self) -> Enclosure:
         """The enclosure of 1 − value."""
-        with LOCK, ctx.workprec(2 * BITS[-1]):
+        with LOCK, ctx.workprec(4096):  # whatever precision the ends have: subtract without rounding
             return Enclosure(1 - self.upper, 1 - self.lower)
 
 
@@ -92,13 +93,31 @@ class Prover:
             log_ratio: where the filling stops, to within rounding errors, as `Tradeoff.cut` finds it.
         """
         powers = self.product.powers(radius)
+        # Tiny masses lie far out and are small: windows and precision grow by as many bits as they are smaller than 1.
+        wider = 0
+        if not 1e-6 < p < 1 - 1e-6:
+            rare = min(p, 1 - p)
+            wider = 64 * ((rare.denominator.bit_length() - rare.numerator.bit_length()) // 64 + 1) if rare else 0
         for bits in (*BITS, None):
             if bits is None and sum(powers) > MAX_EXACT_RADIUS:
                 return
-            with LOCK, ctx.workprec(bits or 64):
-                enclosure = self._enclosure(powers, p, log_ratio, bits)
+            with LOCK, ctx.workprec(bits + wider if bits else 64):
+                enclosure = self._enclosure(powers, p, log_ratio, bits and bits + wider)
             if enclosure is not None:
                 yield enclosure
+
+    def value(self, radius: tuple[int, ...], p: Fraction, log_ratio: float, *, complement: bool = False) -> float:
+        """ρ_low(p), or 1 − ρ_low(p), from the first enclosure that knows more digits than a float has."""
+        for found in self.enclosures(radius, p, log_ratio):
+            enclosure = found.complement() if complement else found
+            with LOCK, ctx.workprec(4096):
+                settled = (enclosure.upper - enclosure.lower) * 2**60 <= enclosure.lower
+            if settled:
+                return float(enclosure)
+        raise PrecisionError(
+            f"The probability {float(p)!r} at radius {radius} is too close to 0 or 1 to be worked with. "
+            f"Lower the radius, or ask about a probability further from 0 and 1."
+        )
 
     def _enclosure(self, powers: tuple[int, ...], p: Fraction, log_ratio: float, bits: int | None) -> Enclosure | None:
         mass = exact_number(p, bits)
@@ -107,12 +126,7 @@ class Prover:
             return Enclosure(lower_end(shown), upper_end(shown))
         if upper_end(mass) <= lower_end(1 - self._shown_by_both(powers, bits, "attacked")):
             return Enclosure(mass * 0, mass * 0)
-        # Tiny masses lie far out: widen the windows by as many bits as they are small.
-        wider = 0
-        if not 1e-6 < p < 1 - 1e-6:
-            rare = min(p, 1 - p)
-            wider = 64 * ((rare.denominator.bit_length() - rare.numerator.bit_length()) // 64 + 1)
-        first, second = (self._half(half, bits and bits + wider) for half in halve(self.product.factors, powers))
+        first, second = (self._half(half, bits) for half in halve(self.product.factors, powers))
         if len(first.clean) > len(second.clean):
             first, second = second, first
         return _enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
@@ -149,7 +163,8 @@ def _largest_log_ratio(channel: Channel) -> float:
         sides = ((1 - channel.attacked, 1 - channel.clean), (channel.attacked, channel.clean))
         for (top, bottom), rounded in zip(sides, channel.log_ratios, strict=True):
             if top and bottom:
-                true = exact_number(top / bottom).log()
+                near_one = abs(top - bottom) * 2 < bottom
+                true = exact_number((top - bottom) / bottom).log1p() if near_one else exact_number(top / bottom).log()
                 if not abs(true - rounded) <= abs(true) * arb(2) ** -50:
                     raise ArithmeticError(f"log({top}/{bottom}) came out as {rounded}: this platform's log is off")
     return max((abs(x) for x in channel.log_ratios if math.isfinite(x)), default=0.0)

@@ -43,7 +43,7 @@ class Frontier:
     verified: bool
 
     def covers(self, radius: Radius) -> bool:
-        """Whether `radius` lies below one of the maximal radii."""
+        """Whether `radius`, one count an axis, lies below one of the maximal radii."""
         return any(all(r <= m for r, m in zip(radius, maximal, strict=True)) for maximal in self.radii)
 
     def __len__(self) -> int:
@@ -52,7 +52,13 @@ class Frontier:
 
 def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:
     """Searches the box of radii up to `limits` (None: as far as it goes), then proves what it found."""
-    radii, beyond = _search(margin.suggests, limits)
+    radii: list[Radius]
+    beyond: list[Radius]
+    corner = tuple(limit for limit in limits if limit is not None)
+    if len(corner) == len(limits) and margin.suggests(corner):
+        radii, beyond = [corner], []  # the whole box
+    else:
+        radii, beyond = _search(margin.suggests, limits)
     verified = True
     for expected, side in ((True, radii), (False, beyond)):
         for radius in side:

@@ -64,14 +64,14 @@ class Tradeoffs:
         cut = self.tradeoff.cut(radius, p, rest)
         if cut.resolves(cut.filled):
             return cut.filled
-        return float(next(self.prover.enclosures(radius, _exact(p, rest), cut.log_ratio)))
+        return self.prover.value(radius, _exact(p, rest), cut.log_ratio)
 
     def upper(self, radius: tuple[int, ...], p: float, rest: float) -> float:
         """ρ_up(p) = 1 − ρ_low(1 − p), with rest = 1 − p."""
         cut = self.tradeoff.cut(radius, rest, p)
         if cut.resolves(cut.unfilled):
             return cut.unfilled
-        return float(next(self.prover.enclosures(radius, _exact(rest, p), cut.log_ratio)).complement())
+        return self.prover.value(radius, _exact(rest, p), cut.log_ratio, complement=True)
 
 
 @dataclass(frozen=True, slots=True)

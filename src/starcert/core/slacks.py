@@ -56,7 +56,7 @@ class Slacks:
         cut = self._cut(radius)
         if cut.resolves(cut.filled):
             return cut.filled
-        return float(next(self._prover.enclosures(radius, HALF, cut.log_ratio)))
+        return self._prover.value(radius, HALF, cut.log_ratio)
 
     def bracket(self, radius: tuple[int, ...]) -> Bracket:
         """The proved bracket of slack, computed once."""

@@ -123,7 +123,8 @@ def _cut(first: Floats, second: Floats, sums: Floats, p: float, rest: float) -> 
     n_low = _masses(first, second, sums, low, at_low)
     n_high = _masses(first, second, sums, high, at_high)
     if (from_below and at_low[0] >= p) or (not from_below and at_low[1] <= rest):
-        return -np.inf, 0.0, 1.0, 0.0  # cells that the attacked side never shows hold all of p
+        room = at_low[0] - p if from_below else rest - at_low[1]
+        return -np.inf, 0.0, 1.0, _blur(first, second, p, rest, -np.inf, room)  # the attacked side never shows these
 
     # Narrow the cut down to few cells: what lies up to `low` does not reach p, what lies up to `high` does.
     few = 16 + (first.shape[1] + second.shape[1]) // 2
@@ -148,7 +149,8 @@ def _cut(first: Floats, second: Floats, sums: Floats, p: float, rest: float) -> 
         t = cells[0, tie]
         filled = at_low[2] + cells[2, :tie].sum()
         unfilled = at_high[3] + cells[2, tie + 1 :].sum()
-    return t, filled + _scaled(part, t), unfilled + _scaled(left, t), _blur(first, second, p, rest, t)
+    blur = _blur(first, second, p, rest, t, min(part, left))
+    return t, filled + _scaled(part, t), unfilled + _scaled(left, t), blur
 
 
 @njit(cache=True)
@@ -192,10 +194,14 @@ def _scaled(mass: float, t: float) -> float:
 
 
 @njit(cache=True)
-def _blur(first: Floats, second: Floats, p: float, rest: float, t: float) -> float:
-    """The cell filled in part carries the rounding errors of the smaller of p and 1 − p, times its ratio."""
+def _blur(first: Floats, second: Floats, p: float, rest: float, t: float, room: float) -> float:
+    """The cell filled in part carries the rounding errors of the smaller of p and 1 − p, times its ratio.
+
+    Where they could move the cut into the next cell (`room` is what separates it from there), whose ratio may be
+    anything, nothing is promised; nor where p or 1 − p is so small that cells with masses like it may be missing.
+    """
     small = min(p, rest)
-    if 0 < small < 1e-12:  # so rare a mass may lie outside of the windows
+    error = (1e-14 + 1e-16 * (first.shape[1] + second.shape[1])) * small
+    if small < 1e-12 or room <= error:
         return 1.0
-    roundings = 1e-14 + 1e-16 * (first.shape[1] + second.shape[1])
-    return float(1e-290 + roundings * _scaled(small, t))
+    return float(1e-290 + _scaled(error, t))
