@@ -17,12 +17,14 @@ $(READY): pyproject.toml constraints.txt
 	  || { echo "starcert needs Python 3.11 or newer; call make with PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,all]'
 	@touch $@
 
-demo: $(READY)   ## the paper's headline noise: how far it certifies, and a proof of it
-	$(BIN)/starcert frontier --noise motif=0.02,random=0.45 --max-radius motif=35,random=45 \
-	  --votes 99950,50 --selection 995,5 --alpha 0.01
+demo: $(READY)   ## the whole method on two small graphs: sample, vote, certify, prove
+	@mkdir -p build/demo
+	$(BIN)/python examples/first_certificate.py build/demo/votes.db
+	$(BIN)/starcert frontier --store build/demo/votes.db --max-radius motif=5,random=45
+	$(BIN)/starcert votes build/demo/votes.db
 
 test: $(READY)   ## all tests but the slow studies
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -42,6 +44,7 @@ format: $(READY) ## rewrite the code in the project's style
 
 bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/sampling.py
 
 clean:           ## remove what the other targets made
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist

@@ -9,12 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from starcert import classifiers
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
     from starcert.certificate import Certificate, Certificates, certify
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
     from starcert.core.frontier import Frontier
-    from starcert.errors import InvalidParameterError, StarcertError
+    from starcert.errors import ClassifierError, InvalidParameterError, StarcertError, StoreError
+    from starcert.graphs import Graph, Partition
     from starcert.noise import Flip, Noise
+    from starcert.smoothing import ABSTAIN, SmoothedClassifier
 
 __version__ = "0.1.0"
 
@@ -23,21 +26,32 @@ _HOME = {
     "starcert.certificate": ("Certificate", "Certificates", "certify"),
     "starcert.core.confidence": ("Bounds", "Votes", "clopper_pearson"),
     "starcert.core.frontier": ("Frontier",),
-    "starcert.errors": ("InvalidParameterError", "StarcertError"),
+    "starcert.errors": ("ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
+    "starcert.graphs": ("Graph", "Partition"),
     "starcert.noise": ("Flip", "Noise"),
+    "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
+_PACKAGES = ("classifiers",)
+
 __all__ = [
+    "ABSTAIN",
     "Bounds",
     "Certificate",
     "Certificates",
+    "ClassifierError",
     "Flip",
     "Frontier",
+    "Graph",
     "InvalidParameterError",
     "Noise",
+    "Partition",
+    "SmoothedClassifier",
     "StarcertError",
+    "StoreError",
     "Votes",
     "certify",
+    "classifiers",
     "clopper_pearson",
     "rho_lower",
     "rho_upper",
@@ -47,6 +61,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return import_module(f"starcert.{name}")
     for module, names in _HOME.items():
         if name in names:
             return getattr(import_module(module), name)

@@ -73,7 +73,9 @@ class StoreSettingsError(StarcertError, ValueError):
     def __str__(self) -> str:
         path, differences = self.args
         advice = "Go on with the settings and graphs that are stored, or write into another file."
-        return f"{path}: holds the votes of another run ({'; '.join(differences)}). {advice}"
+        # The attribute has them all; a message about a thousand graphs would help nobody.
+        more = [f"and {len(differences) - 100} more"] if len(differences) > 100 else []
+        return f"{path}: holds the votes of another run ({'; '.join([*differences[:100], *more])}). {advice}"
 
 
 class PrecisionError(StarcertError, ArithmeticError):

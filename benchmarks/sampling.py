@@ -1,0 +1,126 @@
+"""Noisy graphs a second, next to the obvious loop (networkx, pair by pair) and to the floor (the random words alone).
+
+One core. Times are the best of several runs after warm-up, in one process.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import time
+from collections.abc import Callable
+from functools import partial
+
+import networkx as nx
+import numpy as np
+
+import starcert as sc
+from starcert.sampling.batch import NoisyGraphs
+from starcert.sampling.sampler import sampler
+from starcert.sampling.streams import WordStream
+
+CHUNK = 1024
+
+
+def best(work: Callable[[], object], graphs: int, repetitions: int = 5) -> float:
+    """Seconds for one graph, from the shortest of several runs."""
+    work()
+    times = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times) / graphs
+
+
+def obvious(graph: nx.Graph, flip: Callable[[int, int, bool], float], samples: int) -> None:
+    """What one would write: copy the graph, look at every pair, flip a coin, count degrees."""
+    nodes = list(graph)
+    for _ in range(samples):
+        copy = graph.copy()
+        for i, u in enumerate(nodes):
+            for v in nodes[:i]:
+                present = copy.has_edge(u, v)
+                if random.random() < flip(u, v, present):
+                    if present:
+                        copy.remove_edge(u, v)
+                    else:
+                        copy.add_edge(u, v)
+        dict(copy.degree)
+
+
+def each(batches: list[NoisyGraphs], view: str) -> None:
+    """One view of every batch, none of them kept."""
+    for batch in batches:
+        getattr(batch, view)()
+
+
+def row(name: str, seconds: float, plain: float, floor: float | None = None) -> None:
+    over = f"{seconds / floor:>8.1f} ×" if floor else ""
+    print(f"{name:<62} {1e6 * seconds:>9.3f} µs {1 / seconds:>14,.0f}/s {plain / seconds:>12,.0f} × {over}")
+
+
+def small_dense() -> None:
+    graph = nx.disjoint_union(nx.cycle_graph(10), nx.gnp_random_graph(10, 0.5, seed=1))
+    graph.add_edge(0, 10)
+    clean = sc.Graph.from_networkx(graph)
+    sites = sc.Partition.from_node_sets({"motif": range(10), "random": range(10, 20)}).sites(clean)
+    drawn = sampler(sites, sc.Noise(motif=0.02, random=0.45))
+
+    def flip(u: int, v: int, _present: bool) -> float:
+        return 0.02 if max(u, v) < 10 else 0.45 if min(u, v) >= 10 else 0.0
+
+    plain = best(lambda: obvious(graph, flip, 50), 50, 3)
+    chunks = range(40)
+
+    def draw(chunk: int):
+        return drawn.draw(WordStream.of_chunk(1, clean.key, "estimation", chunk), CHUNK)
+
+    # The floor: as many random words as these flips need on average, drawn and left unused.
+    needed = 16 * CHUNK * len(chunks)
+    floor = best(lambda: np.random.SFC64(1).random_raw(needed), CHUNK * len(chunks))
+    batches = [draw(chunk) for chunk in chunks]
+    n = CHUNK * len(chunks)
+    row("20 nodes, p = (0.02, 0.45): sampling", best(lambda: [draw(c) for c in chunks], n), plain, floor)
+    row("… and degrees (target 0.25 µs)", best(lambda: [draw(c).degrees() for c in chunks], n), plain, floor)
+    row("… and edge_index", best(partial(each, batches, "edge_index"), n), plain, floor)
+    row("… and dense adjacency", best(partial(each, batches, "adjacency"), n), plain, floor)
+    row("… and networkx", best(lambda: [list(b.networkx()) for b in batches[:2]], 2 * CHUNK, 2), plain, floor)
+
+
+def large_sparse() -> None:
+    rng = np.random.default_rng(0)
+    pairs = np.unique(np.sort(rng.integers(10_000, size=(31_000, 2)), axis=1), axis=0)
+    clean = sc.Graph(10_000, pairs[pairs[:, 0] != pairs[:, 1]][:30_000])
+    drawn = sampler(sc.Partition.everything("all").sites(clean), sc.Noise(all=sc.Flip(delete=1e-3, add=1e-5)))
+    # The obvious loop looks at 50 million pairs: it is timed on 300 nodes and scaled.
+    part = clean.to_networkx().subgraph(range(300)).copy()
+    scale = 49_995_000 / (300 * 299 / 2)
+    plain = best(lambda: obvious(part, lambda _u, _v, present: 1e-3 if present else 1e-5, 2), 2, 2) * scale
+
+    def draw(chunk: int):
+        return drawn.draw(WordStream.of_chunk(1, clean.key, "estimation", chunk), CHUNK)
+
+    floor = best(lambda: np.random.SFC64(1).random_raw(750 * CHUNK), CHUNK)
+    batch = draw(0)
+    row("10,000 nodes, 30,000 edges, add 1e-5, delete 1e-3: sampling", best(partial(draw, 0), CHUNK, 3), plain, floor)
+
+    def all_edges() -> None:
+        for part in draw(0).split(12):  # as voting does it: large graphs go in small batches, one after the other
+            part.edge_index()
+
+    whole = best(all_edges, CHUNK, 3)
+    row("… and edge_index, 60,000 arcs each (target 2,000/s)", whole, plain, floor)
+    row("… and degrees alone", best(batch[:64].degrees, 64), plain, floor)
+
+
+def main() -> None:
+    header = ("what", "a graph", "graphs", "obvious loop", "floor")
+    print("{:<62} {:>12} {:>16} {:>14} {:>10}".format(*header))
+    small_dense()
+    large_sparse()
+    print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""`starcert frontier`: the maximal certified radii, from a bound, from votes, or from a store of votes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starcert.cli.app import NOISE_HELP, JsonOption, app
+from starcert.cli.parsing import parse_counts, parse_noise, parse_radius
+from starcert.cli.views import certificates_table, frontier_object, frontier_view, show
+from starcert.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.certificate import Certificates
+    from starcert.core.confidence import Bounds
+
+__all__ = ["frontier"]
+
+
+@app.command()
+def frontier(
+    noise: Annotated[str | None, typer.Option(help=NOISE_HELP, metavar="REGION=P[/P],…")] = None,
+    max_radius: Annotated[
+        str | None,
+        typer.Option(
+            help="The box of radii to look at: motif=35,random=45. Without it, every axis as far as it goes.",
+            metavar="AXIS=COUNT,…",
+        ),
+    ] = None,
+    p_lower: Annotated[
+        float | None, typer.Option(help="A lower bound on the class's probability, taken for certain.")
+    ] = None,
+    votes: Annotated[
+        str | None, typer.Option(help="Estimation votes, one count a class: 99950,50.", metavar="COUNT,…")
+    ] = None,
+    selection: Annotated[
+        str | None,
+        typer.Option(
+            help="Selection votes: 995,5. Without them the class is chosen on --votes, at a share of alpha.",
+            metavar="COUNT,…",
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="A file of stored votes: all its graphs are certified, under its own noise.")
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(help="With votes: the probability that the certificate fails (not the confidence).")
+    ] = 0.01,
+    as_json: JsonOption = False,
+) -> None:
+    """The maximal certified radii of a graph, each verdict proved.
+
+    For example:
+
+    starcert frontier --noise motif=0.02,random=0.45 --max-radius motif=35,random=45 --p-lower 0.9995
+
+    starcert frontier --noise bonds=0.04/0.2 --votes 99950,50 --selection 995,5 --alpha 0.01 --json
+
+    starcert frontier --store votes.db
+    """
+    given = {"--p-lower": p_lower, "--votes": votes, "--store": store}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise InvalidParameterError(
+            " / ".join(given),
+            "be given, one of them",
+            " and ".join(named) or "none",
+            "Write --p-lower 0.9995, or --votes 99950,50 --selection 995,5, or --store votes.db.",
+        )
+    if store is not None:
+        for name, value in (("--noise", noise), ("--selection", selection)):
+            if value is not None:
+                raise InvalidParameterError(name, "be left out with --store", value, "A store has its own.")
+        certificates = _from_store(store, max_radius, alpha)
+        if as_json:
+            print(json.dumps({"store": str(store), "graphs": [frontier_object(one) for one in certificates]}))
+        elif len(certificates) == 1:
+            show(*frontier_view(certificates[0]))
+        else:
+            show(*certificates_table(certificates))
+        return
+    from starcert.certificate import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
+
+    if noise is None:
+        raise InvalidParameterError("--noise", "be given", None, "Write for instance --noise motif=0.02,random=0.45.")
+    law = parse_noise(noise)
+    limits = None if max_radius is None else parse_radius(law, max_radius, "--max-radius")
+    bounds = _bounds(p_lower, votes, selection, alpha)
+    (certificate,) = certify(bounds, law, max_radius=limits)
+    if as_json:
+        print(json.dumps(frontier_object(certificate)))
+    else:
+        show(*frontier_view(certificate))
+
+
+def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float) -> Bounds:
+    from starcert.core.confidence import Bounds, Votes, clopper_pearson  # noqa: PLC0415
+
+    if votes is None:
+        if selection is not None:
+            raise InvalidParameterError("--selection", "come with --votes", selection, "Drop it, or give --votes too.")
+        return Bounds.certain([0.0 if p_lower is None else p_lower])
+    chosen = None if selection is None else [parse_counts(selection, "--selection")]
+    return clopper_pearson(Votes([parse_counts(votes, "--votes")], selection=chosen), alpha=alpha)
+
+
+def _from_store(path: Path, max_radius: str | None, alpha: float) -> Certificates:
+    from starcert.certificate import certify  # noqa: PLC0415
+    from starcert.core.confidence import Votes, check_alpha, clopper_pearson  # noqa: PLC0415
+    from starcert.noise import Noise  # noqa: PLC0415
+    from starcert.store import VoteStore  # noqa: PLC0415
+
+    check_alpha(alpha)
+    with VoteStore.read(path) as stored:
+        law = Noise.from_dict(stored.settings.noise)
+        counts, chosen = stored.counts("estimation"), stored.counts("selection")
+        graphs = stored.graphs
+    missing = [i for i in range(len(graphs)) if not (counts[i].any() and chosen[i].any())]
+    if missing:
+        raise InvalidParameterError(
+            "--store",
+            "hold votes of every graph",
+            f"no votes of graph {missing[0]}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
+            "Let the run finish: it goes on where it was when it is started again.",
+        )
+    return certify(
+        clopper_pearson(Votes(counts, selection=chosen), alpha=alpha),
+        law,
+        max_radius=None if max_radius is None else parse_radius(law, max_radius, "--max-radius"),
+        capacity=[dict(record.sizes) for record in graphs],
+        anchored=[record.anchored for record in graphs],
+    )

@@ -1,0 +1,162 @@
+"""Sets of node pairs that are numbered by arithmetic, never listed: fifty million pairs cost a few arrays of nodes.
+
+A `Block` is all pairs inside a node set, all pairs between two or more disjoint sets, or such a block with a few
+pairs left out; `Listed` is any set of pairs, one by one. Both number their pairs from 0 and go both ways: from
+numbers to pairs (`endpoints`) and from pairs to numbers (`locate`), in exact integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["AnyBlock", "Block", "Indices", "Listed", "across", "inside", "without"]
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+_NONE: Indices = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Node pairs row after row: nodes[r] with each of nodes[first[r]], nodes[first[r] + 1], … to the end.
+
+    With first[r] = r + 1 these are the pairs inside the nodes (an upper triangle); with first[r] = k for the first k
+    nodes and no more rows, the pairs between those and the rest (a rectangle).
+
+    Attributes:
+        nodes: node indices, each once.
+        first: for each of them where its row begins, never before r + 1 and never falling.
+        holes: numbers of the pairs that are left out, ascending; the others close ranks.
+    """
+
+    nodes: Indices
+    first: Indices
+    holes: Indices = field(default_factory=lambda: _NONE)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Block, (self.nodes, self.first, self.holes)
+
+    @cached_property
+    def _starts(self) -> Indices:
+        """The number of the first pair of each row, holes counted, and of all pairs at the end."""
+        return np.concatenate([[0], np.cumsum(len(self.nodes) - self.first)]).astype(np.int64)
+
+    @cached_property
+    def _holes_closed(self) -> Indices:
+        """How many pairs that are not left out stand before each hole."""
+        return self.holes - np.arange(len(self.holes))
+
+    @property
+    def size(self) -> int:
+        """How many pairs there are."""
+        return int(self._starts[-1]) - len(self.holes)
+
+    @property
+    def content(self) -> tuple[Indices, ...]:
+        """The arrays that say which pairs these are, for a digest."""
+        return self.nodes, self.first, self.holes
+
+    def endpoints(self, numbers: Indices) -> tuple[Indices, Indices]:
+        """The node indices u < v of pairs from 0 to size − 1."""
+        if len(self.holes):
+            numbers = numbers + np.searchsorted(self._holes_closed, numbers, side="right")
+        rows = np.searchsorted(self._starts, numbers, side="right") - 1
+        columns = self.first[rows] + (numbers - self._starts[rows])
+        one, other = self.nodes[rows], self.nodes[columns]
+        return np.minimum(one, other), np.maximum(one, other)
+
+    def locate(self, u: Indices, v: Indices, n_nodes: int) -> Indices:
+        """The numbers of pairs of node indices, −1 for those that are not here."""
+        place = np.full(n_nodes, -1, dtype=np.int64)
+        place[self.nodes] = np.arange(len(self.nodes))
+        rows, columns = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])
+        here = np.flatnonzero(rows >= 0)
+        here = here[columns[here] >= self.first[rows[here]]]
+        numbers = self._starts[rows[here]] + columns[here] - self.first[rows[here]]
+        if len(self.holes):
+            before = np.searchsorted(self.holes, numbers)
+            kept = self.holes[np.minimum(before, len(self.holes) - 1)] != numbers
+            here, numbers = here[kept], (numbers - before)[kept]
+        return _spread(numbers, here, len(u))
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Node pairs one by one.
+
+    Attributes:
+        pairs: shape (size, 2), u < v in every row, rows in lexicographic order, each once.
+    """
+
+    pairs: Indices
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Listed, (self.pairs,)
+
+    @property
+    def size(self) -> int:
+        """How many pairs there are."""
+        return len(self.pairs)
+
+    @property
+    def content(self) -> tuple[Indices, ...]:
+        """The array that says which pairs these are, for a digest."""
+        return (self.pairs,)
+
+    def endpoints(self, numbers: Indices) -> tuple[Indices, Indices]:
+        """The node indices u < v of pairs from 0 to size − 1."""
+        u, v = self.pairs[numbers].T
+        return u, v
+
+    def locate(self, u: Indices, v: Indices, n_nodes: int) -> Indices:
+        """The numbers of pairs of node indices, −1 for those that are not here."""
+        if not len(self.pairs):
+            return np.full(len(u), -1, dtype=np.int64)
+        codes = self.pairs @ np.array([n_nodes, 1])
+        wanted = np.minimum(u, v) * n_nodes + np.maximum(u, v)
+        numbers = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        here = np.flatnonzero(codes[numbers] == wanted)
+        return _spread(numbers[here], here, len(u))
+
+
+AnyBlock: TypeAlias = Block | Listed
+
+
+def inside(nodes: Indices) -> Block:
+    """The pairs inside a set of node indices.
+
+    Example:
+        >>> inside(np.array([4, 7, 9])).endpoints(np.arange(3))
+        (array([4, 4, 7]), array([7, 9, 9]))
+    """
+    return Block(np.sort(nodes), np.arange(1, len(nodes) + 1))
+
+
+def across(groups: Sequence[Indices]) -> Block:
+    """The pairs of node indices from different groups, which are disjoint.
+
+    Example:
+        >>> across([np.array([4, 7]), np.array([0, 9])]).endpoints(np.arange(4))
+        (array([0, 4, 0, 7]), array([4, 9, 7, 9]))
+    """
+    ends = np.cumsum([0, *map(len, groups)])
+    first = [np.full(end - start, end) for start, end in pairwise(ends)]
+    return Block(np.concatenate([_NONE, *map(np.sort, groups)]), np.concatenate([_NONE, *first]))
+
+
+def without(block: Block, pairs: Indices, n_nodes: int) -> Block:
+    """The block without some of its pairs, rows of `pairs`."""
+    return Block(block.nodes, block.first, np.sort(block.locate(pairs[:, 0], pairs[:, 1], n_nodes)))
+
+
+def _spread(values: Indices, where: Indices, length: int) -> Indices:
+    """An array of −1 with these values at these places."""
+    spread = np.full(length, -1, dtype=np.int64)
+    spread[where] = values
+    return spread

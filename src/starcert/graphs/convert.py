@@ -1,0 +1,233 @@
+"""Graphs from and to networkx, numpy, scipy and PyTorch Geometric.
+
+Every format is checked on its way in: what is no undirected, unweighted, simple graph is refused with the
+offending pair. Each function speaks of the parts of a graph (see `Parts`) and imports the other library where it
+needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs.content import is_tensor
+
+__all__ = [
+    "Parts",
+    "from_networkx",
+    "from_numpy",
+    "from_pyg",
+    "from_scipy",
+    "to_networkx",
+    "to_numpy",
+    "to_pyg",
+    "to_scipy",
+]
+
+Indices = npt.NDArray[np.int64]
+
+
+class Parts(NamedTuple):
+    """What a graph is made of, as `Graph` takes it: edges are pairs of node indices."""
+
+    n_nodes: int
+    edges: Indices
+    nodes: Sequence[Hashable] | None = None
+    node_data: Mapping[str, object] | None = None
+
+
+def from_networkx(source: object) -> Parts:
+    """The parts of a `networkx.Graph`."""
+    graph: Any = source
+    if not all(hasattr(graph, method) for method in ("is_directed", "is_multigraph", "edges", "nodes")):
+        raise InvalidParameterError("graph", "be a networkx graph", source)
+    for refused, kind in ((graph.is_directed(), "directed"), (graph.is_multigraph(), "a multigraph")):
+        if refused:
+            raise InvalidParameterError(
+                "graph", f"not be {kind}", source, "Convert it first, for example with networkx.Graph(graph)."
+            )
+    nodes = list(graph)
+    index = {node: position for position, node in enumerate(nodes)}
+    edges = np.empty((graph.number_of_edges(), 2), dtype=np.int64)
+    for row, (u, v, weight) in enumerate(graph.edges(data="weight", default=1)):
+        if u == v:
+            raise InvalidParameterError("graph", "have no self-loops", (u, v))
+        if weight != 1:
+            raise InvalidParameterError("graph", "be unweighted", f"{(u, v)!r} with weight {weight!r}")
+        edges[row] = index[u], index[v]
+    records = [graph.nodes[node] for node in nodes]
+    names = [name for name in records[0] if all(name in record for record in records)] if records else []
+    return Parts(len(nodes), edges, nodes, {name: [record[name] for record in records] for name in names})
+
+
+def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
+    """A `networkx.Graph` with the names of the nodes and their data as attributes."""
+    graph = _load("networkx", "networkx").Graph()
+    nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
+    graph.add_nodes_from(nodes)
+    for name, values in (parts.node_data or {}).items():
+        for node, value in zip(nodes, _entries(values), strict=True):
+            graph.nodes[node][name] = value
+    graph.add_edges_from((nodes[u], nodes[v]) for u, v in parts.edges)
+    return graph
+
+
+def from_numpy(adjacency: npt.ArrayLike) -> Parts:
+    """The parts of a graph with this dense adjacency matrix."""
+    matrix = np.asarray(adjacency)
+    if matrix.dtype.kind not in "biuf":
+        hint = "A scipy matrix goes to Graph.from_scipy."
+        raise InvalidParameterError("adjacency", "be an array of zeros and ones", adjacency, hint)
+    _check_square(matrix.shape)
+    wrong = (matrix != 0) & (matrix != 1)
+    if wrong.any():
+        pair = tuple(map(int, np.unravel_index(int(wrong.argmax()), wrong.shape)))
+        _refuse_value(pair, matrix[pair])
+    rows, columns = np.nonzero(matrix)
+    return Parts(len(matrix), _both_ways(rows, columns, len(matrix), "adjacency"))
+
+
+def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
+    """The dense adjacency matrix."""
+    matrix = np.zeros((parts.n_nodes, parts.n_nodes), dtype=np.int8)
+    rows, columns = parts.edges.T
+    matrix[rows, columns] = matrix[columns, rows] = 1
+    return matrix
+
+
+def from_scipy(source: object) -> Parts:
+    """The parts of a graph with this sparse adjacency matrix, which stays sparse."""
+    from scipy import sparse  # noqa: PLC0415
+
+    if not sparse.issparse(source):
+        hint = "A numpy array goes to Graph.from_numpy."
+        raise InvalidParameterError("adjacency", "be a sparse matrix or array of scipy", source, hint)
+    given: Any = source
+    _check_square(given.shape)
+    matrix = sparse.csr_array(given, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix = matrix.tocoo()
+    wrong = matrix.data != 1
+    if wrong.any():
+        first = int(wrong.argmax())
+        _refuse_value((int(matrix.row[first]), int(matrix.col[first])), matrix.data[first])
+    n_nodes = matrix.shape[0]
+    return Parts(n_nodes, _both_ways(matrix.row, matrix.col, n_nodes, "adjacency"))
+
+
+def to_scipy(parts: Parts) -> Any:  # noqa: ANN401  (scipy carries no types)
+    """The adjacency matrix as a `scipy.sparse.csr_array`, with sorted indices."""
+    from scipy import sparse  # noqa: PLC0415
+
+    rows, columns = _arcs(parts.edges)
+    ones = np.ones(len(rows), dtype=np.int8)
+    return sparse.csr_array((ones, (rows, columns)), shape=(parts.n_nodes, parts.n_nodes))
+
+
+def from_pyg(source: object) -> Parts:
+    """The parts of a `torch_geometric.data.Data`."""
+    data: Any = source
+    edge_index = getattr(data, "edge_index", None)
+    if not (is_tensor(edge_index) and hasattr(data, "is_node_attr")) or edge_index.shape[:1] != (2,):
+        hint = "A graph without edges has an edge_index of shape (2, 0)."
+        raise InvalidParameterError("data", "be a torch_geometric Data with an edge_index of two rows", source, hint)
+    weights = getattr(data, "edge_weight", None)
+    if weights is not None and bool((weights != 1).any()):
+        first = int((weights != 1).int().argmax())
+        pair = tuple(data.edge_index[:, first].tolist())
+        raise InvalidParameterError("data", "be unweighted", f"{pair} with weight {weights[first].tolist()}")
+    rows, columns = data.edge_index.numpy(force=True)
+    n_nodes = int(data.num_nodes)
+    # PyG also calls those node attributes that run over the nodes in their last dimension, such as mesh faces.
+    of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
+    edges = _both_ways(rows, columns, n_nodes, "edge_index")
+    return Parts(n_nodes, edges, None, {key: data[key] for key in of_nodes})
+
+
+def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
+    """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors."""
+    pyg = _load("torch_geometric.data", "'starcert[torch]'")
+    torch = import_module("torch")
+    edge_index = torch.from_numpy(np.stack(_arcs(parts.edges)))
+    data = pyg.Data(edge_index=edge_index, num_nodes=parts.n_nodes)
+    for name, values in (parts.node_data or {}).items():
+        if name in ("edge_index", "num_nodes"):
+            raise InvalidParameterError("node_data", "not use a name that PyG uses for the graph itself", name)
+        data[name] = _as_tensor(values, torch)
+    return data
+
+
+def _as_tensor(values: object, torch: ModuleType) -> object:
+    if is_tensor(values):
+        return values.clone()
+    array = np.array(values) if _is_numeric(values) else None
+    # PyG carries what is no number as a list, and still knows it as data of the nodes.
+    return list(_entries(values)) if array is None else torch.from_numpy(array)
+
+
+def _is_numeric(values: object) -> bool:
+    try:
+        return np.asarray(values).dtype.kind in "biufc"
+    except ValueError:  # entries of different shapes
+        return False
+
+
+def _entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
+    one_number_each = (isinstance(values, np.ndarray) or is_tensor(values)) and values.ndim == 1
+    return values.tolist() if one_number_each else list(values)
+
+
+def _arcs(edges: Indices) -> tuple[Indices, Indices]:
+    """Both directions of every edge, sorted by the first and then by the second node."""
+    rows, columns = np.concatenate([edges, edges[:, ::-1]]).T
+    order = np.lexsort([columns, rows])
+    return rows[order], columns[order]
+
+
+def _both_ways(rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, name: str) -> Indices:
+    """The edges u < v of a list of directed pairs that must hold each direction of each edge once."""
+    arcs = np.stack([rows, columns], axis=1).astype(np.int64)
+    wrong = ((arcs < 0) | (arcs >= n_nodes)).any(axis=1)
+    if wrong.any():
+        raise InvalidParameterError(name, f"hold node indices below {n_nodes}, 0 or more", _pair(arcs[wrong.argmax()]))
+    loops = arcs[:, 0] == arcs[:, 1]
+    if loops.any():
+        raise InvalidParameterError(name, "have no self-loops", _pair(arcs[loops.argmax()]))
+    arcs = arcs[np.lexsort([arcs[:, 1], arcs[:, 0]])]
+    twice = (arcs[1:] == arcs[:-1]).all(axis=1)
+    if twice.any():
+        raise InvalidParameterError(name, "have each direction of an edge once", f"{_pair(arcs[twice.argmax()])} twice")
+    missing = np.setdiff1d(arcs @ [n_nodes, 1], arcs @ [1, n_nodes], assume_unique=True)
+    if len(missing):
+        u, v = divmod(int(missing[0]), n_nodes)
+        raise InvalidParameterError(
+            name, "have both directions of every edge", f"{(u, v)} without {(v, u)}", "Directed graphs are not covered."
+        )
+    return arcs[arcs[:, 0] < arcs[:, 1]]
+
+
+def _pair(row: Indices) -> tuple[int, int]:
+    return int(row[0]), int(row[1])
+
+
+def _check_square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InvalidParameterError("adjacency", "be square, with a row and a column for each node", shape)
+
+
+def _refuse_value(pair: tuple[int, ...], value: Any) -> None:  # noqa: ANN401  (a number of any kind)
+    raise InvalidParameterError("adjacency", "hold only 0 and 1", f"{value.item()!r} at {pair}")
+
+
+def _load(module: str, package: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise StarcertError(f"This needs {module.partition('.')[0]}. Try: pip install {package}") from error

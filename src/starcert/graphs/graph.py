@@ -1,0 +1,240 @@
+"""The graph: undirected, unweighted, simple, with node data that nobody here looks into."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.errors import InvalidParameterError
+from starcert.graphs import convert
+from starcert.graphs.content import digest, frozen_copy
+
+__all__ = ["Graph"]
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Graph:
+    """An undirected, unweighted, simple graph with opaque node data.
+
+    Args:
+        n_nodes: how many nodes there are.
+        edges: pairs of node indices, in any order and orientation, each once.
+        nodes: the names of the nodes; their indices if left out.
+        node_data: data by attribute name, a sequence or an array with one entry for each node. They are copied:
+            sequences become tuples, arrays read-only arrays, tensors stay tensors.
+
+    Attributes:
+        n_nodes: how many nodes there are.
+        edges: read-only, shape (n_edges, 2), with u < v in every row, rows in lexicographic order.
+        nodes: the names of the nodes.
+        node_data: the data of the nodes by attribute name.
+
+    Example:
+        >>> graph = Graph(3, [(2, 1), (0, 1)], node_data={"element": ["C", "N", "O"]})
+        >>> graph
+        Graph(3 nodes, 2 edges, node data: element)
+        >>> graph.edges.tolist()
+        [[0, 1], [1, 2]]
+    """
+
+    n_nodes: int
+    edges: Indices
+    nodes: tuple[Hashable, ...]
+    node_data: Mapping[str, object]
+
+    def __init__(
+        self,
+        n_nodes: int,
+        edges: npt.ArrayLike | Iterable[tuple[int, int]],
+        *,
+        nodes: Iterable[Hashable] | None = None,
+        node_data: Mapping[str, object] | None = None,
+    ) -> None:
+        if not _is_index(n_nodes) or n_nodes < 0:
+            raise InvalidParameterError("n_nodes", "be a whole number, 0 or more", n_nodes)
+        set_field = object.__setattr__
+        set_field(self, "n_nodes", int(n_nodes))
+        set_field(self, "edges", _as_edges(edges, self.n_nodes))
+        set_field(self, "nodes", _as_names(nodes, self.n_nodes))
+        set_field(
+            self, "node_data", MappingProxyType(_as_node_data({} if node_data is None else node_data, self.n_nodes))
+        )
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges there are."""
+        return len(self.edges)
+
+    @cached_property
+    def key(self) -> str:
+        """A hex digest of the edges, the names of the nodes and their data: the same for equal graphs everywhere."""
+        named = self.nodes != tuple(range(self.n_nodes))
+        return digest("graph", self.n_nodes, self.edges, self.nodes if named else None, self.node_data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and (self is other or self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        data = f", node data: {', '.join(self.node_data)}" if self.node_data else ""
+        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges{data})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self.n_nodes, self.edges, self.nodes, dict(self.node_data))
+
+    @classmethod
+    def from_networkx(cls, graph: object) -> Self:
+        """The graph of a `networkx.Graph`.
+
+        The nodes keep their names and their order. Attributes that all nodes carry become node data; edge attributes
+        are left out, but a weight other than 1 is refused, and so are directed graphs, multigraphs and self-loops.
+        """
+        return cls._of(convert.from_networkx(graph))
+
+    def to_networkx(self) -> Any:  # noqa: ANN401  (networkx carries no types)
+        """A `networkx.Graph` with the names of the nodes and their data as attributes."""
+        return convert.to_networkx(self._parts)
+
+    @classmethod
+    def from_numpy(
+        cls,
+        adjacency: npt.ArrayLike,
+        *,
+        nodes: Iterable[Hashable] | None = None,
+        node_data: Mapping[str, object] | None = None,
+    ) -> Self:
+        """The graph of a dense adjacency matrix: square, symmetric, of zeros and ones, with a zero diagonal.
+
+        Example:
+            >>> Graph.from_numpy([[0, 1], [1, 0]])
+            Graph(2 nodes, 1 edges)
+        """
+        parts = convert.from_numpy(adjacency)
+        return cls(parts.n_nodes, parts.edges, nodes=nodes, node_data=node_data)
+
+    def to_numpy(self) -> npt.NDArray[np.int8]:
+        """The dense adjacency matrix, of zeros and ones in bytes: widen it before counting with it."""
+        return convert.to_numpy(self._parts)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        adjacency: object,
+        *,
+        nodes: Iterable[Hashable] | None = None,
+        node_data: Mapping[str, object] | None = None,
+    ) -> Self:
+        """The graph of a sparse adjacency matrix: square, symmetric, of zeros and ones, with a zero diagonal."""
+        parts = convert.from_scipy(adjacency)
+        return cls(parts.n_nodes, parts.edges, nodes=nodes, node_data=node_data)
+
+    def to_scipy(self) -> Any:  # noqa: ANN401  (scipy carries no types)
+        """The adjacency matrix as a `scipy.sparse.csr_array` of bytes: widen it before counting with it."""
+        return convert.to_scipy(self._parts)
+
+    @classmethod
+    def from_pyg(cls, data: object) -> Self:
+        """The graph of a `torch_geometric.data.Data`.
+
+        Its edge_index must hold both directions of every edge once, and no self-loops. Whatever PyG calls a node
+        attribute becomes node data; edge attributes are left out, but an edge_weight other than 1 is refused.
+        """
+        return cls._of(convert.from_pyg(data))
+
+    def to_pyg(self) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
+        """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors.
+
+        PyG has no names for nodes: they are left out. Data that are no numbers become lists.
+        """
+        return convert.to_pyg(self._parts)
+
+    @classmethod
+    def _of(cls, parts: convert.Parts) -> Self:
+        return cls(parts.n_nodes, parts.edges, nodes=parts.nodes, node_data=parts.node_data)
+
+    @property
+    def _parts(self) -> convert.Parts:
+        return convert.Parts(self.n_nodes, self.edges, self.nodes, self.node_data)
+
+
+def _restore(n_nodes: int, edges: Indices, nodes: Sequence[Hashable], node_data: Mapping[str, object]) -> Graph:
+    return Graph(n_nodes, edges, nodes=nodes, node_data=node_data)
+
+
+def _is_index(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _as_edges(values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int) -> Indices:
+    """The edges with u < v, sorted and read-only, or an error that names the first pair that cannot be one."""
+    if not isinstance(values, Iterable):
+        raise InvalidParameterError("edges", "be pairs of node indices", values)
+    listed: Any = values if hasattr(values, "__array__") else list(values)
+    try:
+        pairs = np.asarray(listed)
+    except ValueError:  # entries of different lengths
+        pairs = np.empty(0, dtype=object)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        pairs = _pairs_one_by_one(listed)
+    wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
+    if wrong.any():
+        pair = tuple(pairs[wrong.argmax()].tolist())
+        raise InvalidParameterError("edges", f"be pairs of node indices below {n_nodes}, 0 or more", pair)
+    edges = np.sort(pairs.astype(np.int64), axis=1)
+    loops = edges[:, 0] == edges[:, 1]
+    if loops.any():
+        raise InvalidParameterError("edges", "have no self-loops", tuple(edges[loops.argmax()].tolist()))
+    edges = edges[np.lexsort([edges[:, 1], edges[:, 0]])]
+    twice = (edges[1:] == edges[:-1]).all(axis=1)
+    if twice.any():
+        pair = tuple(edges[twice.argmax()].tolist())
+        raise InvalidParameterError("edges", "hold each pair once, in one orientation", f"{pair} twice")
+    edges.setflags(write=False)
+    return edges
+
+
+def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
+    """What numpy did not read as whole numbers in two columns: nothing, huge numbers, or something to refuse."""
+    pairs = []
+    for pair in listed:
+        if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2 or not all(map(_is_index, pair)):
+            got = tuple(pair.tolist()) if isinstance(pair, np.ndarray) and pair.ndim == 1 else pair
+            hint = "Transpose an edge_index that has two rows." if len(np.shape(got)) and len(got) > 2 else ""
+            raise InvalidParameterError("edges", "be pairs of whole numbers, the indices of nodes", got, hint)
+        pairs.append([int(index) for index in pair])
+    return np.array(pairs, dtype=object).reshape(-1, 2)
+
+
+def _as_names(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hashable, ...]:
+    if nodes is None:
+        return tuple(range(n_nodes))
+    names = tuple(nodes)
+    if len(names) != n_nodes:
+        raise InvalidParameterError("nodes", f"be {n_nodes} names, one for each node", f"{len(names)} names")
+    seen: set[Hashable] = set()
+    for name in names:
+        try:
+            known = name in seen
+        except TypeError:
+            raise InvalidParameterError("nodes", "be hashable names", name) from None
+        if known:
+            raise InvalidParameterError("nodes", "name each node once", f"{name!r} twice")
+        seen.add(name)
+    return names
+
+
+def _as_node_data(node_data: object, n_nodes: int) -> dict[str, object]:
+    if not isinstance(node_data, Mapping) or not all(isinstance(name, str) for name in node_data):
+        raise InvalidParameterError("node_data", "map names of attributes to data", node_data)
+    return {name: frozen_copy(values, n_nodes, f"node_data[{name}]") for name, values in node_data.items()}

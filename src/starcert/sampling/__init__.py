@@ -1,0 +1,1 @@
+"""Sampling: streams of random words, exact flips, and batches of noisy graphs."""

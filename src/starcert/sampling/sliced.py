@@ -1,0 +1,127 @@
+"""Noisy copies whose bits are sliced: one word holds one site of 64 copies. For graphs with few enough sites."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from starcert.sampling.batch import EdgeList, NoisyGraphs
+from starcert.sampling.streams import Words
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+
+__all__ = ["SlicedGraphs"]
+
+WORD = 64
+
+
+class SlicedGraphs(NoisyGraphs):
+    """Copies as words of shape (sites, words); copy i is lane `first + i`.
+
+    Args:
+        sites: the sites of the clean graph.
+        ends: both node indices of every site, shape (2, sites).
+        words: the noisy bits.
+        first: the lane of the first copy.
+        count: how many copies there are.
+    """
+
+    def __init__(self, sites: Sites, ends: npt.NDArray[np.int64], words: Words, first: int, count: int) -> None:
+        super().__init__(sites)
+        self.ends = ends
+        self.words = words
+        self._first = first
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, samples: slice) -> SlicedGraphs:
+        start, stop, step = samples.indices(self._count)
+        if step != 1:
+            raise IndexError("copies are taken in one run: use a slice without a step")
+        begin = self._first + start
+        words = self.words[:, begin // WORD : -(-(self._first + stop) // WORD)]
+        return SlicedGraphs(self.sites, self.ends, words, begin % WORD, max(0, stop - start))
+
+    @cached_property
+    def bits(self) -> npt.NDArray[np.uint8]:
+        """See `NoisyGraphs`."""
+        octets = np.ascontiguousarray(self.words).view(np.uint8)  # lanes in order on a little-endian machine
+        lanes = np.unpackbits(octets, axis=1, bitorder="little")
+        return np.ascontiguousarray(lanes[:, self._first : self._first + self._count].T)
+
+    def edges(self) -> EdgeList:
+        """See `NoisyGraphs`."""
+        return EdgeList(*_list_edges(self.words, self._first, self._count, self.ends, self.sites.fixed_edges))
+
+    def degrees(self) -> npt.NDArray[np.int32]:
+        """See `NoisyGraphs`."""
+        fixed = np.bincount(self.sites.fixed_edges.reshape(-1), minlength=self.graph.n_nodes).astype(np.int32)
+        degrees: npt.NDArray[np.int32] = _count_degrees(self.words, self._first, self._count, self.ends, fixed)
+        return degrees
+
+
+@njit(cache=True)
+def _list_edges(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    n_sites, n_fixed = words.shape[0], fixed.shape[0]
+    starts = np.zeros(count + 1, np.int64)
+    for i in range(count):
+        lane, word = np.uint64((first + i) % WORD), (first + i) // WORD
+        present = n_fixed
+        for site in range(n_sites):
+            present += np.int64((words[site, word] >> lane) & np.uint64(1))
+        starts[i + 1] = starts[i] + present
+    u, v = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
+    for i in range(count):
+        lane, word = np.uint64((first + i) % WORD), (first + i) // WORD
+        at = starts[i]
+        for k in range(n_fixed):
+            u[at], v[at] = fixed[k, 0], fixed[k, 1]
+            at += 1
+        for site in range(n_sites):
+            if (words[site, word] >> lane) & np.uint64(1):
+                u[at], v[at] = ends[0, site], ends[1, site]
+                at += 1
+    return starts, u, v
+
+
+@njit(cache=True)
+def _count_degrees(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Degrees of 64 copies at a time: each node has a counter whose binary digits are words.
+
+    Adding a site's word to the counter is a ripple of carries, all 64 lanes at once.
+    """
+    n_nodes = fixed.size
+    incident = np.zeros(n_nodes, np.int64)
+    for site in range(words.shape[0]):
+        incident[ends[0, site]] += 1
+        incident[ends[1, site]] += 1
+    digits = 1
+    while n_nodes and (1 << digits) <= incident.max():
+        digits += 1
+    counters = np.empty((n_nodes, digits), np.uint64)
+    degrees = np.empty((count, n_nodes), np.int32)
+    for word in range(words.shape[1]):
+        counters[:] = 0
+        for site in range(words.shape[0]):
+            for end in range(2):
+                node = ends[end, site]
+                carry = words[site, word]
+                digit = 0
+                while carry:
+                    counters[node, digit], carry = counters[node, digit] ^ carry, counters[node, digit] & carry
+                    digit += 1
+        for i in range(max(0, word * WORD - first), min(count, (word + 1) * WORD - first)):
+            lane = np.uint64(first + i - word * WORD)
+            for node in range(n_nodes):
+                degree = np.int32(0)
+                for digit in range(digits):
+                    degree |= np.int32((counters[node, digit] >> lane) & np.uint64(1)) << np.int32(digit)
+                degrees[i, node] = fixed[node] + degree
+    return degrees

@@ -1,0 +1,228 @@
+"""Exact flips where they are rare: draw how many sites flip, then which.
+
+The cost follows the number of flips, not the number of sites: a graph of 10,000 nodes has 50 million node pairs, of
+which p = 1e-5 flips five hundred. Both steps are exact. The count follows the binomial law to its last digit (see
+`counts`); the sites are drawn one by one, each uniformly (by rejection, never by a remainder), and again if they were
+drawn before.
+
+Sites with one flip probability form a *pool*: a region under `Flip(p)`, or its present or its absent edges under
+`Flip(delete, add)`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from starcert.sampling.counts import DIGIT_WORDS, count_table
+from starcert.sampling.streams import WordStream
+
+__all__ = ["Pool", "SparseFlips"]
+
+Positions = npt.NDArray[np.int64]
+
+
+class Pool(NamedTuple):
+    """Sites that flip with one probability.
+
+    Attributes:
+        first: the first position of the range that the sites lie in.
+        size: the length of that range.
+        p: the flip probability, the exact value of a float.
+        only: the positions that belong, if they are a listed part of the range; None: all of it.
+        but: positions of the range that do not belong.
+    """
+
+    first: int
+    size: int
+    p: float
+    only: Positions | None = None
+    but: Positions = np.empty(0, dtype=np.int64)
+
+    @property
+    def n_sites(self) -> int:
+        """How many sites the pool has."""
+        return self.size - self.but.size if self.only is None else self.only.size
+
+
+class SparseFlips:
+    """Draws the flipped positions of several pools."""
+
+    def __init__(self, pools: list[Pool]) -> None:
+        self._pools = [pool for pool in pools if pool.n_sites and pool.p > 0]
+        self._excluded = [_hash_set(pool.but - pool.first) for pool in self._pools]
+
+    def draw(self, stream: WordStream, samples: int) -> tuple[Positions, Positions]:
+        """Flipped positions of each sample: where each sample starts (samples + 1 entries), and the positions."""
+        starts = [np.zeros(samples + 1, dtype=np.int64)]
+        drawn: list[Positions] = []
+        for pool, excluded in zip(self._pools, self._excluded, strict=True):
+            ends, positions = _draw_pool(stream, samples, pool, excluded)
+            starts.append(ends)
+            drawn.append(positions)
+        return _interleave(np.stack(starts), drawn)
+
+
+def _draw_pool(stream: WordStream, samples: int, pool: Pool, excluded: Positions) -> tuple[Positions, Positions]:
+    first_count, table = count_table(pool.n_sites, pool.p)
+    starts = np.zeros(samples + 1, dtype=np.int64)
+    flips = pool.n_sites * pool.p
+    positions = np.empty(int(samples * flips + 10 * (samples * flips) ** 0.5 + 1024), dtype=np.int64)
+    portion = int(4 * samples * (flips + 4) + 4096)
+    span = pool.size if pool.only is None else pool.only.size
+    most = first_count + len(table)  # more cannot be drawn
+    seen = np.full(_table_size(min(most, pool.n_sites)), -1, dtype=np.int64)
+    sample = 0
+    while sample < samples:
+        raw = stream.at_least(portion)
+        reached, used = _draw_samples(
+            first_count, table, span, pool.n_sites, excluded, seen, sample, starts, positions, raw
+        )
+        if reached < 0:
+            raise ArithmeticError("a random number agrees with the distribution function in all 192 digits")
+        if reached < samples:  # out of words, or out of room for positions
+            portion *= 2
+            positions = np.concatenate([positions, np.empty_like(positions)])
+        stream.use(used)
+        sample = reached
+    positions = positions[: starts[-1]]
+    return starts, positions + pool.first if pool.only is None else pool.only[positions]
+
+
+SMALLEST = 16
+"""Places in a table for nothing."""
+
+
+def _table_size(entries: int) -> int:
+    return max(2 * SMALLEST, 1 << (2 * entries).bit_length()) if entries else SMALLEST
+
+
+def _hash_set(values: Positions) -> Positions:
+    """The values in an open-addressed table, −1 where a place is free."""
+    table = np.full(_table_size(values.size), -1, dtype=np.int64)
+    _insert_all(table, values)
+    return table
+
+
+@njit(cache=True)
+def _insert(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Puts a value into an open-addressed table; returns whether it was new."""
+    mask = table.size - 1
+    place = (value * 0x9E3779B1) & mask
+    while table[place] != -1:
+        if table[place] == value:
+            return False
+        place = (place + 1) & mask
+    table[place] = value
+    return True
+
+
+@njit(cache=True)
+def _contains(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    mask = table.size - 1
+    place = (value * 0x9E3779B1) & mask
+    while table[place] != -1:
+        if table[place] == value:
+            return True
+        place = (place + 1) & mask
+    return False
+
+
+@njit(cache=True)
+def _insert_all(table, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    for value in values:
+        _insert(table, value)
+
+
+@njit(cache=True)
+def _count(table, raw, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The first entry that the next random number is less than; −1 if all digits agree with one."""
+    low, high = 0, table.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        order = 0
+        for i in range(DIGIT_WORDS):
+            if raw[used + i] != table[middle, i]:
+                order = -1 if raw[used + i] < table[middle, i] else 1
+                break
+        if order == 0:
+            return -1
+        if order < 0:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True)
+def _draw_samples(first_count, table, span, n_sites, excluded, seen, start, starts, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Draws samples from `start` on, as long as words and room last; returns the first one not done, and words used."""
+    used = 0
+    for sample in range(start, starts.size - 1):
+        mark, begin = used, starts[sample]
+        if used + DIGIT_WORDS > raw.size:
+            return sample, mark
+        entry = _count(table, raw, used)
+        if entry < 0:
+            return -1, mark
+        count = first_count + entry
+        if begin + count > positions.size:
+            return sample, mark
+        # Where more than half flips, draw those that stay.
+        stay = 2 * count > n_sites
+        wanted = n_sites - count if stay else count
+        used = _choose(raw, used + DIGIT_WORDS, span, wanted, excluded, seen, positions[begin:])
+        if used >= 0 and stay:
+            _fill_with_others(span, excluded, seen, positions[begin:])
+        seen[:] = -1
+        if used < 0:
+            return sample, mark
+        starts[sample + 1] = begin + count
+    return starts.size - 1, used
+
+
+@njit(cache=True)
+def _choose(raw, used, span, wanted, excluded, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """So many different positions below `span`, each uniform; returns the words used, or −1 if there were too few."""
+    mask = np.uint64(1)
+    while mask < np.uint64(span):
+        mask = (mask << np.uint64(1)) | np.uint64(1)
+    any_excluded = excluded.size > SMALLEST
+    found = 0
+    while found < wanted:
+        if used == raw.size:
+            return -1
+        position = np.int64(raw[used] & mask)
+        used += 1
+        if position < span and not (any_excluded and _contains(excluded, position)) and _insert(seen, position):
+            out[found] = position
+            found += 1
+    return used
+
+
+@njit(cache=True)
+def _fill_with_others(span, excluded, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """All positions below `span` that were neither chosen nor excluded."""
+    at = 0
+    for position in range(span):
+        if not _contains(excluded, position) and not _contains(seen, position):
+            out[at] = position
+            at += 1
+
+
+def _interleave(starts: Positions, drawn: list[Positions]) -> tuple[Positions, Positions]:
+    """The positions of several pools, sample by sample."""
+    if len(drawn) == 1:
+        return starts[1], drawn[0]
+    lengths = np.diff(starts, axis=1)
+    total = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
+    merged = np.empty(total[-1], dtype=np.int64)
+    offset = total[:-1].copy()
+    for length, begin, positions in zip(lengths[1:], starts[1:, :-1], drawn, strict=True):
+        place = np.repeat(offset - begin, length) + np.arange(positions.size)
+        merged[place] = positions
+        offset += length
+    return total, merged

@@ -1,0 +1,244 @@
+"""The file of a vote store: how it is opened, and the checks before any of it is believed.
+
+A store is an SQLite database with two tables, whose definitions carry their own explanation (`SCHEMA`). It may come
+from anywhere, so nothing in it is taken on trust: who wrote it, its format, the exact text of its schema, SQLite's own
+`quick_check`, and the types, ranges and digest of every row are checked first. Nothing in it is ever unpickled or run.
+
+SQLite keeps a rollback journal rather than a write-ahead log: the store is then one file whenever no commit is under
+way, it works in a read-only folder and on a network disk that has locks, and at two commits a second a log's speed buys
+nothing. Many may read while one writes. The writer holds an SQLite lock on a file beside the store (`…-lock`), which
+the operating system takes back however the process ends; such a file that is left over means nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from starcert.errors import InvalidParameterError, StoreError
+from starcert.store.records import GraphRecord, Record, Session, Settings, StoredChunk, record_row
+
+__all__ = ["Contents", "connect", "create_schema", "distrusting", "lock", "target_file", "transaction", "verify"]
+
+APPLICATION_ID = int.from_bytes(b"star", "big")
+FORMAT = 1
+SCHEMA = {
+    "records": """CREATE TABLE records (
+  kind TEXT NOT NULL, -- settings, graph or session
+  number INTEGER NOT NULL, -- 0, 1, 2, ... within a kind
+  value TEXT NOT NULL, -- JSON
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (kind, number)
+) WITHOUT ROWID""",
+    "chunks": """CREATE TABLE chunks (
+  graph INTEGER NOT NULL, -- number of the graph's record
+  purpose TEXT NOT NULL, -- selection or estimation
+  chunk INTEGER NOT NULL, -- 0, 1, 2, ...
+  samples INTEGER NOT NULL, -- votes in the chunk
+  counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (graph, purpose, chunk)
+) WITHOUT ROWID""",
+}
+
+LONGEST_VALUE = 2**26  # bytes of one value: no row of a foreign file can ask for more memory
+WRITER_PATIENCE = 60.0  # seconds: a reader checks a large file in one go, and a commit waits for it
+READER_PATIENCE = 10.0
+
+_PERMISSION = "See that the file and its folder may be read and written and stay in place, then run the same again."
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "Free some space, then run the same again: it continues.",
+    sqlite3.SQLITE_BUSY: "Another process holds the file: let it finish, then run the same again: it continues.",
+    sqlite3.SQLITE_READONLY: _PERMISSION,
+    sqlite3.SQLITE_CANTOPEN: _PERMISSION,
+}
+
+
+class Contents(NamedTuple):
+    """What a store holds, its votes apart."""
+
+    settings: Settings
+    graphs: tuple[GraphRecord, ...]
+    sessions: tuple[Session, ...]
+    n_chunks: int
+
+
+def target_file(path: str | os.PathLike[str]) -> Path:
+    """The file that a path leads to, links followed, in a folder that exists."""
+    try:
+        target = Path(path).resolve()
+    except (TypeError, ValueError, OSError, RuntimeError):
+        raise InvalidParameterError("path", "name a file", path) from None
+    if not os.path.isdir(target.parent):
+        raise StoreError(f"{target}: the folder {target.parent} does not exist. Make it first, or name another file.")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise StoreError(f"{target}: is a folder or a device. Name a file.")
+    return target
+
+
+def lock(path: Path, resources: ExitStack) -> None:
+    """Becomes the one writer until `resources` are closed, or the process ends in whatever way."""
+    beside = f"{path}-lock"
+    try:
+        guard = sqlite3.connect(beside, timeout=0, isolation_level=None, check_same_thread=False)
+        resources.callback(guard.close)
+        guard.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        if _code(error) != sqlite3.SQLITE_BUSY:
+            raise write_error(path, error, f"lock the file (by {beside})") from error
+        raise StoreError(
+            f"{path}: another process is writing votes into it. Wait for its end or stop it, or write into another"
+            " file; VoteStore.read works meanwhile."
+        ) from error
+
+    def remove() -> None:
+        with suppress(OSError):  # some systems remove no open file; one that is left over means nothing
+            os.unlink(beside)
+
+    resources.callback(remove)
+
+
+def connect(path: Path, resources: ExitStack, *, writing: bool) -> sqlite3.Connection:
+    """A connection that runs nothing from the file and waits for others; closed with `resources`."""
+    # A reader may write to the file in one way: what a killed writer left half done is rolled back before it is read.
+    mode, patience = ("rwc", WRITER_PATIENCE) if writing else ("rw", READER_PATIENCE)
+    try:
+        db = sqlite3.connect(
+            f"{path.as_uri()}?mode={mode}", timeout=patience, isolation_level=None, check_same_thread=False, uri=True
+        )
+    except sqlite3.Error as error:
+        raise write_error(path, error, "open the file") from error
+    resources.callback(db.close)
+    with distrusting(path):
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        for setting in ("trusted_schema = OFF", "cell_size_check = ON"):
+            db.execute(f"PRAGMA {setting}")
+        # EXTRA: a commit that has returned survives a loss of power too.
+        db.execute("PRAGMA synchronous = EXTRA" if writing else "PRAGMA query_only = ON")
+    return db
+
+
+def create_schema(db: sqlite3.Connection) -> None:
+    """Writes the frame of a new store; inside a transaction, so that all of it is there or nothing."""
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+    for text in SCHEMA.values():
+        db.execute(text)
+
+
+def write_error(path: Path, error: sqlite3.Error, doing: str, n_safe: int = 0) -> StoreError:
+    """What to say when SQLite could not do something to the file."""
+    advice = _ADVICE.get(_code(error), "Look after the disk, then run the same again: it continues.")
+    safe = f" What was committed before is safe: {n_safe:,} chunk{'s' * (n_safe != 1)}." if n_safe else ""
+    return StoreError(f"{path}: could not {doing}: {error}.{safe} {advice}")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, path: Path, doing: str, n_safe: int) -> Iterator[None]:
+    """All of what is written inside, or nothing and a StoreError."""
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        yield
+        db.execute("COMMIT")
+    except BaseException as error:
+        with suppress(sqlite3.Error):  # SQLite has rolled back already, or will when the file is opened next
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            raise write_error(path, error, doing, n_safe) from error
+        raise
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+@contextmanager
+def distrusting(path: Path) -> Iterator[None]:
+    """Turns whatever a bad file can bring about while it is read into a StoreError that gives the reason."""
+    try:
+        yield
+    except (sqlite3.Error, ValueError, TypeError, RecursionError, MemoryError) as error:
+        if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_BUSY:
+            raise StoreError(f"{path}: is being written just now. Try again in a moment.") from error
+        words = " ".join((str(error) or type(error).__name__).split()).rstrip(".")
+        # The message may quote the file: on one line, not too long, and nothing that a terminal would obey.
+        reason = "".join(letter if letter.isprintable() else "?" for letter in words[:300])
+        advice = "Take a good copy of the file, or write into another one: votes can be drawn again."
+        raise StoreError(f"{path}: cannot be used: {reason}. {advice}") from error
+
+
+def verify(db: sqlite3.Connection) -> Contents:
+    """What the file holds, once all of it has been checked; to be called inside `distrusting`.
+
+    Raises:
+        ValueError: the reason why the file cannot be used; sqlite3.Error where SQLite itself finds it.
+    """
+    db.execute("BEGIN")  # one snapshot, even while another process writes
+    try:
+        _verify_frame(db)
+        contents = _read_records(db)
+        n_chunks = 0
+        for row in db.execute("SELECT graph, purpose, chunk, samples, counts, digest FROM chunks"):
+            chunk = StoredChunk.parse(row, contents.settings)
+            if chunk.graph >= len(contents.graphs):
+                raise ValueError(f"there are votes on graph {chunk.graph}, but only {len(contents.graphs)} graphs")
+            n_chunks += 1
+        return contents._replace(n_chunks=n_chunks)
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _verify_frame(db: sqlite3.Connection) -> None:
+    def pragma(name: str) -> object:
+        return db.execute(f"PRAGMA {name}").fetchone()[0]
+
+    if not pragma("page_count"):
+        raise ValueError("nothing was stored in it yet")
+    if pragma("application_id") != APPLICATION_ID:
+        raise ValueError("it is an SQLite database, but not one of starcert's")
+    version = pragma("user_version")
+    if version != FORMAT:
+        raise ValueError(
+            f"its format is {version}, this starcert reads format {FORMAT}: use the starcert that wrote it"
+        )
+    if pragma("journal_mode") != "delete":
+        raise ValueError("its journal mode is not the one that starcert uses")
+    # Nothing may stand there that SQLite would run on its own, a trigger, a view or a check: the text must be ours.
+    found = {tuple(row) for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")}
+    expected = {("table", name, name, text) for name, text in SCHEMA.items()}
+    if found != expected:
+        names = sorted({str(row[1]) for row in found ^ expected})
+        raise ValueError(f"its schema is not starcert's: {', '.join(names)} does not belong there, or is otherwise")
+    if (verdict := pragma("quick_check(1)")) != "ok":
+        raise ValueError(f"it is damaged: {' '.join(str(verdict).split())}")
+
+
+def _read_records(db: sqlite3.Connection) -> Contents:
+    makers: dict[str, type[Record]] = {"settings": Settings, "graph": GraphRecord, "session": Session}
+    found: dict[str, list[Record]] = {kind: [] for kind in makers}
+    for kind, number, value, digest in db.execute("SELECT kind, number, value, digest FROM records ORDER BY 1, 2"):
+        name = f"the record {kind!r} {number!r}"
+        if kind not in makers or number != len(found[kind]):
+            raise ValueError(f"{name} does not belong there, or one before it is missing")
+        try:
+            record = makers[kind](**json.loads(value))
+            again = record_row(kind, number, record)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"{name} is not what it should be: {error}") from error
+        # Written again it must be the same text: no other types, no names twice, nothing left out.
+        if again != (kind, number, value, digest) or number != getattr(record, "graph", number):
+            raise ValueError(f"{name} does not agree with its digest or its number")
+        found[kind].append(record)
+    settings = [record for record in found["settings"] if isinstance(record, Settings)]
+    graphs = tuple(record for record in found["graph"] if isinstance(record, GraphRecord))
+    sessions = tuple(record for record in found["session"] if isinstance(record, Session))
+    if len(settings) != 1 or not sessions:
+        raise ValueError("its settings are missing or there twice, or it has no session")
+    return Contents(settings[0], graphs, sessions, 0)

@@ -1,0 +1,238 @@
+"""What a vote store holds: settings, graphs, sessions and chunks of votes, each as one row with a digest.
+
+Descriptions are JSON, whose shortest decimals give back every float exactly. A digest finds damage; it is no signature
+and proves no origin.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.errors import InvalidParameterError
+
+__all__ = [
+    "PURPOSES",
+    "GraphRecord",
+    "Record",
+    "Session",
+    "Settings",
+    "StoredChunk",
+    "differences",
+    "record_row",
+    "whole",
+]
+
+PURPOSES = ("selection", "estimation")
+MAX_CLASSES = 2**16
+MAX_COUNT = 2**31
+"""Neither the samples of a chunk nor the chunks of a graph reach beyond: sums of votes stay below 2^62."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What must be equal for a run to continue: votes are a function of it, the graph, the purpose and the chunk.
+
+    Attributes:
+        noise: the flip law of each region: p, or a mapping with `delete` and `add`. Kept to the last bit, in order.
+        classifier: a description of the base classifier.
+        n_classes: how many classes it answers with.
+        seed: the seed of the run.
+        chunk_size: the most samples a chunk may have.
+        backend: what draws the noise, such as "cpu".
+
+    Example:
+        >>> Settings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=1000, backend="cpu").noise
+        {'motif': 0.02}
+    """
+
+    noise: Mapping[str, float | Mapping[str, float]]
+    classifier: str
+    n_classes: int
+    seed: int
+    chunk_size: int
+    backend: str
+
+    def __post_init__(self) -> None:
+        laws = {region: _law(law, f"noise[{region}]") for region, law in _mapping(self.noise, "noise").items()}
+        object.__setattr__(self, "noise", laws)
+        object.__setattr__(self, "classifier", _text(self.classifier, "classifier"))
+        object.__setattr__(self, "n_classes", whole(self.n_classes, "n_classes", MAX_CLASSES, 2))
+        object.__setattr__(self, "seed", whole(self.seed, "seed", 2**128 - 1))
+        object.__setattr__(self, "chunk_size", whole(self.chunk_size, "chunk_size", MAX_COUNT, 1))
+        object.__setattr__(self, "backend", _text(self.backend, "backend"))
+
+
+@dataclass(frozen=True)
+class GraphRecord:
+    """One graph of a run, as the store knows it.
+
+    Attributes:
+        graph: its number in the run, from 0.
+        key: the graph's own key, which its random streams depend on.
+        sites: the digest of its partition.
+        sizes: how many attackable sites each axis has.
+        anchored: why its regions depend on its own edges, or "".
+        name: a label for people; a run continues even if it changes.
+    """
+
+    graph: int
+    key: str
+    sites: str
+    sizes: Mapping[str, int]
+    anchored: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "graph", whole(self.graph, "graph", MAX_COUNT))
+        for field in ("key", "sites", "anchored", "name"):
+            object.__setattr__(self, field, _text(getattr(self, field), field))
+        sizes = {axis: whole(size, f"sizes[{axis}]", 2**63 - 1) for axis, size in _mapping(self.sizes, "sizes").items()}
+        object.__setattr__(self, "sizes", sizes)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One opening of the store for writing: when (UTC), and by which versions of what."""
+
+    time: str
+    provenance: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", _text(self.time, "time"))
+        notes = _mapping(self.provenance, "provenance")
+        object.__setattr__(self, "provenance", {key: _text(note, f"provenance[{key}]") for key, note in notes.items()})
+
+
+Record: TypeAlias = Settings | GraphRecord | Session
+
+
+def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:
+    """A record as it is stored: kind, number, JSON, digest."""
+    value = json.dumps(asdict(record), allow_nan=False)
+    return kind, number, value, blake2b(f"{kind} {number} {value}".encode(), digest_size=16).digest()
+
+
+class StoredChunk(NamedTuple):
+    """The votes of one chunk."""
+
+    graph: int
+    purpose: str
+    chunk: int
+    samples: int
+    counts: tuple[int, ...]
+
+    @property
+    def row(self) -> tuple[int, str, int, int, bytes, bytes]:
+        """The chunk as it is stored, with its digest."""
+        blob = struct.pack(f"<{len(self.counts)}q", *self.counts)
+        head = f"{self.graph} {self.purpose} {self.chunk} {self.samples} ".encode()
+        return *self[:4], blob, blake2b(head + blob, digest_size=16).digest()
+
+    @classmethod
+    def take(
+        cls, settings: Settings, graph: int, purpose: str, chunk: int, counts: npt.ArrayLike, samples: int
+    ) -> StoredChunk:
+        """A chunk that a caller brings, checked."""
+        array = np.asarray(counts)
+        if array.shape != (settings.n_classes,) or array.dtype.kind not in "iu" or array.min() < 0:
+            raise InvalidParameterError("counts", f"be {settings.n_classes} whole numbers of votes, 0 or more", counts)
+        votes = tuple(map(int, array))
+        if sum(votes) != whole(samples, "samples", settings.chunk_size, 1):
+            raise InvalidParameterError("counts", f"add up to the {samples} samples", votes)
+        return cls(graph, purpose, whole(chunk, "chunk", MAX_COUNT - 1), sum(votes), votes)
+
+    @classmethod
+    def parse(cls, row: Sequence[object], settings: Settings) -> StoredChunk:
+        """A stored row, checked: whole numbers, none negative, one for each class, that add up.
+
+        Raises:
+            ValueError: the reason why the row cannot be believed.
+        """
+        graph, purpose, number, samples, blob, digest = row
+        name = f"chunk {number!r} of graph {graph!r} ({purpose!r})"
+        if type(graph) is not int or not 0 <= graph < MAX_COUNT or purpose not in PURPOSES:
+            raise ValueError(f"{name} has no valid graph or purpose")
+        if type(number) is not int or not 0 <= number < MAX_COUNT:
+            raise ValueError(f"{name} has no valid number")
+        if type(samples) is not int or not 1 <= samples <= settings.chunk_size:
+            raise ValueError(f"{name} has {samples!r} samples, not 1 to {settings.chunk_size}")
+        if not isinstance(blob, bytes) or len(blob) != 8 * settings.n_classes:
+            raise ValueError(f"{name} does not hold {settings.n_classes} counts")
+        counts = struct.unpack(f"<{settings.n_classes}q", blob)
+        if min(counts) < 0 or sum(counts) != samples:
+            raise ValueError(f"{name} has counts that are negative or do not add up to its {samples} samples")
+        chunk = cls(graph, str(purpose), number, samples, counts)
+        if chunk.row[-1] != digest:
+            raise ValueError(f"{name} does not agree with its digest")
+        return chunk
+
+
+def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, ...]:
+    """Every difference between two lists, as far as both go, as "name: stored X, now Y"; labels do not count."""
+    found: list[str] = []
+    for before, after in zip(stored, now, strict=False):
+        prefix = f"graph {before.graph} " if isinstance(before, GraphRecord) else ""
+        found += _compare({**asdict(before), "name": ""}, {**asdict(after), "name": ""}, prefix)
+        if isinstance(before, Settings) and isinstance(after, Settings) and list(before.noise) != list(after.noise):
+            found.append(f"order of the regions: stored {list(before.noise)}, now {list(after.noise)}")
+    return tuple(found)
+
+
+def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: str) -> list[str]:
+    found: list[str] = []
+    for name in {**stored, **now}:
+        before, after = stored.get(name), now.get(name)  # None, which is no value here, where there is none
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            found += _compare(before, after, f"{prefix}{name}.")
+        elif before != after:
+            found.append(f"{prefix}{name}: stored {_shown(before)}, now {_shown(after)}")
+    return found
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else repr(value)
+
+
+def whole(value: object, name: str, high: int, low: int = 0) -> int:
+    """A whole number from `low` to `high`, checked."""
+    number = int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else low - 1
+    if not low <= number <= high:
+        raise InvalidParameterError(name, f"be a whole number from {low:,} to {high:,}", value)
+    return number
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidParameterError(name, "be a string", value)
+    return str(value)
+
+
+def _mapping(value: object, name: str) -> dict[str, object]:
+    if not isinstance(value, Mapping):
+        raise InvalidParameterError(name, "be a mapping", value)
+    return {_text(key, f"a key of {name}"): entry for key, entry in value.items()}
+
+
+def _law(value: object, name: str) -> float | dict[str, float]:
+    if isinstance(value, Mapping):
+        if set(value) != {"delete", "add"}:
+            raise InvalidParameterError(name, "be a probability, or one for 'delete' and one for 'add'", dict(value))
+        return {way: _probability(p, f"{name}[{way}]") for way, p in value.items()}
+    return _probability(value, name)
+
+
+def _probability(value: object, name: str) -> float:
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    if not 0 <= number <= 1:
+        raise InvalidParameterError(name, "be a probability from 0 to 1", value)
+    return number + 0.0  # −0.0 becomes 0.0: one way to write one value

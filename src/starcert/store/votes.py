@@ -1,0 +1,363 @@
+"""Votes on disk: durable, resumable, self-describing.
+
+A run votes on graphs 0..G−1, for two purposes, in chunks 0, 1, 2, …; one row holds one chunk. Votes are a function of
+the settings, so a chunk that was lost can be drawn again, but a stored one is never counted twice or in part: rows are
+written in transactions, and a kill at any moment loses at most what came in the last half second.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.errors import InvalidParameterError, StoreError, StoreSettingsError
+from starcert.store.file import Contents, connect, create_schema, distrusting, lock, target_file, transaction, verify
+from starcert.store.records import (
+    MAX_COUNT,
+    PURPOSES,
+    GraphRecord,
+    Session,
+    Settings,
+    StoredChunk,
+    differences,
+    record_row,
+    whole,
+)
+
+__all__ = ["GraphRecord", "Session", "Settings", "Summary", "VoteStore"]
+
+Counts = npt.NDArray[np.int64]
+
+COMMIT_SECONDS = 0.5
+COMMIT_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a store holds, in a few numbers.
+
+    Attributes:
+        chunks: how many chunks there are, by purpose.
+        samples: how many votes there are, by purpose.
+        samples_by_graph: votes of each graph, by purpose.
+        file_bytes: the size of the file.
+        integrity: "good", or the reason why not; the numbers then stop where the damage was met.
+    """
+
+    chunks: Mapping[str, int]
+    samples: Mapping[str, int]
+    samples_by_graph: Mapping[str, tuple[int, ...]]
+    file_bytes: int
+    integrity: str
+
+
+class VoteStore:
+    """The votes of one run in one file; made by `open` for writing and by `read` for reading. Threads may share it.
+
+    Attributes:
+        path: the file.
+        settings: what the votes are a function of.
+        graphs: the graphs this session works on; all that are stored, after `read`.
+        sessions: every opening for writing, with its time and provenance.
+
+    Example:
+        >>> import tempfile
+        >>> settings = Settings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=100, backend="cpu")
+        >>> graphs = [GraphRecord(0, key="g0", sites="d41d", sizes={"motif": 10})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with VoteStore.open(f"{folder}/votes.db", settings, graphs, provenance={"starcert": "1.0"}) as store:
+        ...         store.add(0, "estimation", 0, [97, 3], samples=100)
+        ...     with VoteStore.read(f"{folder}/votes.db") as store:
+        ...         store.done(0, "estimation"), store.counts("estimation")
+        ({0: 100}, array([[97,  3]]))
+    """
+
+    def __init__(self, path: Path, resources: ExitStack, *, writing: bool) -> None:
+        self.path = path
+        self.settings: Settings
+        self.graphs: tuple[GraphRecord, ...] = ()
+        self.sessions: tuple[Session, ...] = ()
+        self._writing = writing
+        self._open = True
+        self._process = os.getpid()
+        self._turn = threading.RLock()
+        self._db = connect(path, resources, writing=writing)
+        self._resources = resources
+        self._n_committed = 0
+        self._waiting: dict[tuple[int, str, int], StoredChunk] = {}
+        self._waiting_since = 0.0
+        self._alarm: threading.Timer | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        settings: Settings,
+        graphs: Sequence[GraphRecord],
+        *,
+        provenance: Mapping[str, str],
+    ) -> VoteStore:
+        """Creates a store, or continues one that has the same settings and graphs.
+
+        The graphs may be more than those stored, or fewer, if one list begins with the other.
+
+        Args:
+            path: the file; an empty one counts as new.
+            settings: what the votes are a function of.
+            graphs: the graphs of the run, numbered from 0.
+            provenance: versions, commit, and what else shall be remembered; it may differ from session to session.
+
+        Raises:
+            StoreSettingsError: the file belongs to another run.
+            StoreError: the file is not a good store, cannot be written, or has a writer already.
+        """
+        graphs = tuple(graphs)
+        for number, record in enumerate(graphs):
+            if record.graph != number:
+                raise InvalidParameterError(f"graphs[{number}].graph", f"be {number}, its place", record.graph)
+        session = Session(datetime.now(UTC).isoformat(timespec="seconds"), provenance)
+        target = target_file(path)
+        with ExitStack() as resources:
+            lock(target, resources)
+            store = cls(target, resources, writing=True)
+            with distrusting(target):
+                new = not store._db.execute("PRAGMA page_count").fetchone()[0]
+                if new and target.stat().st_size:  # SQLite takes a file of one byte for an empty one
+                    raise ValueError("file is not a database")
+                contents = Contents(settings, (), (), 0) if new else verify(store._db)
+            if found := differences((contents.settings, *contents.graphs), (settings, *graphs)):
+                raise StoreSettingsError(str(target), found)
+            store._adopt(contents, graphs)
+            records = [record_row("session", len(contents.sessions), session)]
+            records += [record_row("graph", record.graph, record) for record in graphs[len(contents.graphs) :]]
+            with transaction(store._db, target, "create the file" if new else "continue", contents.n_chunks):
+                if new:
+                    create_schema(store._db)
+                    records.append(record_row("settings", 0, settings))
+                store._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
+            store.sessions = (*contents.sessions, session)
+            store._resources = resources.pop_all()
+        return store
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> VoteStore:
+        """Opens a store for reading, once all of it has been checked; a writer may be at work meanwhile.
+
+        Raises:
+            StoreError: there is no such file, or it is not a good store.
+        """
+        target = target_file(path)
+        if not target.exists():
+            raise StoreError(f"{target}: there is no such file. VoteStore.open creates one.")
+        with ExitStack() as resources:
+            store = cls(target, resources, writing=False)
+            with distrusting(target):
+                contents = verify(store._db)
+            store._adopt(contents, contents.graphs)
+            store._resources = resources.pop_all()
+        return store
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The provenance of the first session; `sessions` has them all."""
+        return self.sessions[0].provenance
+
+    def done(self, graph: int, purpose: str) -> dict[int, int]:
+        """The chunks that need not be drawn again, with their samples; those not yet committed are among them."""
+        return {chunk.chunk: chunk.samples for chunk in self._chunks_of(graph, purpose)}
+
+    def chunks(self, graph: int, purpose: str) -> list[tuple[int, int, Counts]]:
+        """The chunks of a graph in order: number, samples, votes for each class."""
+        chunks = self._chunks_of(graph, purpose)
+        return [(chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64)) for chunk in chunks]
+
+    def counts(self, purpose: str, *, limit: Mapping[int, int] | None = None) -> Counts:
+        """The votes for each class, summed over chunks, shape (graphs, classes).
+
+        Args:
+            purpose: "selection" or "estimation".
+            limit: how many chunks of a graph to count, the first ones; a graph that is not named is counted whole.
+        """
+        purpose = _purpose(purpose)
+        self.flush()
+        totals = np.zeros((len(self.graphs), self.settings.n_classes), dtype=np.int64)
+        first = {graph: whole(chunks, f"limit[{graph}]", MAX_COUNT) for graph, chunks in (limit or {}).items()}
+        for chunk in self._select("purpose = ?", purpose):
+            if chunk.chunk < first.get(chunk.graph, MAX_COUNT):
+                totals[chunk.graph] += chunk.counts
+        return totals
+
+    def summary(self) -> Summary:
+        """Numbers about the store, after checking all of it once more."""
+        self._require_open()
+        self.flush()
+        chunks = dict.fromkeys(PURPOSES, 0)
+        by_graph = {purpose: [0] * len(self.graphs) for purpose in PURPOSES}
+        integrity, file_bytes = "good", 0
+        try:
+            with self._turn, distrusting(self.path):
+                file_bytes = self.path.stat().st_size
+                verify(self._db)
+            for chunk in self._select("1"):
+                chunks[chunk.purpose] += 1
+                by_graph[chunk.purpose][chunk.graph] += chunk.samples
+        except OSError as error:  # a StoreError is one
+            integrity = str(error)
+        samples = {purpose: sum(each) for purpose, each in by_graph.items()}
+        each_graph = {purpose: tuple(each) for purpose, each in by_graph.items()}
+        return Summary(chunks, samples, each_graph, file_bytes, integrity)
+
+    def add(self, graph: int, purpose: str, chunk: int, counts: npt.ArrayLike, *, samples: int) -> None:
+        """Takes in one chunk; it is committed within half a second.
+
+        Adding a chunk again changes nothing if its votes are the same. A chunk with fewer samples is the beginning of
+        the same chunk with more: the longer one is kept.
+
+        Raises:
+            StoreError: the chunk is stored with other votes; or chunks that came before cannot be written, in which
+                case they are kept and tried again by the next `add`, `flush` or `close`.
+        """
+        self._require_writer()
+        new = StoredChunk.take(self.settings, *self._place(graph, purpose), chunk, counts, samples)
+        with self._turn:
+            if new[:3] in self._waiting:
+                if self._serves(self._waiting[new[:3]], new):
+                    return
+            elif self._is_stored(new):
+                return
+            if not self._waiting:
+                self._waiting_since = time.monotonic()
+                self._set_alarm()
+            self._waiting[new[:3]] = new
+            if len(self._waiting) >= COMMIT_ROWS or time.monotonic() - self._waiting_since >= COMMIT_SECONDS:
+                self.flush()
+
+    def flush(self) -> None:
+        """Commits what was added."""
+        if not self._waiting:
+            return
+        self._require_writer()
+        with self._turn:
+            number = len(self._waiting)
+            if number == 0:  # another thread was faster
+                return
+            doing = f"write {number} chunk{'s' * (number > 1)}"
+            with transaction(self._db, self.path, doing, self._n_committed):
+                # A commit that reported a failure may have succeeded: look what is there.
+                new = [chunk.row for chunk in self._waiting.values() if not self._is_stored(chunk)]
+                self._db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", new)
+            self._n_committed += number
+            self._waiting.clear()
+            self._stop_alarm()
+
+    def close(self) -> None:
+        """Commits what was added, and lets go of the file."""
+        if self._process != os.getpid():
+            return  # a forked copy: the file and what waits belong to the process that opened it
+        with self._turn:
+            try:
+                self.flush()
+            finally:
+                self._open = False
+                self._waiting.clear()
+                self._stop_alarm()
+                self._resources.close()
+
+    def __enter__(self) -> VoteStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except StoreError as second:
+            if error is None:
+                raise
+            error.add_note(f"Then the store could not be closed in order either: {second}")
+
+    def __repr__(self) -> str:
+        return f"VoteStore({str(self.path)!r}, {len(self.graphs)} graphs, {self._n_committed} chunks committed)"
+
+    def _adopt(self, contents: Contents, graphs: Sequence[GraphRecord]) -> None:
+        # Of a graph that is stored, the stored record with its name is the one to show.
+        self.graphs = (*contents.graphs[: len(graphs)], *graphs[len(contents.graphs) :])
+        self.settings, self.sessions, self._n_committed = contents.settings, contents.sessions, contents.n_chunks
+
+    def _require_open(self) -> None:
+        if not self._open or self._process != os.getpid():
+            problem = "is closed" if self._process == os.getpid() else "was opened by another process"
+            raise StoreError(f"{self.path}: this store {problem}. Open it again.")
+
+    def _require_writer(self) -> None:
+        self._require_open()
+        if not self._writing:
+            raise StoreError(f"{self.path}: was opened for reading. VoteStore.open opens it for writing.")
+
+    def _select(self, condition: str, *values: object) -> Iterator[StoredChunk]:
+        """Stored chunks, each checked again: the file may have changed since it was opened."""
+        query = f"SELECT graph, purpose, chunk, samples, counts, digest FROM chunks WHERE graph < ? AND {condition}"
+        self._require_open()
+        with self._turn, distrusting(self.path):
+            for row in self._db.execute(query, (len(self.graphs), *values)):
+                yield StoredChunk.parse(row, self.settings)
+
+    def _place(self, graph: int, purpose: str) -> tuple[int, str]:
+        self._require_open()
+        return whole(graph, "graph", len(self.graphs) - 1), _purpose(purpose)
+
+    def _chunks_of(self, graph: int, purpose: str) -> list[StoredChunk]:
+        place = self._place(graph, purpose)
+        with self._turn:
+            committed = list(self._select("graph = ? AND purpose = ?", *place))
+            waiting = {key: chunk for key, chunk in self._waiting.items() if key[:2] == place}
+            return sorted(({chunk[:3]: chunk for chunk in committed} | waiting).values())
+
+    def _is_stored(self, new: StoredChunk) -> bool:
+        """Whether the chunk is stored, with as many samples or more."""
+        found = list(self._select("graph = ? AND purpose = ? AND chunk = ?", *new[:3]))
+        return any(self._serves(old, new) for old in found)  # there is one at most
+
+    def _serves(self, old: StoredChunk, new: StoredChunk) -> bool:
+        """Whether the old chunk makes the new one needless; an error if one is not the beginning of the other."""
+        shorter, longer = sorted((old, new), key=lambda chunk: chunk.samples)
+        begins = all(few <= many for few, many in zip(shorter.counts, longer.counts, strict=True))
+        if not begins or (old.samples == new.samples and old != new):
+            where = f"graph {new.graph}, {new.purpose}, chunk {new.chunk}"
+            raise StoreError(
+                f"{self.path}: the same settings gave other votes on {where}: stored {list(old.counts)}, now"
+                f" {list(new.counts)}."
+                " The classifier is not deterministic: make it so, then write into another file."
+            )
+        return old.samples >= new.samples
+
+    def _set_alarm(self) -> None:
+        """Has what waits now committed in time, even if nothing more is added."""
+        self._alarm = threading.Timer(COMMIT_SECONDS, self._on_alarm)
+        self._alarm.daemon = True
+        with suppress(RuntimeError):  # no thread to be had: the next call commits
+            self._alarm.start()
+
+    def _stop_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    def _on_alarm(self) -> None:
+        with suppress(StoreError):  # what could not be written waits on, and the next call tries again and says so
+            self.flush()
+
+
+def _purpose(purpose: str) -> str:
+    if purpose not in PURPOSES:
+        raise InvalidParameterError("purpose", f"be one of {', '.join(PURPOSES)}", purpose)
+    return purpose

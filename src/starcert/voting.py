@@ -1,0 +1,167 @@
+"""Chunks to votes, in this process or on any executor.
+
+The unit of work is a chunk: a fixed number of samples of one graph for one purpose, with its own random stream. What is
+done is kept at once (in the store, if there is one); what fails is reported with the graph and the chunk.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.classifiers.base import Classifier, checked_answers
+from starcert.errors import ClassifierError
+from starcert.sampling.sampler import Sampler, sampler
+from starcert.sampling.streams import Purpose, WordStream
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+    from starcert.noise import Noise
+
+__all__ = ["CHUNK_SIZE", "Chunk", "Job", "Tally", "chunks_of", "count_chunk", "tallies"]
+
+CHUNK_SIZE = 1024
+"""Samples in a chunk, unless said otherwise."""
+
+SPAN = 8
+"""So many chunks travel to a worker together: a classifier is sent once for all of them."""
+
+Counts = npt.NDArray[np.int64]
+
+
+class Chunk(NamedTuple):
+    """So many samples of one graph for one purpose: the first `samples` of the chunk's stream."""
+
+    graph: int
+    purpose: Purpose
+    number: int
+    samples: int
+
+
+class Tally(NamedTuple):
+    """A chunk and the votes it gave, one count a class."""
+
+    chunk: Chunk
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all chunks of a run have in common.
+
+    Attributes:
+        classifier: the base classifier.
+        noise: the noise.
+        sites: the sites of each graph.
+        seed: the seed of all streams.
+        chunk_size: samples drawn for a chunk, whether or not all of them are used.
+        batch_size: the most graphs that the classifier sees at once; None: as many as it wants.
+    """
+
+    classifier: Classifier
+    noise: Noise
+    sites: Sequence[Sites]
+    seed: int
+    chunk_size: int = CHUNK_SIZE
+    batch_size: int | None = None
+
+
+def chunks_of(graph: int, purpose: Purpose, samples: int, chunk_size: int) -> Iterator[Chunk]:
+    """The chunks that make up so many samples; the last one may be partial.
+
+    Example:
+        >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
+        [1024, 1024, 452]
+    """
+    for number, start in enumerate(range(0, samples, chunk_size)):
+        yield Chunk(graph, purpose, number, min(chunk_size, samples - start))
+
+
+def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
+    """The votes of every chunk, in whatever order they come.
+
+    Without an executor the chunks are counted here, one after the other. With one, spans of chunks are sent to it,
+    never more than it can soon begin: memory stays flat however long the run is. When the caller stops early, what was
+    sent but not begun is taken back.
+    """
+    if executor is None:
+        for chunk in chunks:
+            yield count_chunk(job.classifier, job.sites[chunk.graph], job, chunk)
+        return
+    ahead = 4 * max(8, getattr(executor, "_max_workers", 0) or 0)
+    pending: set[Future[list[Tally]]] = set()
+    try:
+        for span in _spans(chunks):
+            pending.add(executor.submit(_count_span, _without_sites(job), job.sites[span[0].graph], span))
+            if len(pending) >= ahead:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield from future.result()
+        while pending:
+            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield from future.result()
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def _spans(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
+    """Runs of chunks of one graph, at most `SPAN` long."""
+    span: list[Chunk] = []
+    for chunk in chunks:
+        if span and (chunk.graph != span[0].graph or len(span) == SPAN):
+            yield span
+            span = []
+        span.append(chunk)
+    if span:
+        yield span
+
+
+def _without_sites(job: Job) -> Job:
+    """The job without its graphs: a span takes along the one that it needs."""
+    return Job(job.classifier, job.noise, (), job.seed, job.chunk_size, job.batch_size)
+
+
+def _count_span(job: Job, sites: Sites, span: list[Chunk]) -> list[Tally]:
+    return [count_chunk(job.classifier, sites, job, chunk) for chunk in span]
+
+
+def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:
+    """Draws the samples of a chunk, asks the classifier, and counts."""
+    stream = WordStream.of_chunk(job.seed, sites.graph.key, chunk.purpose, chunk.number)
+    graphs = _sampler_of(sites, job.noise).draw(stream, job.chunk_size)[: chunk.samples]
+    counts = np.zeros(classifier.n_classes, dtype=np.int64)
+    for batch in graphs.split(job.batch_size or min(classifier.batch_size, _fitting_batch(sites))):
+        try:
+            answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes)
+        except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
+            where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
+            problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
+        counts += np.bincount(answers, minlength=classifier.n_classes)
+    return Tally(chunk, counts)
+
+
+def _fitting_batch(sites: Sites) -> int:
+    """So many copies of a graph that their edges stay in some ten megabytes: large graphs go in small batches."""
+    return max(1, 500_000 // (sites.graph.n_nodes + sites.graph.n_edges + 1))
+
+
+_SAMPLERS: OrderedDict[tuple[str, str, Noise], Sampler] = OrderedDict()
+
+
+def _sampler_of(sites: Sites, noise: Noise) -> Sampler:
+    """The sampler of a graph, kept for its next chunk."""
+    key = (sites.graph.key, sites.key, noise)
+    if key not in _SAMPLERS:
+        _SAMPLERS[key] = sampler(sites, noise)
+        if len(_SAMPLERS) > 8:
+            _SAMPLERS.popitem(last=False)
+    return _SAMPLERS[key]

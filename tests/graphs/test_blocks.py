@@ -1,0 +1,73 @@
+import pickle
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcert.graphs.blocks import Listed, across, inside, without
+
+N_NODES = 8
+
+
+def check(block, pairs):
+    """Holds the block to a list of its pairs: the same set, numbered both ways."""
+    assert block.size == len(pairs)
+    u, v = block.endpoints(np.arange(block.size))
+    assert u.dtype == v.dtype == np.int64
+    numbered = list(zip(u.tolist(), v.tolist(), strict=True))
+    assert sorted(numbered) == sorted(pairs)
+    number = {pair: position for position, pair in enumerate(numbered)}
+    one, other = (side.ravel() for side in np.meshgrid(np.arange(N_NODES), np.arange(N_NODES)))
+    expected = [number.get((min(pair), max(pair)), -1) for pair in zip(one.tolist(), other.tolist(), strict=True)]
+    for twin in (block, pickle.loads(pickle.dumps(block))):
+        located = twin.locate(one, other, N_NODES)
+        assert located.dtype == np.int64
+        assert located.tolist() == expected
+    return numbered
+
+
+node_lists = st.lists(st.integers(0, N_NODES - 1), unique=True)
+
+
+@given(node_lists)
+def test_inside_is_an_upper_triangle(nodes):
+    pairs = list(combinations(sorted(nodes), 2))
+    assert check(inside(np.array(nodes, dtype=np.int64)), pairs) == pairs
+
+
+@given(st.permutations(range(N_NODES)), st.lists(st.integers(0, N_NODES), max_size=4))
+def test_across_is_every_pair_from_different_groups(nodes, cuts):
+    bounds = sorted(cuts)
+    groups = [nodes[start:end] for start, end in pairwise(bounds)]
+    pairs = [tuple(sorted((u, v))) for one, other in combinations(groups, 2) for u in one for v in other]
+    check(across([np.array(group, dtype=np.int64) for group in groups]), pairs)
+
+
+def test_across_two_groups_is_a_rectangle_row_by_row():
+    numbered = check(across([np.array([5, 1]), np.array([4, 0, 7])]), [(0, 1), (1, 4), (1, 7), (0, 5), (4, 5), (5, 7)])
+    assert numbered == [(0, 1), (1, 4), (1, 7), (0, 5), (4, 5), (5, 7)]
+
+
+@given(node_lists, st.data())
+def test_pairs_that_are_left_out_close_ranks(nodes, data):
+    pairs = list(combinations(sorted(nodes), 2))
+    out = [pair for pair in pairs if data.draw(st.booleans())]
+    rows = np.array(data.draw(st.permutations(out)), dtype=np.int64).reshape(-1, 2)
+    kept = [pair for pair in pairs if pair not in out]
+    assert check(without(inside(np.array(nodes, dtype=np.int64)), rows, N_NODES), kept) == kept
+
+
+@given(st.sets(st.sampled_from(list(combinations(range(N_NODES), 2)))))
+def test_listed_pairs(pairs):
+    assert check(Listed(np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)), list(pairs)) == sorted(pairs)
+
+
+@pytest.mark.parametrize("n_nodes", [2, 3, 1000])
+def test_both_ends_of_every_row_of_a_triangle(n_nodes):
+    block = inside(np.arange(n_nodes))
+    starts = [row * n_nodes - row * (row + 1) // 2 for row in range(n_nodes)]
+    for row in range(n_nodes - 1):
+        (u, w), (v, x) = block.endpoints(np.array([starts[row], starts[row + 1] - 1]))
+        assert (u, v, w, x) == (row, row + 1, row, n_nodes - 1)

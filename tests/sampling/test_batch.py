@@ -1,0 +1,93 @@
+"""Every view of a batch shows the same graphs, whichever way they were drawn."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.sampling import sampler as sampler_module
+from starcert.sampling.flipped import FlippedGraphs
+from starcert.sampling.sampler import sampler
+from starcert.sampling.sliced import SlicedGraphs
+from starcert.sampling.streams import WordStream
+
+GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
+SETS = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")})
+NOISE = sc.Noise(a=0.2, b=sc.Flip(delete=0.5, add=0.1), c=0.05)
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def batch(request, monkeypatch):
+    if request.param == "sparse":
+        monkeypatch.setattr(sampler_module, "ALWAYS_DENSE", 0)
+        monkeypatch.setattr(sampler_module, "DENSE_SHARE", 1.0)
+    drawn = sampler(SETS.sites(GRAPH), NOISE).draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 300)
+    assert isinstance(drawn, SlicedGraphs if request.param == "dense" else FlippedGraphs)
+    return drawn
+
+
+def adjacency_from_bits(batch) -> np.ndarray:
+    """The oracle: bits and fixed edges, put where their node pairs are, one by one."""
+    dense = np.zeros((len(batch), 9, 9), dtype=int)
+    u, v = batch.sites.endpoints(np.arange(batch.sites.n_sites))
+    for copy, bits in enumerate(batch.bits):
+        for i, j, bit in zip(u, v, bits, strict=True):
+            dense[copy, i, j] = dense[copy, j, i] = bit
+        for i, j in batch.sites.fixed_edges:
+            dense[copy, i, j] = dense[copy, j, i] = 1
+    return dense
+
+
+def test_all_views_agree(batch):
+    dense = adjacency_from_bits(batch)
+    np.testing.assert_array_equal(batch.adjacency(), dense)
+    np.testing.assert_array_equal(batch.degrees(), dense.sum(axis=1))
+    index, owner = batch.edge_index()
+    np.testing.assert_array_equal(owner, np.repeat(np.arange(300), 9))
+    rebuilt = np.zeros_like(dense)
+    rebuilt[owner[index[0]], index[0] % 9, index[1] % 9] += 1
+    np.testing.assert_array_equal(rebuilt, dense)
+    assert (index[0] // 9 == index[1] // 9).all()
+    assert len(set(zip(*index.tolist(), strict=True))) == index.shape[1]  # no edge twice
+    for copy, graph in enumerate(batch.networkx()):
+        np.testing.assert_array_equal(nx.to_numpy_array(graph, nodelist=range(9)), dense[copy])
+
+
+def test_copies_are_simple_and_fixed_sites_never_move(batch):
+    dense, clean = batch.adjacency().astype(int), GRAPH.to_numpy()
+    assert (dense == dense.transpose(0, 2, 1)).all()
+    assert (dense[:, range(9), range(9)] == 0).all()
+    assert set(np.unique(dense)) <= {0, 1}
+    assert (dense[:, 8, :] == clean[8]).all()  # node 8 is in no set
+
+
+def test_slices_are_the_same_copies(batch):
+    whole = batch.bits
+    for part in (slice(0, 64), slice(10, 75), slice(64, 128), slice(250, 400), slice(5, 5)):
+        np.testing.assert_array_equal(batch[part].bits, whole[part])
+        np.testing.assert_array_equal(batch[part].degrees(), batch.degrees()[part])
+        np.testing.assert_array_equal(batch[part].adjacency(), batch.adjacency()[part])
+        np.testing.assert_array_equal(batch[part][3:40].bits, whole[part][3:40])
+    np.testing.assert_array_equal(np.concatenate([p.bits for p in batch.split(77)]), whole)
+    with pytest.raises(IndexError):
+        batch[::2]
+
+
+def test_networkx_copies_carry_names_and_data():
+    named = nx.Graph([("C1", "O2"), ("O2", "C3")])
+    nx.set_node_attributes(named, {"C1": 6, "O2": 8, "C3": 6}, "z")
+    graph = sc.Graph.from_networkx(named)
+    drawn = sampler(sc.Partition.everything("all").sites(graph), sc.Noise(all=0.5))
+    for copy in drawn.draw(WordStream.of_chunk(1, graph.key, "selection", 0), 5).networkx():
+        assert list(copy.nodes(data="z")) == [("C1", 6), ("O2", 8), ("C3", 6)]
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 2])
+def test_tiny_graphs(nodes):
+    graph = sc.Graph(nodes, [(0, 1)] if nodes == 2 else [])
+    drawn = sampler(sc.Partition.everything("all").sites(graph), sc.Noise(all=0.5))
+    batch = drawn.draw(WordStream.of_chunk(1, graph.key, "selection", 0), 100)
+    assert batch.adjacency().shape == (100, nodes, nodes)
+    assert batch.degrees().shape == (100, nodes)
+    assert batch.edge_index()[1].size == 100 * nodes
+    assert 20 < batch.degrees().sum() < 180 if nodes == 2 else batch.edge_index()[0].shape == (2, 0)

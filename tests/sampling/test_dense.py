@@ -1,0 +1,86 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcert.sampling.dense import DenseFlips, binary_digits
+from starcert.sampling.streams import WordStream
+
+
+def stream(chunk: int = 0) -> WordStream:
+    return WordStream.of_chunk(5, "0f", "estimation", chunk)
+
+
+def flips(probabilities: list[float], samples: int, chunk: int = 0) -> np.ndarray:
+    """Flips as zeros and ones, shape (sites, samples)."""
+    words = DenseFlips(np.array(probabilities)).draw(stream(chunk), samples)
+    return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :samples]
+
+
+@given(st.floats(0, 1, exclude_max=True))
+def test_digits_add_up_to_p_exactly(p):
+    assert sum(Fraction(digit, 2 ** (i + 1)) for i, digit in enumerate(binary_digits(p))) == Fraction(p)
+
+
+def test_the_comparison_with_p_is_exact_lane_by_lane():
+    """The same words read as numbers: lane j of digit i is the i-th binary digit of U_j."""
+    for p in (0.3, 0.625, 1 / 3, 2**-20, 1 - 2**-30):
+        raw = stream().at_least(1100)[:1100]
+        drawn = DenseFlips(np.array([p])).draw(stream(), 64)[0, 0]
+        for lane in range(64):
+            number = sum(Fraction(int(w) >> lane & 1, 2 ** (i + 1)) for i, w in enumerate(raw.tolist()))
+            assert (int(drawn) >> lane & 1) == (number < Fraction(p))
+
+
+@pytest.mark.parametrize("p", [1e-5, 1e-3, 0.02, 0.45, 0.5, 0.9, 0.99, 1 - 1e-5])
+def test_flips_are_bernoulli(p):
+    sites, samples = 500, 4096
+    total = flips([p] * sites, samples).sum()
+    spread = math.sqrt(sites * samples * p * (1 - p))
+    assert abs(total - sites * samples * p) < 5 * spread + 1
+
+
+def test_certain_and_impossible_flips():
+    drawn = flips([0.0, 1.0, 0.0], 1000)
+    assert (drawn[0] == 0).all()
+    assert (drawn[1] == 1).all()
+    assert (drawn[2] == 0).all()
+
+
+@pytest.mark.parametrize("p", [0.02, 0.3, 0.45])
+def test_pairs_of_sites_are_independent(p):
+    samples = 65_536
+    drawn = flips([p] * 8, samples).astype(float)
+    both = drawn @ drawn.T / samples
+    off = ~np.eye(8, dtype=bool)
+    spread = math.sqrt(p**2 * (1 - p**2) / samples)
+    assert np.abs(both[off] - p**2).max() < 5 * spread
+
+
+def test_neighbouring_samples_are_independent():
+    drawn = flips([0.3] * 64, 4096).astype(float)
+    for lag in (1, 2, 63, 64, 65):
+        both = (drawn[:, lag:] * drawn[:, :-lag]).mean()
+        assert abs(both - 0.09) < 5 * math.sqrt(0.09 * 0.91 / drawn.size)
+
+
+def test_every_site_follows_its_own_law():
+    probabilities = [0.1, 0.7, 0.1, 0.4, 0.7]
+    shares = flips(probabilities, 65_536).mean(axis=1)
+    np.testing.assert_allclose(shares, probabilities, atol=0.01)
+
+
+def test_few_samples_are_the_first_of_many():
+    probabilities = [0.1, 0.6]
+    many = DenseFlips(np.array(probabilities)).draw(stream(), 1024)
+    assert many.shape == (2, 16)
+    assert (flips(probabilities, 1024)[:, :100] == flips(probabilities, 1024)[:, :100]).all()
+
+
+def test_expansions_longer_than_a_portion_are_finished():
+    drawn = flips([5e-324] * 3 + [0.5], 64)
+    assert drawn[:3].sum() == 0
+    assert 10 < drawn[3].sum() < 54

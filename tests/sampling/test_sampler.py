@@ -1,0 +1,106 @@
+"""The right law, region by region, for both ways of drawing."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError
+from starcert.sampling import sampler as sampler_module
+from starcert.sampling.flipped import FlippedGraphs
+from starcert.sampling.sampler import sampler
+from starcert.sampling.sliced import SlicedGraphs
+from starcert.sampling.streams import WordStream
+
+GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(16, 0.4, seed=5))
+PARTITION = sc.Partition.from_node_sets({"a": range(8), "b": range(8, 14)})
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def way(request, monkeypatch):
+    if request.param == "sparse":
+        monkeypatch.setattr(sampler_module, "ALWAYS_DENSE", 0)
+        monkeypatch.setattr(sampler_module, "DENSE_SHARE", 1.0)
+    return request.param
+
+
+def flips(noise: sc.Noise, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which sites flipped in each copy, the region number of each site, and its clean bit."""
+    sites = PARTITION.sites(GRAPH)
+    batch = sampler(sites, noise).draw(WordStream.of_chunk(2, GRAPH.key, "estimation", 0), samples)
+    clean = np.zeros(sites.n_sites, dtype=int)
+    for ones in sites.ones:
+        clean[ones] = 1
+    return batch.bits ^ clean.astype(np.uint8), np.repeat([0, 1], sites.sizes), clean
+
+
+@pytest.mark.parametrize("p", [(1e-5, 0.3), (1e-3, 0.99), (0.02, 0.45), (0.5, 0.05)])
+def test_each_region_flips_with_its_own_p(way, p):
+    samples = 60_000
+    flipped, region, _ = flips(sc.Noise(a=p[0], b=p[1]), samples)
+    for number in (0, 1):
+        total, trials = flipped[:, region == number].sum(), samples * (region == number).sum()
+        spread = math.sqrt(trials * p[number] * (1 - p[number]))
+        assert abs(total - trials * p[number]) < 5 * spread + 1
+
+
+def test_delete_and_add_see_the_clean_bit(way):
+    samples = 60_000
+    flipped, region, clean = flips(sc.Noise(a=sc.Flip(delete=0.3, add=0.02), b=sc.Flip(delete=0.0, add=0.4)), samples)
+    expected = np.where(region == 0, np.where(clean == 1, 0.3, 0.02), np.where(clean == 1, 0.0, 0.4))
+    assert np.abs(flipped.mean(axis=0) - expected).max() < 5 * math.sqrt(0.25 / samples)
+    assert flipped[:, (region == 1) & (clean == 1)].sum() == 0
+
+
+def test_sites_flip_independently_of_each_other(way):
+    samples = 60_000
+    flipped, region, _ = flips(sc.Noise(a=0.1, b=0.4), samples)
+    p = np.where(region == 0, 0.1, 0.4)
+    both = flipped.T.astype(float) @ flipped / samples
+    off = ~np.eye(p.size, dtype=bool)
+    assert np.abs(both - np.outer(p, p))[off].max() < 5.5 * math.sqrt(0.16 / samples)
+
+
+def test_both_ways_draw_one_law():
+    """The number of edges has one distribution; compare the two histograms."""
+    noise = sc.Noise(a=0.15, b=sc.Flip(delete=0.4, add=0.1))
+    counts = []
+    for dense in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sampler_module, "ALWAYS_DENSE", 10**6 if dense else 0)
+            patch.setattr(sampler_module, "DENSE_SHARE", 1.0)
+            counts.append(flips(noise, 40_000)[0].sum(axis=1))
+    first, second = (np.bincount(c, minlength=40)[:40] for c in counts)
+    common = (first + second) > 20
+    statistic = ((first - second)[common] ** 2 / (first + second)[common]).sum()
+    degrees = common.sum() - 1
+    assert statistic < degrees + 5 * math.sqrt(2 * degrees)
+
+
+def test_the_way_is_chosen_by_the_graph_and_the_noise():
+    small, large = sc.Graph(20, []), sc.Graph(3000, [(0, 1)])
+    stream = WordStream.of_chunk(1, "00", "selection", 0)
+    everything = sc.Partition.everything("all")
+    assert isinstance(sampler(everything.sites(small), sc.Noise(all=1e-6)).draw(stream, 64), SlicedGraphs)
+    assert isinstance(sampler(everything.sites(large), sc.Noise(all=1e-6)).draw(stream, 64), FlippedGraphs)
+
+
+def test_ten_thousand_nodes_are_easy():
+    rng = np.random.default_rng(0)
+    pairs = np.unique(np.sort(rng.integers(10_000, size=(31_000, 2)), axis=1), axis=0)
+    graph = sc.Graph(10_000, pairs[pairs[:, 0] != pairs[:, 1]][:30_000])
+    sites = sc.Partition.everything("all").sites(graph)
+    drawn = sampler(sites, sc.Noise(all=sc.Flip(delete=1e-3, add=1e-5)))
+    batch = drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 256)
+    added = np.array([len(g) for g in np.split(batch.positions, batch.starts[1:-1])])
+    expected = 30 + (49_995_000 - 30_000) * 1e-5
+    assert abs(added.mean() - expected) < 5 * math.sqrt(expected / 256)
+    edges = np.diff(batch.edges().starts)
+    assert abs(edges.mean() - (30_000 - 30 + expected - 30)) < 5 * math.sqrt(expected / 256)
+
+
+def test_regions_and_noise_must_match():
+    with pytest.raises(InvalidParameterError, match="Give every region of the partition a flip law"):
+        sampler(PARTITION.sites(GRAPH), sc.Noise(a=0.1))

@@ -1,0 +1,90 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chisquare
+
+from starcert.sampling.counts import count_table
+from starcert.sampling.sparse import Pool, SparseFlips
+from starcert.sampling.streams import WordStream
+
+
+def stream(chunk: int = 0) -> WordStream:
+    return WordStream.of_chunk(6, "1f", "estimation", chunk)
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (10, 0.5), (40, 1e-5), (60, 0.99), (300, 0.01)])
+def test_the_distribution_function_has_the_right_digits(n, p):
+    low, table = count_table(n, p)
+    exact, total = Fraction(p), Fraction(0)
+    for k in range(low):
+        total += math.comb(n, k) * exact**k * (1 - exact) ** (n - k)
+    assert total < Fraction(1, 2**190)
+    for i, entry in enumerate(table.tolist()):
+        k = low + i
+        total += math.comb(n, k) * exact**k * (1 - exact) ** (n - k)
+        number = (entry[0] << 128) + (entry[1] << 64) + entry[2]
+        if i < len(table) - 1:
+            assert number == math.floor(total * 2**192)
+        else:
+            assert number == 2**192 - 1
+            assert total > 1 - Fraction(1, 2**190)
+
+
+def test_the_table_of_fifty_million_sites_is_short():
+    low, table = count_table(50_000_000, 1e-5)
+    assert low < 500 < low + len(table) < 1200
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "samples"),
+    [(50, 0.02, 20_000), (50, 0.6, 20_000), (7, 0.99, 20_000), (10**6, 1e-5, 20_000), (100, 1e-5, 200_000)],
+)
+def test_counts_are_binomial(n, p, samples):
+    starts, positions = SparseFlips([Pool(0, n, p)]).draw(stream(), samples)
+    counts = np.diff(starts)
+    assert positions.size == starts[-1] == counts.sum()
+    expected = binom.pmf(np.arange(counts.max() + 1), n, p) * samples
+    seen = np.bincount(counts)
+    large = expected > 5
+    rest = max(samples - expected[large].sum(), 1e-9)
+    observed = np.append(seen[large], samples - seen[large].sum())
+    assert chisquare(observed, np.append(expected[large], rest)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.8])
+def test_every_site_and_every_pair_of_sites_is_as_likely_as_any_other(p):
+    n, samples = 12, 40_000
+    starts, positions = SparseFlips([Pool(100, n, p)]).draw(stream(), samples)
+    bits = np.zeros((samples, n))
+    bits[np.repeat(np.arange(samples), np.diff(starts)), positions - 100] += 1
+    assert bits.max() == 1  # no site twice
+    both = bits.T @ bits / samples
+    expected = np.full((n, n), p**2)
+    np.fill_diagonal(expected, p)
+    assert np.abs(both - expected).max() < 5 * math.sqrt(0.25 / samples)
+
+
+def test_listed_and_excluded_sites():
+    ones = np.array([3, 17, 18, 25])
+    starts, positions = SparseFlips([Pool(0, 30, 0.3, only=ones), Pool(0, 30, 0.1, but=ones)]).draw(stream(), 30_000)
+    share = np.bincount(positions, minlength=30) / 30_000
+    expected = np.full(30, 0.1)
+    expected[ones] = 0.3
+    assert np.abs(share - expected).max() < 5 * math.sqrt(0.21 / 30_000)
+    copies = np.repeat(np.arange(30_000), np.diff(starts))
+    assert len(set(zip(copies.tolist(), positions.tolist(), strict=True))) == positions.size
+
+
+def test_pools_without_sites_or_without_flips_do_nothing():
+    nothing = np.empty(0, dtype=np.int64)
+    starts, positions = SparseFlips([Pool(0, 9, 0.5, only=nothing), Pool(0, 9, 0.0)]).draw(stream(), 5)
+    assert starts.tolist() == [0] * 6
+    assert positions.size == 0
+
+
+def test_certain_flips_flip_everything():
+    starts, positions = SparseFlips([Pool(5, 4, 1.0)]).draw(stream(), 3)
+    assert starts.tolist() == [0, 4, 8, 12]
+    assert positions.tolist() == [5, 6, 7, 8] * 3

@@ -1,0 +1,76 @@
+"""Stored votes on the command line."""
+
+import json
+
+import pytest
+
+import starcert as sc
+import worlds
+from test_cli import starcert
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    file = tmp_path_factory.mktemp("votes") / "votes.db"
+    worlds.smoothed().vote(worlds.graphs(), samples=2000, seed=7, store=file)
+    return file
+
+
+def test_votes_shows_what_a_file_holds(stored):
+    shown = starcert("votes", str(stored)).stdout
+    assert "worlds.dense_core" in shown
+    assert "6,000 in 6 chunks" in shown
+    assert "core 15, rest 15" in shown
+    told = json.loads(starcert("votes", str(stored), "--json").stdout)
+    assert told["settings"]["seed"] == 7
+    assert told["settings"]["noise"] == {"core": 0.1, "rest": 0.4}
+    assert [sum(graph["estimation"]) for graph in told["graphs"]] == [2000] * 3
+    assert told["sessions"][0]["starcert"] == sc.__version__
+    assert "commit" in told["sessions"][0]
+
+
+def test_frontier_certifies_from_a_store_what_the_library_does(stored):
+    told = json.loads(starcert("frontier", "--store", str(stored), "--alpha", "0.05", "--json").stdout)
+    expected = worlds.smoothed().certify(worlds.graphs(), samples=2000, seed=7, alpha=0.05)
+    assert len(told["graphs"]) == 3
+    for got, certificate in zip(told["graphs"], expected, strict=True):
+        assert got["frontier"] == [list(radius) for radius in certificate.frontier.radii]
+        assert got["label"] == certificate.label
+        assert got["p_lower"] == certificate.p_lower
+    assert "Maximal certified radii (core, rest), proved" in starcert("frontier", "--store", str(stored)).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["votes", "nowhere.db"], "there is no such file"),
+        (["frontier", "--store", "nowhere.db"], "there is no such file"),
+        (["votes", __file__], "Error"),
+        (["frontier", "--store", __file__], "Error"),
+        (["frontier", "--store", "STORED", "--noise", "core=0.1"], "--noise"),
+        (["frontier", "--store", "STORED", "--votes", "9,1"], "--votes and --store"),
+        (["frontier", "--store", "STORED", "--selection", "9,1"], "--selection"),
+        (["frontier", "--store", "STORED", "--alpha", "0.99"], "confidence level"),
+        (["frontier", "--store", "STORED", "--max-radius", "core=1"], "There is no rest"),
+        (["frontier", "--p-lower", "0.9"], "--noise"),
+    ],
+)
+def test_bad_input_ends_in_one_clear_line(arguments, named, stored):
+    done = starcert(*(str(stored) if word == "STORED" else word for word in arguments))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert named in done.stderr
+
+
+def test_a_run_that_has_not_come_to_every_graph_is_not_certified(tmp_path):
+    def stops(batch):
+        raise RuntimeError("enough")
+
+    file = tmp_path / "votes.db"
+    with pytest.raises(sc.ClassifierError):
+        worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, store=file)
+    done = starcert("frontier", "--store", str(file))
+    assert done.returncode == 2
+    assert "no votes of graph 0 and 2 more" in done.stderr

@@ -1,0 +1,49 @@
+"""Small classifiers and graphs for the tests, importable by worker processes."""
+
+import os
+import time
+
+import networkx as nx
+import numpy as np
+
+import starcert as sc
+
+NOISE = sc.Noise(core=0.1, rest=0.4)
+PARTITION = sc.Partition.from_node_sets({"core": range(6), "rest": range(6, 12)})
+
+
+def graphs(n: int = 3) -> list[sc.Graph]:
+    return [sc.Graph.from_networkx(nx.gnp_random_graph(12, 0.4, seed=seed)) for seed in range(n)]
+
+
+def parity(graph: nx.Graph) -> int:
+    """The parity of the number of edges: under noise, its law is known in closed form."""
+    return graph.number_of_edges() % 2
+
+
+def dense_core(batch) -> np.ndarray:
+    """Whether the first six nodes have more than 20 ends of edges: a function of a whole batch."""
+    return (batch.degrees()[:, :6].sum(axis=1) > 20).astype(int)
+
+
+def slow_dense_core(batch) -> np.ndarray:
+    time.sleep(0.02)
+    return dense_core(batch)
+
+
+class Suicidal:
+    """Kills its own process once: a file is its memory."""
+
+    def __init__(self, marker: str) -> None:
+        self.marker = marker
+
+    def __call__(self, batch) -> np.ndarray:
+        if not os.path.exists(self.marker):
+            with open(self.marker, "w", encoding="utf-8"):
+                pass
+            os._exit(1)
+        return dense_core(batch)
+
+
+def smoothed(function=dense_core, on: str = "batch") -> sc.SmoothedClassifier:
+    return sc.SmoothedClassifier(sc.classifiers.from_callable(function, on=on), NOISE, PARTITION)
