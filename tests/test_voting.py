@@ -11,7 +11,7 @@ import pytest
 import starcert as sc
 import worlds
 from starcert.errors import ClassifierError
-from starcert.voting import Job, chunks_of, count_chunk, tallies
+from starcert.voting import Chunk, Job, chunks_of, count_chunk, tallies
 
 SAMPLES = 5000
 WANTED = {"samples": SAMPLES, "selection_samples": 300, "seed": 7}
@@ -69,13 +69,22 @@ def test_a_graph_votes_the_same_in_any_company():
 
 
 def test_fewer_samples_are_the_first_of_more():
-    """Whole chunks are shared; the last one is a part of the same chunk."""
-    few = worlds.smoothed().vote(worlds.graphs(), **(WANTED | {"samples": 1500}))
-    job = Job(worlds.smoothed().base, worlds.NOISE, [worlds.PARTITION.sites(g) for g in worlds.graphs()], 7)
-    counted = [count_chunk(job.classifier, job.sites[0], job, c).counts for c in chunks_of(0, "estimation", 1500, 1024)]
-    np.testing.assert_array_equal(few.counts[0], sum(counted))
-    full = count_chunk(job.classifier, job.sites[0], job, next(chunks_of(0, "estimation", 5000, 1024)))
-    np.testing.assert_array_equal(counted[0], full.counts)
+    """A partial chunk is the beginning of the same chunk, copy by copy."""
+    seen = []
+
+    def recording(batch):
+        seen.append(batch.bits)
+        return worlds.dense_core(batch)
+
+    sites = worlds.PARTITION.sites(worlds.graphs(1)[0])
+    job = Job(worlds.smoothed(recording).base, worlds.NOISE, [sites], 7)
+    copies = []
+    for samples in (476, 1024):
+        seen.clear()
+        count_chunk(job.classifier, sites, job, Chunk(0, "estimation", 1, samples))
+        copies.append(np.concatenate(seen))
+    assert copies[0].shape == (476, 30)
+    np.testing.assert_array_equal(copies[0], copies[1][:476])
 
 
 def test_parity_follows_its_closed_form():
