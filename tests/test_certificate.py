@@ -76,11 +76,20 @@ def test_the_guarantee_is_one_sentence():
     text = str(sc.certify(bounds, HEADLINE, max_radius=(35, 45))[0])
     assert text == (
         "With probability at least 0.99 over the sampling, the smoothed classifier answers class 0 for every graph "
-        "that differs from this one by at most so many flips: 1 in motif, 45 in random."
+        "that differs from this one by at most so many flips, and nowhere else: 1 in motif, 45 in random."
     )
     assert str(sc.certify(sc.Bounds.certain(0.9995), HEADLINE, max_radius=(0, 0))[0]).startswith(
         "If the smoothed probability of class 0 is at least 0.9995, "
     )
+
+
+def test_a_certificate_of_nothing_but_the_graph_says_so():
+    one = sc.certify(sc.Bounds.certain(0.6), HEADLINE, max_radius=(0, 1))[0]
+    assert one.frontier.radii == ((0, 1),)
+    assert "nowhere else: 1 in random." in str(one)
+    alone = sc.certify(sc.Bounds.certain(0.5001), HEADLINE, max_radius=(3, 3))[0]
+    assert alone.frontier.radii == ((0, 0),)
+    assert "for this graph itself; no flip is certified." in str(alone)
 
 
 def test_an_empty_region_is_no_axis_to_attack():

@@ -46,7 +46,7 @@ def test_votes_without_selection_pay_for_the_choice():
 
 def test_three_classes():
     result = as_json("frontier", "--noise", "a=0.45", "--votes", "6000,2500,1500", "--selection", "6,3,1")
-    assert result["margin"] == "multi-class"
+    assert result["margin_kind"] == "multi-class"
     assert result["frontier"] == [[4]]
 
 
@@ -106,8 +106,8 @@ BAD = [
     (["frontier", *HEADLINE], "--p-lower / --votes"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "--p-lower / --votes"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--selection", "9,1"], "--selection"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "There is no random"),
-    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3,random=4,ring=1"], "unknown 'ring'"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "Missing: random"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3,random=4,ring=1"], "Unknown: ring"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=-3,random=4"], "--max-radius[motif]"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=1.5,random=4"], "--max-radius[motif]"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "1,2,3"], "2 counts"),
@@ -117,7 +117,7 @@ BAD = [
     (["frontier", *HEADLINE, "--votes", "9,1.5"], "counts[0][1]"),
     (["frontier", *HEADLINE, "--votes", "0,0"], "at least one vote"),
     (["frontier", *HEADLINE, "--votes", ""], "--votes"),
-    (["frontier", *HEADLINE, "--votes", "9"], "at least two classes"),
+    (["frontier", *HEADLINE, "--votes", "9"], "--votes"),
     (["frontier", *HEADLINE, "--votes", "9,1", "--selection", "9,1,0"], "selection"),
     (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "0.99"], "confidence level"),
     (["frontier", *HEADLINE, "--votes", "9,1", "--alpha", "0"], "alpha"),

@@ -18,7 +18,7 @@ def stored(tmp_path_factory):
 
 def test_votes_shows_what_a_file_holds(stored):
     shown = starcert("votes", str(stored)).stdout
-    assert "worlds.dense_core" in shown
+    assert "dense_core" in shown
     assert "6,000 in 6 chunks" in shown
     assert "core 15, rest 15" in shown
     told = json.loads(starcert("votes", str(stored), "--json").stdout)
@@ -51,7 +51,7 @@ def test_frontier_certifies_from_a_store_what_the_library_does(stored):
         (["frontier", "--store", "STORED", "--votes", "9,1"], "--votes and --store"),
         (["frontier", "--store", "STORED", "--selection", "9,1"], "--selection"),
         (["frontier", "--store", "STORED", "--alpha", "0.99"], "confidence level"),
-        (["frontier", "--store", "STORED", "--max-radius", "core=1"], "There is no rest"),
+        (["frontier", "--store", "STORED", "--max-radius", "core=1"], "Missing: rest"),
         (["frontier", "--p-lower", "0.9"], "--noise"),
     ],
 )

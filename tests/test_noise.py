@@ -37,6 +37,11 @@ def test_a_radius_comes_in_many_forms(radius):
     assert sc.Noise(motif=0.02, random=0.45).radius(radius) == (1, 45)
 
 
+def test_a_region_that_is_two_axes_is_explained():
+    with pytest.raises(InvalidParameterError, match=r"counts deletions and additions apart: b.delete and b.add"):
+        sc.Noise(a=0.1, b=sc.Flip(delete=0.1, add=0.2)).radius({"a": 1, "b": 2})
+
+
 def test_one_axis_takes_a_plain_number():
     assert sc.Noise(a=0.1).radius(3) == (3,)
 
@@ -52,8 +57,8 @@ def test_one_axis_takes_a_plain_number():
         ({1, 45}, "2 counts"),
         (np.array(3), "2 counts"),
         ((0, 10**400), r"radius\[random\]"),
-        ({"motif": 1}, "There is no random"),
-        ({"motif": 1, "random": 2, "ring": 3}, "unknown 'ring'"),
+        ({"motif": 1}, "Missing: random"),
+        ({"motif": 1, "random": 2, "ring": 3}, "Unknown: ring"),
         ((-1, 0), r"radius\[motif\]"),
         ((0, 1.5), r"radius\[random\]"),
         ((0, float("nan")), r"radius\[random\]"),

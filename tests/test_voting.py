@@ -10,7 +10,7 @@ import pytest
 
 import starcert as sc
 import worlds
-from starcert.errors import ClassifierError
+from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.voting import Chunk, Job, chunks_of, count_chunk, tallies
 
 SAMPLES = 5000
@@ -54,6 +54,11 @@ def test_loky_takes_even_a_lambda():
     with loky.ProcessPoolExecutor(2) as pool:
         smoothed = worlds.smoothed(lambda batch: (batch.degrees()[:, :6].sum(axis=1) > 20).astype(int))
         assert same(smoothed.vote(worlds.graphs(), executor=pool, **WANTED))
+
+
+def test_a_lambda_in_a_process_pool_is_refused_with_advice():
+    with ProcessPoolExecutor(1) as pool, pytest.raises(InvalidParameterError, match="at the top of a module"):
+        worlds.smoothed(lambda batch: np.zeros(len(batch))).vote(worlds.graphs(1), executor=pool, **WANTED)
 
 
 def test_votes_depend_on_seed_purpose_and_graph():

@@ -109,16 +109,20 @@ class Certificate:
             if self.alpha is None
             else f"With probability at least {1 - self.alpha:.6g} over the sampling"
         )
-        attacks = "; or ".join(
-            ", ".join(f"{count} in {axis}" for axis, count in zip(self.noise.axes, radius, strict=True))
+        where = f"answers class {self.label} for {self._attacks()}"
+        return f"{premise}, the smoothed classifier {where}.{self._anchor_sentence}"
+
+    def _attacks(self) -> str:
+        named = [
+            [f"{count} in {axis}" for axis, count in zip(self.noise.axes, radius, strict=True) if count]
             for radius in self.frontier.radii[:MOST_NAMED]
-        )
+        ]
+        if not any(named):
+            return "this graph itself; no flip is certified"
+        flips = "; or ".join(", ".join(counts) for counts in named)
         if len(self.frontier) > MOST_NAMED:
-            attacks += f"; or any of {len(self.frontier) - MOST_NAMED:,} further radii of its frontier"
-        return (
-            f"{premise}, the smoothed classifier answers class {self.label} for every graph that differs from "
-            f"this one by at most so many flips: {attacks}.{self._anchor_sentence}"
-        )
+            flips += f"; or any of {len(self.frontier) - MOST_NAMED:,} further radii of its frontier"
+        return f"every graph that differs from this one by at most so many flips, and nowhere else: {flips}"
 
     @property
     def _anchor_sentence(self) -> str:
@@ -170,6 +174,9 @@ class Certificates(Sequence[Certificate]):
 
     def __len__(self) -> int:
         return len(self.bounds)
+
+    def __repr__(self) -> str:
+        return f"Certificates({len(self)} graphs, {self.noise!r}, alpha={self.bounds.alpha})"
 
     @overload
     def __getitem__(self, index: int) -> Certificate: ...

@@ -177,10 +177,13 @@ class Noise:
             unknown = [axis for axis in value if axis not in self.axes]
             missing = [axis for axis in self.axes if axis not in value]
             if unknown or missing:
-                problem = f"unknown {', '.join(map(repr, unknown))}" if unknown else f"no {', '.join(missing)}"
-                raise InvalidParameterError(
-                    name, f"have just the axes {', '.join(self.axes)}", dict(value), f"There is {problem}."
-                )
+                split = [axis for axis in unknown if axis in self._laws]
+                hint = f"Missing: {', '.join(missing)}." if missing else ""
+                if split:
+                    hint = f"{split[0]!r} counts deletions and additions apart: {split[0]}.delete and {split[0]}.add."
+                elif unknown:
+                    hint = f"Unknown: {', '.join(map(str, unknown))}."
+                raise InvalidParameterError(name, f"have the axes {', '.join(self.axes)}", dict(value), hint)
             counts: Sequence[object] = [value[axis] for axis in self.axes]
         else:
             listed = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,11 +15,12 @@ from starcert.classifiers.base import Classifier
 from starcert.core.confidence import Votes, check_alpha, clopper_pearson
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph, Partition, Sites
+from starcert.graphs.rule import Rule, partition_by_rule
 from starcert.noise import Noise, RadiusLike
 from starcert.progress import Advance, progress_bar
 from starcert.provenance import provenance
 from starcert.sampling.sampler import check_regions
-from starcert.voting import CHUNK_SIZE, Chunk, Job, chunks_of, tallies
+from starcert.voting import CHUNK_SIZE, PURPOSES, Chunk, Job, backend_of, chunks_of, count_chunk, tallies
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
@@ -30,7 +31,7 @@ __all__ = ["ABSTAIN", "Regions", "SmoothedClassifier", "capacity"]
 ABSTAIN = -1
 """What `predict` answers where no class can be shown to be the likeliest."""
 
-Regions: TypeAlias = Partition | Callable[[Graph], Partition]
+Regions: TypeAlias = Partition | Rule
 """A partition, if all graphs share their nodes, or a rule: a function from a graph to its partition."""
 
 
@@ -84,6 +85,9 @@ class SmoothedClassifier:
         self.noise = noise
         self.regions = regions
 
+    def __repr__(self) -> str:
+        return f"SmoothedClassifier({self.base.description}, {self.noise!r})"
+
     def sites(self, graph: Graph) -> Sites:
         """The sites of a graph: its partition, bound to it."""
         if not isinstance(graph, Graph):
@@ -94,9 +98,7 @@ class SmoothedClassifier:
         elif isinstance(self.regions, Partition):
             partition = self.regions
         else:
-            partition = self.regions(graph)
-            if not isinstance(partition, Partition):
-                raise InvalidParameterError("regions", "return a Partition for each graph", type(partition).__name__)
+            partition = partition_by_rule(self.regions, graph)
         return partition.sites(graph)
 
     def vote(
@@ -108,7 +110,7 @@ class SmoothedClassifier:
         seed: int,
         store: str | PathLike[str] | None = None,
         executor: Executor | None = None,
-        chunk_size: int = CHUNK_SIZE,
+        chunk_size: int | None = None,
         batch_size: int | None = None,
         progress: bool | None = None,
     ) -> Votes:
@@ -124,11 +126,15 @@ class SmoothedClassifier:
             seed: a whole number, 0 or more.
             store: a file that keeps the votes as they come, and that a later call continues.
             executor: where to count: any `concurrent.futures.Executor`, or None for this process.
-            chunk_size: samples in a unit of work with its own random stream.
+            chunk_size: samples in a unit of work with its own random stream; by default as the classifier wants it,
+                1,024 on a CPU.
             batch_size: the most noisy graphs that the classifier sees at once; by default as many as it wants.
             progress: whether to draw a progress bar; by default on a terminal only.
         """
-        graphs = list(graphs)
+        graphs = _as_list(graphs)
+        if executor is not None and not hasattr(executor, "submit"):
+            hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
+            raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
         samples = _whole(samples, "samples", 1)
         select = max(100, samples // 100) if selection_samples is None else selection_samples
         select = _whole(select, "selection_samples", 1)
@@ -140,7 +146,7 @@ class SmoothedClassifier:
             self.noise,
             sites,
             _whole(seed, "seed", 0),
-            _whole(chunk_size, "chunk_size", 1),
+            _whole(getattr(self.base, "chunk_size", CHUNK_SIZE) if chunk_size is None else chunk_size, "chunk_size", 1),
             None if batch_size is None else _whole(batch_size, "batch_size", 1),
         )
         if not graphs:
@@ -149,6 +155,8 @@ class SmoothedClassifier:
         counts = {purpose: np.zeros((len(graphs), self.base.n_classes), dtype=np.int64) for purpose in wanted}
         opened = None if store is None else self._open(store, job)
         try:
+            if opened is not None:
+                _check_a_stored_chunk(job, opened)
             with progress_bar("votes", len(graphs) * sum(wanted.values()), shown=progress) as advance:
                 for chunk, votes in tallies(job, _missing(job, wanted, counts, opened, advance), executor):
                     counts[chunk.purpose][chunk.graph] += votes
@@ -182,7 +190,7 @@ class SmoothedClassifier:
         """
         check_alpha(alpha)  # before hours of sampling, not after
         limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
-        graphs = list(graphs)
+        graphs = _as_list(graphs)
         votes = self.vote(graphs, samples=samples, seed=seed, **voting)  # type: ignore[arg-type]
         sites = [self.sites(graph) for graph in graphs]
         return certify(
@@ -209,7 +217,7 @@ class SmoothedClassifier:
             n_classes=self.base.n_classes,
             seed=job.seed,
             chunk_size=job.chunk_size,
-            backend="cpu",
+            backend=backend_of(self.base),
         )
         records = [
             GraphRecord(
@@ -243,6 +251,24 @@ def _missing(
                     advance(chunk.samples)
                 else:  # not there, or with another number of samples: the last chunk of another run
                     yield chunk
+
+
+def _check_a_stored_chunk(job: Job, store: VoteStore) -> None:
+    """Counts one stored chunk again: a classifier that has changed without its description must not go on here."""
+    for graph in range(len(job.sites)):
+        stored = [(n, number, purpose) for purpose in PURPOSES for number, n in store.done(graph, purpose).items()]
+        if stored:
+            samples, number, purpose = min(stored)
+            chunk = Chunk(graph, purpose, number, samples)
+            votes = count_chunk(job.classifier, job.sites[graph], job, chunk).counts
+            store.add(graph, purpose, number, votes, samples=samples)  # refuses other votes than the stored ones
+            return
+
+
+def _as_list(graphs: Sequence[Graph]) -> list[Graph]:
+    if isinstance(graphs, Graph):
+        raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
+    return list(graphs)
 
 
 def _whole(value: object, name: str, least: int) -> int:

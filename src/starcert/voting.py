@@ -6,9 +6,10 @@ done is kept at once (in the store, if there is one); what fails is reported wit
 
 from __future__ import annotations
 
+import pickle
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, checked_answers
-from starcert.errors import ClassifierError
+from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import Purpose, WordStream
 
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
 
-__all__ = ["CHUNK_SIZE", "Chunk", "Job", "Tally", "chunks_of", "count_chunk", "tallies"]
+__all__ = ["CHUNK_SIZE", "PURPOSES", "Chunk", "Job", "Tally", "backend_of", "chunks_of", "count_chunk", "tallies"]
 
 CHUNK_SIZE = 1024
 """Samples in a chunk, unless said otherwise."""
+
+PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
 
 SPAN = 8
 """So many chunks travel to a worker together: a classifier is sent once for all of them."""
@@ -94,6 +97,7 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
         for chunk in chunks:
             yield count_chunk(job.classifier, job.sites[chunk.graph], job, chunk)
         return
+    _check_travels(job.classifier, executor)
     ahead = 4 * max(8, getattr(executor, "_max_workers", 0) or 0)
     pending: set[Future[list[Tally]]] = set()
     try:
@@ -110,6 +114,20 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     finally:
         for future in pending:
             future.cancel()
+
+
+def _check_travels(classifier: Classifier, executor: Executor) -> None:
+    """Refuses a classifier that a process pool of the standard library cannot send to its workers."""
+    if isinstance(executor, ProcessPoolExecutor) and type(executor).__module__.startswith("concurrent."):
+        try:
+            pickle.dumps(classifier)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InvalidParameterError(
+                "base",
+                "be picklable to travel to another process",
+                classifier.description,
+                f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too.",
+            ) from None
 
 
 def _spans(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
@@ -136,7 +154,7 @@ def _count_span(job: Job, sites: Sites, span: list[Chunk]) -> list[Tally]:
 def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:
     """Draws the samples of a chunk, asks the classifier, and counts."""
     stream = WordStream.of_chunk(job.seed, sites.graph.key, chunk.purpose, chunk.number)
-    graphs = _sampler_of(sites, job.noise).draw(stream, job.chunk_size)[: chunk.samples]
+    graphs = _sampler_of(classifier, sites, job.noise).draw(stream, job.chunk_size)[: chunk.samples]
     counts = np.zeros(classifier.n_classes, dtype=np.int64)
     for batch in graphs.split(job.batch_size or min(classifier.batch_size, _fitting_batch(sites))):
         try:
@@ -149,19 +167,24 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     return Tally(chunk, counts)
 
 
+def backend_of(classifier: Classifier) -> str:
+    """Where noisy graphs for this classifier are drawn: votes depend on it."""
+    return str(getattr(classifier, "backend", "cpu"))
+
+
 def _fitting_batch(sites: Sites) -> int:
     """So many copies of a graph that their edges stay in some ten megabytes: large graphs go in small batches."""
     return max(1, 500_000 // (sites.graph.n_nodes + sites.graph.n_edges + 1))
 
 
-_SAMPLERS: OrderedDict[tuple[str, str, Noise], Sampler] = OrderedDict()
+_SAMPLERS: OrderedDict[tuple[str, str, Noise, str], Sampler] = OrderedDict()
 
 
-def _sampler_of(sites: Sites, noise: Noise) -> Sampler:
-    """The sampler of a graph, kept for its next chunk."""
-    key = (sites.graph.key, sites.key, noise)
+def _sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
+    """The sampler of a graph, kept for its next chunk: the classifier's own, if it has one (on its device)."""
+    key = (sites.graph.key, sites.key, noise, backend_of(classifier))
     if key not in _SAMPLERS:
-        _SAMPLERS[key] = sampler(sites, noise)
+        _SAMPLERS[key] = getattr(classifier, "sampler", sampler)(sites, noise)
         if len(_SAMPLERS) > 8:
             _SAMPLERS.popitem(last=False)
     return _SAMPLERS[key]

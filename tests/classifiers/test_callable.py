@@ -23,8 +23,22 @@ def test_a_function_of_networkx_graphs_and_one_of_batches_agree():
 def test_it_is_a_classifier_with_a_description():
     base = sc.classifiers.from_callable(worlds.parity)
     assert isinstance(base, Classifier)
-    assert base.description == "worlds.parity"
+    assert base.description.startswith("parity ")
     assert sc.classifiers.from_callable(worlds.parity, description="v2").description == "v2"
+
+
+def test_the_description_knows_the_code_and_what_it_closes_over():
+    def threshold(limit):
+        return lambda graph: int(graph.number_of_edges() > limit)
+
+    def described(function):
+        return sc.classifiers.from_callable(function).description
+
+    assert described(threshold(3)) == described(threshold(3))
+    assert described(threshold(3)) != described(threshold(4))
+    assert described(lambda graph: 0) != described(lambda graph: 1)
+    assert described(lambda graph: 0) == described(lambda graph: 0)
+    assert described(lambda graph, limit=1: limit) != described(lambda graph, limit=0: limit)
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_adding_again_changes_nothing_and_other_votes_are_an_error(path, committ
             StoreError, match=r"the same settings gave other votes on graph 1, estimation, chunk 7"
         ) as e:
             store.add(1, "estimation", 7, [5, 4, 1], samples=10)
-        assert "stored [5, 5, 0], now [5, 4, 1]. The classifier is not deterministic" in str(e.value)
+        assert "stored [5, 5, 0], now [5, 4, 1]. The classifier has changed, or it is not deterministic" in str(e.value)
         store.add(1, "estimation", 7, [5, 5, 0], samples=10)
         assert store.counts("estimation")[1].tolist() == [5, 5, 0]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal
 
 from starcert.errors import InvalidParameterError
@@ -51,7 +54,9 @@ def from_callable(
             `edge_index()` and `degrees()`, and returns one class for each graph.
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
         on: what the function is called with.
-        description: says which classifier it is, for the record in a vote store. Change it when the function changes.
+        description: says which classifier it is, for the record in a vote store. By default the function's name with a
+            digest of its code; what it calls, and what objects it uses, is not in it. Give one of your own for a
+            function that may move or be rewritten without a change of its answers.
         batch_size: the most graphs in a batch.
 
     Example:
@@ -66,6 +71,32 @@ def from_callable(
         raise InvalidParameterError("on", "be 'networkx' or 'batch'", on)
     if not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidParameterError("batch_size", "be a whole number, 1 or more", batch_size)
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    module = getattr(function, "__module__", type(function).__module__)
-    return CallableClassifier(function, n_classes, on, description or f"{module}.{name}", batch_size)
+    return CallableClassifier(function, n_classes, on, description or _describe(function), batch_size)
+
+
+def _describe(function: Callable[[Any], Any]) -> str:
+    """The name of a function with a digest of its code, constants, defaults and closure; of an object, its class."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return type(function).__qualname__
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    extras = (function.__defaults__, function.__kwdefaults__, cells)
+    digest = blake2b(digest_size=6)
+    for part in (*_code_parts(code), *map(_stable_repr, extras)):
+        digest.update(part.encode())
+    return f"{function.__qualname__} {digest.hexdigest()}"
+
+
+def _code_parts(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_parts(constant)
+        else:
+            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
+
+
+def _stable_repr(value: object) -> str:
+    """A repr without addresses in memory, which differ from run to run."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -103,8 +103,13 @@ def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alp
         if selection is not None:
             raise InvalidParameterError("--selection", "come with --votes", selection, "Drop it, or give --votes too.")
         return Bounds.certain([0.0 if p_lower is None else p_lower])
+    counted = parse_counts(votes, "--votes")
+    if len(counted) < 2:
+        raise InvalidParameterError(
+            "--votes", "have a count for each class, two or more", votes, "Write --votes 970,30."
+        )
     chosen = None if selection is None else [parse_counts(selection, "--selection")]
-    return clopper_pearson(Votes([parse_counts(votes, "--votes")], selection=chosen), alpha=alpha)
+    return clopper_pearson(Votes([counted], selection=chosen), alpha=alpha)
 
 
 def _from_store(path: Path, max_radius: str | None, alpha: float) -> Certificates:

@@ -28,7 +28,7 @@ def frontier_object(certificate: Certificate) -> dict[str, object]:
         "frontier": found.radii,
         "beyond": found.beyond,
         "verified": found.verified,
-        "margin": certificate.margin_kind,
+        "margin_kind": certificate.margin_kind,
         "p_lower": certificate.p_lower,
         "failure": float(certificate.bounds.failure[0]),
         "other": float(certificate.bounds.other[0]),
@@ -72,7 +72,7 @@ def certificates_table(certificates: Certificates) -> list[RenderableType]:
         table.caption = f"… and {len(certificates) - MOST_ROWS:,} more (--json has all)"
     reasons = sorted({reason for reason in certificates.anchored if reason})
     notes = [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
-    return [table, *notes, str(certificates[0])]
+    return [table, *notes, f"Graph 0, for example: {certificates[0]}"]
 
 
 def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
 from starcert.sampling.dense import DenseFlips
@@ -34,14 +35,21 @@ class Sampler(Protocol):
         """So many noisy copies; a function of the stream alone."""
 
 
-def sampler(sites: Sites, noise: Noise) -> Sampler:
-    """The sampler of a graph. Which one it is depends on the graph and the noise, never on the machine."""
+def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
+    """The sampler of a graph. Which one it is depends on the graph, the noise and the kind of device.
+
+    On another device than the CPU, graphs with few enough sites are drawn there; large sparse ones are drawn here.
+    """
     check_regions(sites, noise)
     pools = _pools(sites, noise)
     flips = sum(pool.n_sites * pool.p for pool in pools)
-    if sites.n_sites <= ALWAYS_DENSE or flips > DENSE_SHARE * sites.n_sites:
-        return _DenseSampler(sites, pools)
-    return _SparseSampler(sites, pools)
+    if sites.n_sites > ALWAYS_DENSE and flips <= DENSE_SHARE * sites.n_sites:
+        return _SparseSampler(sites, pools)
+    if device != "cpu" and all(pool.p == 0 or pool.p > 1e-9 for pool in pools):
+        from starcert.sampling.device import DeviceSampler  # noqa: PLC0415  (torch: only where a device is)
+
+        return DeviceSampler(sites, _probabilities(sites, pools), device)
+    return _DenseSampler(sites, pools)
 
 
 def check_regions(sites: Sites, noise: Noise) -> None:
@@ -66,20 +74,25 @@ def _pools(sites: Sites, noise: Noise) -> list[Pool]:
     return pools
 
 
+def _probabilities(sites: Sites, pools: list[Pool]) -> npt.NDArray[np.float64]:
+    """The flip probability of every site."""
+    probabilities = np.zeros(sites.n_sites)
+    for pool in pools:  # present edges are listed first, so that the absent ones fill what is left
+        whole = slice(pool.first, pool.first + pool.size)
+        if pool.only is None:
+            kept = probabilities[pool.but]
+            probabilities[whole] = pool.p
+            probabilities[pool.but] = kept
+        else:
+            probabilities[pool.only] = pool.p
+    return probabilities
+
+
 class _DenseSampler:
     def __init__(self, sites: Sites, pools: list[Pool]) -> None:
         self._sites = sites
         self._ends = np.stack(sites.endpoints(np.arange(sites.n_sites)))
-        probabilities = np.zeros(sites.n_sites)
-        for pool in pools:  # present edges are listed first, so that the absent ones fill what is left
-            whole = slice(pool.first, pool.first + pool.size)
-            if pool.only is None:
-                kept = probabilities[pool.but]
-                probabilities[whole] = pool.p
-                probabilities[pool.but] = kept
-            else:
-                probabilities[pool.only] = pool.p
-        self._flips = DenseFlips(probabilities)
+        self._flips = DenseFlips(_probabilities(sites, pools))
         self._clean = np.zeros((sites.n_sites, 1), dtype=np.uint64)
         for ones in sites.ones:
             self._clean[ones] = ~np.uint64(0)

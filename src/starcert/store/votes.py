@@ -158,7 +158,7 @@ class VoteStore:
         """
         target = target_file(path)
         if not target.exists():
-            raise StoreError(f"{target}: there is no such file. VoteStore.open creates one.")
+            raise StoreError(f"{target}: there is no such file. SmoothedClassifier.vote(…, store=FILE) makes one.")
         with ExitStack() as resources:
             store = cls(target, resources, writing=False)
             with distrusting(target):
@@ -337,7 +337,7 @@ class VoteStore:
             raise StoreError(
                 f"{self.path}: the same settings gave other votes on {where}: stored {list(old.counts)}, now"
                 f" {list(new.counts)}."
-                " The classifier is not deterministic: make it so, then write into another file."
+                " The classifier has changed, or it is not deterministic: write into another file, or take the old one."
             )
         return old.samples >= new.samples
 

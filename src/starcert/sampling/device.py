@@ -1,0 +1,138 @@
+"""Noisy copies drawn and kept on a torch device, for classifiers that live there.
+
+Every bit is an exact comparison again: a uniform number of 63 binary digits with the first 63 digits of p, and, where
+they agree, with the next ones. (The digits agree once in 10¹⁹ draws; it is looked for nevertheless.)
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from starcert.sampling.batch import EdgeList, NoisyGraphs
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+    from starcert.sampling.streams import WordStream
+
+__all__ = ["DeviceGraphs", "DeviceSampler"]
+
+DIGITS = 63
+
+
+class DeviceGraphs(NoisyGraphs):
+    """Copies as bits on a device, shape (copies, sites).
+
+    Args:
+        sites: the sites of the clean graph.
+        ends: both node indices of every site, shape (2, sites), on the device.
+        fixed: the fixed edges, shape (2, edges), on the device.
+        bits_there: the noisy bits, on the device.
+    """
+
+    def __init__(self, sites: Sites, ends: torch.Tensor, fixed: torch.Tensor, bits_there: torch.Tensor) -> None:
+        super().__init__(sites)
+        self.ends = ends
+        self.fixed = fixed
+        self.bits_there = bits_there
+
+    def __len__(self) -> int:
+        return int(self.bits_there.shape[0])
+
+    def __getitem__(self, samples: slice) -> DeviceGraphs:
+        return DeviceGraphs(self.sites, self.ends, self.fixed, self.bits_there[samples])
+
+    @cached_property
+    def bits(self) -> npt.NDArray[np.uint8]:
+        """See `NoisyGraphs`: the bits, brought here."""
+        return self.bits_there.to(torch.uint8).cpu().numpy()
+
+    def edges(self) -> EdgeList:
+        """See `NoisyGraphs`: the edges, brought here."""
+        copy, u, v = (tensor.cpu().numpy() for tensor in self._listed())
+        starts = np.searchsorted(copy, np.arange(len(self) + 1))
+        return EdgeList(starts, u, v)
+
+    def degrees(self) -> npt.NDArray[np.int32]:
+        """See `NoisyGraphs`: the degrees, brought here."""
+        degrees: npt.NDArray[np.int32] = self.adjacency_there().sum(dim=2).to(torch.int32).cpu().numpy()
+        return degrees
+
+    def edge_index_there(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The block-diagonal `edge_index` in both directions, and the copy of each node, on the device."""
+        n = self.graph.n_nodes
+        copy, u, v = self._listed()
+        one, other = u + copy * n, v + copy * n
+        batch = torch.arange(len(self), device=self.bits_there.device).repeat_interleave(n)
+        return torch.stack([torch.cat([one, other]), torch.cat([other, one])]), batch
+
+    def adjacency_there(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Dense adjacency matrices, shape (copies, nodes, nodes), on the device."""
+        n = self.graph.n_nodes
+        dense = torch.zeros((len(self), n * n), dtype=dtype, device=self.bits_there.device)
+        bits = self.bits_there.to(dtype)
+        dense[:, self.ends[0] * n + self.ends[1]] = bits
+        dense[:, self.ends[1] * n + self.ends[0]] = bits
+        dense[:, self.fixed[0] * n + self.fixed[1]] = 1
+        dense[:, self.fixed[1] * n + self.fixed[0]] = 1
+        return dense.view(len(self), n, n)
+
+    def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Copy, u and v of every edge, copy by copy."""
+        present = self.bits_there
+        if self.fixed.shape[1]:
+            ones = torch.ones((len(self), self.fixed.shape[1]), dtype=torch.bool, device=present.device)
+            present = torch.cat([ones, present], dim=1)
+        ends = torch.cat([self.fixed, self.ends], dim=1)
+        copy, site = present.nonzero(as_tuple=True)
+        return copy, ends[0, site], ends[1, site]
+
+
+class DeviceSampler:
+    """Draws all copies of a chunk at once on a device. The stream of the chunk seeds the device's own generator."""
+
+    def __init__(self, sites: Sites, probabilities: npt.NDArray[np.float64], device: str) -> None:
+        self._sites = sites
+        self._device = torch.device(device)
+        ends = np.stack(sites.endpoints(np.arange(sites.n_sites)))
+        self._ends = torch.as_tensor(ends, device=self._device)
+        self._fixed = torch.as_tensor(np.array(sites.fixed_edges.T), device=self._device)
+        digits = [_digits(p) for p in probabilities.tolist()]
+        self._first = torch.tensor([d[0] for d in digits], dtype=torch.int64, device=self._device)
+        self._second = torch.tensor([d[1] for d in digits], dtype=torch.int64, device=self._device)
+        self._certain = torch.tensor(probabilities == 1, device=self._device)
+        self._more_digits = bool(any(d[1] for d in digits))
+        clean = np.zeros(sites.n_sites, dtype=bool)
+        for ones in sites.ones:
+            clean[ones] = True
+        self._clean = torch.as_tensor(clean, device=self._device)
+
+    def draw(self, stream: WordStream, samples: int) -> NoisyGraphs:
+        """So many noisy copies; a function of the stream, the device's kind and torch's version."""
+        generator = torch.Generator(device=self._device)
+        generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
+        number = torch.empty((samples, self._first.numel()), dtype=torch.int64, device=self._device)
+        number.random_(generator=generator)
+        flips = number < self._first
+        if self._more_digits:
+            tied = number == self._first
+            if bool(tied.any()):
+                flips |= tied & (torch.empty_like(number).random_(generator=generator) < self._second)
+        flips |= self._certain
+        return DeviceGraphs(self._sites, self._ends, self._fixed, flips ^ self._clean)
+
+
+def _digits(p: float) -> tuple[int, int]:
+    """The first and the next 63 binary digits of p < 1, as whole numbers; (0, 0) for p = 1."""
+    numerator, denominator = p.as_integer_ratio()
+    if numerator >= denominator:
+        return 0, 0
+    first, rest = divmod(numerator << DIGITS, denominator)
+    second, beyond = divmod(rest << DIGITS, denominator)
+    if beyond:
+        raise ValueError(f"a flip probability of {p!r} has more than {2 * DIGITS} binary digits")
+    return first, second
