@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert import classifiers
+    from starcert import classifiers, datasets, models
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
     from starcert.certificate import Certificate, Certificates, certify
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
@@ -32,7 +32,7 @@ _HOME = {
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
-_PACKAGES = ("classifiers",)
+_PACKAGES = ("classifiers", "datasets", "models")
 
 __all__ = [
     "ABSTAIN",
@@ -53,6 +53,8 @@ __all__ = [
     "certify",
     "classifiers",
     "clopper_pearson",
+    "datasets",
+    "models",
     "rho_lower",
     "rho_upper",
     "slack",

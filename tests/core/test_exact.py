@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 import oracles
 import starcert as sc
 from starcert.core import exact
-from starcert.core.exact import Enclosure, Prover
+from starcert.core.duality import Enclosure
+from starcert.core.exact import Prover
 from starcert.core.tradeoff import Tradeoff
 
 
@@ -92,14 +93,6 @@ def test_mass_outside_of_the_windows_widens_the_enclosure_and_never_moves_it(mon
         if enclosure is not None:  # None: there is not enough mass left to fill p at all
             assert fraction(enclosure.lower) < truth < fraction(enclosure.upper)
     assert enclosure is None
-
-
-def test_a_cell_that_may_not_hold_what_is_missing_is_not_trusted_to():
-    """0.55 may or may not fit into a mass of 0.5 ± 0.1, so the next cell, with its larger ratio, must help."""
-    balls = [exact._BandCell(0.0, arb(0.5, 0.1), arb(0.5, 0.1), arb(1)), exact._BandCell(1.0, arb(0.5), arb(2), arb(4))]
-    assert exact._primal(balls, arb(0.55)) >= 0.4 + 4 * 0.15
-    assert exact._primal(balls[:1], arb(0.55)) is None
-    assert exact._primal(balls, arb(0.2)) < 0.31
 
 
 def test_large_radii_are_enclosed_within_windows():

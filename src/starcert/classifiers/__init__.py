@@ -1,6 +1,35 @@
-"""Base classifiers, one file an ecosystem."""
+"""Base classifiers, one file an ecosystem; each is imported when it is first asked for."""
 
-from starcert.classifiers.base import Classifier
-from starcert.classifiers.callable import from_callable
+from __future__ import annotations
 
-__all__ = ["Classifier", "from_callable"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from starcert.errors import StarcertError
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.classifiers.callable import from_callable
+    from starcert.classifiers.torch import from_dense, from_pyg
+
+__all__ = ["Classifier", "from_callable", "from_dense", "from_pyg"]
+
+_HOME = {
+    "Classifier": ("base", ""),
+    "from_callable": ("callable", ""),
+    "from_dense": ("torch", "torch"),
+    "from_pyg": ("torch", "torch"),
+    "from_sklearn": ("sklearn", "kernels"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'starcert.classifiers' has no attribute {name!r}")
+    module, extra = _HOME[name]
+    try:
+        return getattr(import_module(f"starcert.classifiers.{module}"), name)
+    except ModuleNotFoundError as error:
+        if not extra or (error.name or "").startswith("starcert"):
+            raise
+        raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error

@@ -1,38 +1,31 @@
 """ρ_low enclosed between two proved bounds, in ball and rational arithmetic (python-flint).
 
-Both sides of linear programming duality bound ρ_low(p) = min{Σ q·h : Σ r·h = p, 0 ≤ h ≤ 1}:
+`tradeoff` finds the cell at which the greedy filling stops. So floating point only points at a place to look; what is
+claimed there is proved by `duality`, whose sums run over pairs from two halves of the axes, as in `cells`, with balls
+for masses. This file lists the halves, and raises the precision until an answer serves.
 
-    from below   λp − Σ(λr − q)₊   for *any* λ ≥ 0,
-    from above   Σ q·h             for *any* test h with Σ r·h ≥ p.
-
-`tradeoff` finds the cell at which the greedy filling stops; λ is its ratio and h the filling. So floating
-point only points at a place to look; what is claimed there is proved. The sums run over pairs from two
-halves of the axes, as in `cells`, with balls for masses. Floats decide on which side of the cut a cell lies
-only where log ratios differ by far more than their rounding errors; in the *band* around the cut, every
-cell is treated by itself, in balls.
-
-Balls of 128 bits settle almost everything. Where they don't (ρ_low is itself a float, say), 512 bits are
-tried, then fractions, which have no radius at all.
+Balls of 128 bits settle almost everything. Where they don't (ρ_low is itself a float, say), 512 bits are tried, then
+fractions, which have no radius at all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate
 from operator import mul
-from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx, fmpz
 
-from starcert.core.balls import LOCK, Exact, exact_number, lower_end, midpoint, nearest_float, upper_end
+from starcert.core.balls import LOCK, Exact, exact_number, lower_end, upper_end
 from starcert.core.cells import Floats, HalfKey, halve, log_ratio_of_count, window
 from starcert.core.channels import Channel, Product
+from starcert.core.duality import Enclosure, Half, enclose
 from starcert.errors import PrecisionError
 
-__all__ = ["Enclosure", "Prover"]
+__all__ = ["Prover"]
 
 BITS = (128, 512)
 MAX_EXACT_RADIUS = 2000
@@ -40,32 +33,6 @@ MAX_EXACT_RADIUS = 2000
 
 MAX_STORED = 2**18
 """So many cells are kept for the next radius; a ball takes some hundred bytes."""
-
-
-class Enclosure(NamedTuple):
-    """Two exact numbers (balls without radius, or fractions) with lower ≤ value ≤ upper proved."""
-
-    lower: Exact
-    upper: Exact
-
-    def __float__(self) -> float:
-        return nearest_float((self.lower + self.upper) / 2)
-
-    def complement(self) -> Enclosure:
-        """The enclosure of 1 − value."""
-        with LOCK, ctx.workprec(4096):  # whatever precision the ends have: subtract without rounding
-            return Enclosure(1 - self.upper, 1 - self.lower)
-
-
-class _Half(NamedTuple):
-    """Cells of one half in ascending log ratio, with running sums; entry j of a sum is over the first j."""
-
-    log_ratio: Floats
-    clean: list[Exact]
-    attacked: list[Exact]
-    clean_below: list[Exact]
-    attacked_below: list[Exact]
-    tail: Exact  # the clean mass outside of the windows
 
 
 class Prover:
@@ -81,7 +48,7 @@ class Prover:
 
     def __init__(self, product: Product) -> None:
         self.product = product
-        self._tables: dict[tuple[int | None, HalfKey], _Half] = {}
+        self._tables: dict[tuple[int | None, HalfKey], Half] = {}
         self._scales = [_largest_log_ratio(channel) for channel in product.factors]
 
     def enclosures(self, radius: tuple[int, ...], p: Fraction, log_ratio: float) -> Iterator[Enclosure]:
@@ -129,7 +96,7 @@ class Prover:
         first, second = (self._half(half, bits) for half in halve(self.product.factors, powers))
         if len(first.clean) > len(second.clean):
             first, second = second, first
-        return _enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
+        return enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
 
     def _shown_by_both(self, powers: tuple[int, ...], bits: int | None, side: str) -> Exact:
         """The mass, seen from the other side, of the cells that `side` shows at all (less than 1 for one-way noise)."""
@@ -141,7 +108,7 @@ class Prover:
                 shown *= exact_number(channel.clean, bits) ** power
         return shown
 
-    def _half(self, half: HalfKey, bits: int | None) -> _Half:
+    def _half(self, half: HalfKey, bits: int | None) -> Half:
         key = (bits, half)
         if key not in self._tables:
             if len(half) > 1:
@@ -170,7 +137,7 @@ def _largest_log_ratio(channel: Channel) -> float:
     return max((abs(x) for x in channel.log_ratios if math.isfinite(x)), default=0.0)
 
 
-def _binomial_half(channel: Channel, radius: int, bits: int | None) -> _Half:
+def _binomial_half(channel: Channel, radius: int, bits: int | None) -> Half:
     sides = (channel.clean, channel.attacked)
     blocks = [(0, radius)]
     if bits is not None:  # the windows of both sides, joined where they touch
@@ -206,7 +173,7 @@ def _binomial(radius: int, probability: Fraction, low: int, high: int, bits: int
     return masses
 
 
-def _multiply(left: _Half, right: _Half) -> _Half:
+def _multiply(left: Half, right: Half) -> Half:
     with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass
         log_ratio = np.add.outer(left.log_ratio, right.log_ratio).reshape(-1)
     order = np.argsort(log_ratio, kind="stable")
@@ -217,79 +184,6 @@ def _multiply(left: _Half, right: _Half) -> _Half:
     return _with_sums(log_ratio[order], kept_clean, kept_attacked, left.tail + right.tail)
 
 
-def _with_sums(log_ratio: Floats, clean: list[Exact], attacked: list[Exact], tail: Exact) -> _Half:
+def _with_sums(log_ratio: Floats, clean: list[Exact], attacked: list[Exact], tail: Exact) -> Half:
     clean_below, attacked_below = (list(accumulate(masses, initial=masses[0] * 0)) for masses in (clean, attacked))
-    return _Half(log_ratio, clean, attacked, clean_below, attacked_below, tail)
-
-
-def _enclose(first: _Half, second: _Half, p: Exact, log_ratio: float, scale: float) -> Enclosure | None:
-    """Both bounds, from a band of cells around `log_ratio` that is widened until the filling stops in it.
-
-    A sum of two floats of `log_ratio` is within 2⁻⁴⁸·scale of the truth. The filling must stop in the inner
-    half of the band, so cells outside lie on the side of λ that their floats say, with a margin 2⁸ as wide.
-    """
-    if log_ratio == -math.inf:
-        finite = (half.log_ratio[np.isfinite(half.log_ratio)] for half in (first, second))
-        log_ratio = sum(float(values[0]) if values.size else 0.0 for values in finite)
-    width = 2.0**-39 * (1 + scale)
-    while width < 1e3 * (1 + scale):
-        begin = np.searchsorted(second.log_ratio, log_ratio - width - first.log_ratio, side="left")
-        end = np.searchsorted(second.log_ratio, log_ratio + width - first.log_ratio, side="right")
-        band = [
-            _BandCell(float(first.log_ratio[i] + second.log_ratio[j]), clean, attacked, midpoint(attacked / clean))
-            for i in np.flatnonzero((begin < end) & np.isfinite(first.log_ratio)).tolist()
-            for j in range(begin[i], end[i])
-            for clean, attacked in [(first.clean[i] * second.clean[j], first.attacked[i] * second.attacked[j])]
-        ]
-        band.sort(key=lambda cell: cell.ratio)
-        picks = begin.tolist()
-        clean_below = sum(map(mul, first.clean, map(second.clean_below.__getitem__, picks)))
-        attacked_below = sum(map(mul, first.attacked, map(second.attacked_below.__getitem__, picks)))
-        stop = _stop(band, p - clean_below)
-        if stop is not None and abs(band[stop].log_ratio - log_ratio) <= width / 2:
-            tail = first.tail + second.tail
-            lower = attacked_below + _dual(band, band[stop].ratio, p - clean_below, tail)
-            added = _primal(band, p - clean_below)
-            if added is not None:
-                return Enclosure(max(lower_end(lower), p * 0), upper_end(attacked_below + added))
-        width *= 64
-    return None
-
-
-class _BandCell(NamedTuple):
-    log_ratio: float
-    clean: Exact
-    attacked: Exact
-    ratio: Exact
-
-
-def _stop(band: Sequence[_BandCell], missing: Exact) -> int | None:
-    """The cell of the band at which the missing clean mass is filled, if it is in the band at all."""
-    missing = midpoint(missing)
-    if missing < 0:
-        return None
-    for position, cell in enumerate(band):
-        missing = missing - midpoint(cell.clean)
-        if missing <= 0:
-            return position
-    return None
-
-
-def _dual(band: Sequence[_BandCell], ratio: Exact, missing: Exact, tail: Exact) -> Exact:
-    """λ·missing − Σ(λr − q)₊ over the band and over whatever may lie outside of the windows."""
-    value = ratio * (missing - tail)
-    for cell in band:
-        value -= max(upper_end(ratio * cell.clean - cell.attacked), ratio * 0)
-    return value
-
-
-def _primal(band: Sequence[_BandCell], missing: Exact) -> Exact | None:
-    """The attacked mass of a filling of the band that certainly holds the missing clean mass."""
-    added = missing * 0
-    for cell in band:
-        part = missing / cell.clean
-        if upper_end(part) <= 1:
-            return added + max(upper_end(part), part * 0) * cell.attacked
-        added += cell.attacked
-        missing -= cell.clean
-    return None
+    return Half(log_ratio, clean, attacked, clean_below, attacked_below, tail)

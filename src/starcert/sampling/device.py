@@ -31,20 +31,25 @@ class DeviceGraphs(NoisyGraphs):
         sites: the sites of the clean graph.
         ends: both node indices of every site, shape (2, sites), on the device.
         fixed: the fixed edges, shape (2, edges), on the device.
+        entries: for each entry of an adjacency matrix, row by row, the number of its site, or that of the sites for an
+            entry that is always 0, or one more for one that is always 1; on the device.
         bits_there: the noisy bits, on the device.
     """
 
-    def __init__(self, sites: Sites, ends: torch.Tensor, fixed: torch.Tensor, bits_there: torch.Tensor) -> None:
+    def __init__(
+        self, sites: Sites, ends: torch.Tensor, fixed: torch.Tensor, entries: torch.Tensor, bits_there: torch.Tensor
+    ) -> None:
         super().__init__(sites)
         self.ends = ends
         self.fixed = fixed
+        self.entries = entries
         self.bits_there = bits_there
 
     def __len__(self) -> int:
         return int(self.bits_there.shape[0])
 
     def __getitem__(self, samples: slice) -> DeviceGraphs:
-        return DeviceGraphs(self.sites, self.ends, self.fixed, self.bits_there[samples])
+        return DeviceGraphs(self.sites, self.ends, self.fixed, self.entries, self.bits_there[samples])
 
     @cached_property
     def bits(self) -> npt.NDArray[np.uint8]:
@@ -73,13 +78,9 @@ class DeviceGraphs(NoisyGraphs):
     def adjacency_there(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Dense adjacency matrices, shape (copies, nodes, nodes), on the device."""
         n = self.graph.n_nodes
-        dense = torch.zeros((len(self), n * n), dtype=dtype, device=self.bits_there.device)
-        bits = self.bits_there.to(dtype)
-        dense[:, self.ends[0] * n + self.ends[1]] = bits
-        dense[:, self.ends[1] * n + self.ends[0]] = bits
-        dense[:, self.fixed[0] * n + self.fixed[1]] = 1
-        dense[:, self.fixed[1] * n + self.fixed[0]] = 1
-        return dense.view(len(self), n, n)
+        constant = torch.tensor([[False, True]], device=self.bits_there.device).expand(len(self), 2)
+        padded = torch.cat([self.bits_there, constant], dim=1)  # a site, or always absent, or always present
+        return padded.index_select(1, self.entries).to(dtype).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Copy, u and v of every edge, copy by copy."""
@@ -101,6 +102,10 @@ class DeviceSampler:
         ends = np.stack(sites.endpoints(np.arange(sites.n_sites)))
         self._ends = torch.as_tensor(ends, device=self._device)
         self._fixed = torch.as_tensor(np.array(sites.fixed_edges.T), device=self._device)
+        entries = np.full((sites.graph.n_nodes,) * 2, sites.n_sites)
+        for u, v, column in ((*ends, np.arange(sites.n_sites)), (*sites.fixed_edges.T, sites.n_sites + 1)):
+            entries[u, v] = entries[v, u] = column
+        self._entries = torch.as_tensor(entries.reshape(-1), device=self._device)
         digits = [_digits(p) for p in probabilities.tolist()]
         self._first = torch.tensor([d[0] for d in digits], dtype=torch.int64, device=self._device)
         self._second = torch.tensor([d[1] for d in digits], dtype=torch.int64, device=self._device)
@@ -123,7 +128,7 @@ class DeviceSampler:
             if bool(tied.any()):
                 flips |= tied & (torch.empty_like(number).random_(generator=generator) < self._second)
         flips |= self._certain
-        return DeviceGraphs(self._sites, self._ends, self._fixed, flips ^ self._clean)
+        return DeviceGraphs(self._sites, self._ends, self._fixed, self._entries, flips ^ self._clean)
 
 
 def _digits(p: float) -> tuple[int, int]:

@@ -108,27 +108,27 @@ def _hash_set(values: Positions) -> Positions:
 
 
 @njit(cache=True)
-def _insert(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Puts a value into an open-addressed table; returns whether it was new."""
+def _place(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Where a value stands in an open-addressed table, or would stand."""
     mask = table.size - 1
     place = (value * 0x9E3779B1) & mask
-    while table[place] != -1:
-        if table[place] == value:
-            return False
+    while table[place] != -1 and table[place] != value:
         place = (place + 1) & mask
-    table[place] = value
-    return True
+    return place
 
 
 @njit(cache=True)
 def _contains(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    mask = table.size - 1
-    place = (value * 0x9E3779B1) & mask
-    while table[place] != -1:
-        if table[place] == value:
-            return True
-        place = (place + 1) & mask
-    return False
+    return table[_place(table, value)] == value
+
+
+@njit(cache=True)
+def _insert(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Puts a value into the table; returns whether it was new."""
+    place = _place(table, value)
+    new = table[place] != value
+    table[place] = value
+    return new
 
 
 @njit(cache=True)

@@ -1,0 +1,101 @@
+"""Votes of a GCN on a CUDA device: 100,000 noisy 18-node graphs, timed with device events after warm-up.
+
+    python benchmarks/gpu.py
+
+Next to the obvious loop: one PyG `Data` for each noisy graph, a DataLoader, the model on its batches.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+import starcert as sc
+from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
+from starcert.voting import Chunk, Job, count_chunk
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from torch_geometric.data import Data
+    from torch_geometric.loader import DataLoader
+
+    from starcert.models.gcn import GCN
+
+VOTES = 100_000
+
+
+def molecule(n: int = 18) -> sc.Graph:
+    """A graph of the size of MUTAG's: a chain with rings, seven kinds of atoms."""
+    rng = np.random.default_rng(0)
+    edges = [(i, i + 1) for i in range(n - 1)] + [(0, 5), (6, 11)]
+    return sc.Graph(n, edges, node_data={"x": np.eye(7, dtype=np.float32)[rng.integers(7, size=n)]})
+
+
+def milliseconds(work: Callable[[], object], repetitions: int = 10) -> float:
+    """The median time by device events."""
+    for _ in range(3):
+        work()
+    times = []
+    for _ in range(repetitions):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        work()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end))
+    return float(np.median(times))
+
+
+def votes(classifier: TorchClassifier, graph: sc.Graph, noise: sc.Noise) -> Callable[[], object]:
+    sites = sc.Partition.everything("bonds").sites(graph)
+    job = Job(classifier, noise, [sites], seed=1, chunk_size=VOTES, batch_size=classifier.batch_size)
+    return lambda: count_chunk(classifier, sites, job, Chunk(0, "estimation", 0, VOTES))
+
+
+def obvious(model: torch.nn.Module, graph: sc.Graph, samples: int) -> float:
+    """Seconds for so many votes: each noisy graph a Data object, batches of 128 from a DataLoader."""
+    n, x = graph.n_nodes, torch.as_tensor(np.array(graph.node_data["x"]))
+    upper = torch.triu(torch.ones(n, n, dtype=torch.bool), 1)
+    clean = torch.as_tensor(graph.to_numpy()).bool()
+    start = time.perf_counter()
+    noisy = []
+    for _ in range(samples):
+        flip = torch.rand(n, n) < torch.where(clean, 0.04, 0.2)
+        present = (clean ^ flip) & upper
+        noisy.append(Data(x=x, edge_index=(present | present.T).nonzero().T.contiguous()))
+    with torch.inference_mode():
+        for loaded in DataLoader(noisy, batch_size=128):
+            batch = loaded.to("cuda")
+            model(batch.x, batch.edge_index, batch.batch).argmax(dim=1).cpu()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    graph, noise = molecule(), sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))
+    torch.manual_seed(0)
+    model = GCN(7, 2).cuda().eval()
+    obvious(model, graph, 256)
+    loop = obvious(model, graph, 4096) / 4096 * VOTES * 1e3
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; {VOTES:,} votes on an 18-node graph")
+    print(f"{'obvious loop':<28} {loop:>10.1f} ms (scaled from 4,096)")
+    for name, classifier, target in (
+        ("any PyG module", from_pyg(model, n_classes=2), 20),
+        ("dense adjacency", from_dense(model.dense(), n_classes=2), 3),
+    ):
+        for batch_size in (12_500, 25_000, 50_000, VOTES):
+            classifier.batch_size = batch_size
+            torch.cuda.reset_peak_memory_stats()
+            taken = milliseconds(votes(classifier, graph, noise))
+            peak = torch.cuda.max_memory_allocated() / 2**30
+            print(
+                f"{name:<28} {taken:>10.2f} ms (target {target}) {loop / taken:>9,.0f} ×  "
+                f"batch {batch_size:>7,}, {peak:.1f} GiB"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""PyTorch modules as base classifiers: PyG modules on `edge_index`, and modules on dense adjacency, on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from starcert.errors import ClassifierError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.graphs import Graph, Sites
+    from starcert.noise import Noise
+    from starcert.sampling.batch import NoisyGraphs
+    from starcert.sampling.sampler import Sampler
+
+__all__ = ["TorchClassifier", "from_dense", "from_pyg"]
+
+Features = Callable[["Graph"], torch.Tensor]
+
+DEVICE_CHUNK = 131_072
+"""Samples in a chunk on a device: it wants much to do at once."""
+
+PROBE = 64
+
+
+class TorchClassifier:
+    """A module in evaluation mode, without gradients, asked about whole batches. See `from_pyg` and `from_dense`.
+
+    On another device than the CPU the noisy graphs are drawn there. The batch is as large as memory allows, and halved
+    where it does not.
+    """
+
+    def __init__(
+        self, model: torch.nn.Module, n_classes: int, *, dense: bool, features: str | Features, description: str | None
+    ) -> None:
+        if not isinstance(model, torch.nn.Module):
+            raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
+        if not isinstance(n_classes, int) or n_classes < 2:
+            raise InvalidParameterError("n_classes", "be a whole number, 2 or more", n_classes)
+        self.model = model.eval()
+        self.n_classes = n_classes
+        self.dense = dense
+        self.features = features
+        self.description = description or f"{type(model).__name__} {_digest(model)}"
+        on_cpu = self.device.type == "cpu"
+        self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
+        self.chunk_size = 1024 if on_cpu else DEVICE_CHUNK
+        self.batch_size = 256 if on_cpu else DEVICE_CHUNK  # what fits into the cache of a CPU
+        self._checked = False
+        self._input: tuple[str, torch.Tensor] | None = None
+        self._bytes_each: tuple[str, int] | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        parameter = next(self.model.parameters(), None)
+        return torch.device("cpu") if parameter is None else parameter.device
+
+    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
+        """The sampler of a graph, on the model's device."""
+        from starcert.sampling.sampler import sampler  # noqa: PLC0415  (voting has it loaded already)
+
+        return sampler(sites, noise, str(self.device))
+
+    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        """One class for each graph."""
+        logits = self.logits(graphs)
+        if not self._checked:
+            self._check_twice(graphs, logits)
+        found = logits.argmax(dim=1).where(~logits.isnan().any(dim=1), -1)  # one trip from the device for both
+        answers: npt.NDArray[np.int64] = found.cpu().numpy()
+        if (answers < 0).any():
+            raise ValueError("its logits have a NaN")
+        return answers
+
+    def logits(self, graphs: NoisyGraphs) -> torch.Tensor:
+        """What the model gives for each graph, shape (graphs, classes); in portions where memory is short."""
+        most = min(len(graphs), self._fitting(graphs))
+        while True:
+            try:
+                with torch.inference_mode():
+                    parts = [self._forward(part) for part in graphs.split(most)]
+                    return parts[0] if len(parts) == 1 else torch.cat(parts)
+            except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
+                short = isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
+                if not short or most == 1:
+                    raise
+                most = -(-most // 2)
+                self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
+                if self.device.type == "cuda":
+                    torch.cuda.empty_cache()
+
+    def _fitting(self, graphs: NoisyGraphs) -> int:
+        """So many graphs as half of the device's free memory holds, judged by what a few of them take."""
+        if self.device.type != "cuda" or len(graphs) <= PROBE:
+            return len(graphs)
+        if self._bytes_each is None or self._bytes_each[0] != graphs.graph.key:
+            torch.cuda.reset_peak_memory_stats(self.device)
+            before = torch.cuda.memory_allocated(self.device)
+            with torch.inference_mode():
+                self._forward(graphs[:PROBE])
+            taken = torch.cuda.max_memory_allocated(self.device) - before
+            self._bytes_each = (graphs.graph.key, max(1, taken // PROBE))
+        free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device)
+        return max(PROBE, free // 2 // self._bytes_each[1])
+
+    def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
+        x = self._features_of(graphs.graph)
+        if self.dense:
+            logits = self.model(x, _adjacency(graphs, self.device))
+        else:
+            edge_index, batch = _edge_index(graphs, self.device)
+            logits = self.model(x.repeat(len(graphs), *[1] * (x.dim() - 1)), edge_index, batch)
+        if logits.shape != (len(graphs), self.n_classes):
+            raise ValueError(
+                f"it gave logits of shape {tuple(logits.shape)} for {len(graphs)} graphs and {self.n_classes} classes"
+            )
+        return torch.as_tensor(logits)
+
+    def _features_of(self, graph: Graph) -> torch.Tensor:
+        """The features of the nodes; noise does not touch them, so they are brought to the device once a graph."""
+        if self._input is None or self._input[0] != graph.key:
+            if callable(self.features):
+                x = torch.as_tensor(self.features(graph))
+            elif self.features in graph.node_data:
+                x = torch.as_tensor(np.array(graph.node_data[self.features]))
+            else:
+                raise ValueError(
+                    f"the graph has no node data {self.features!r}; it has {sorted(graph.node_data) or 'none'}: "
+                    "name others with features=…, or give a function of the graph"
+                )
+            if x.is_floating_point():
+                x = x.to(next((p.dtype for p in self.model.parameters()), torch.float32))
+            self._input = (graph.key, x.to(self.device))
+        return self._input[1]
+
+    def _check_twice(self, graphs: NoisyGraphs, first: torch.Tensor) -> None:
+        """A model with noise of its own would make votes that nobody can repeat."""
+        second = self.logits(graphs)
+        if not torch.allclose(first, second, rtol=1e-3, atol=1e-4, equal_nan=True):
+            raise ClassifierError(
+                "The model answers differently when it is asked twice. Take the randomness out of its forward pass: "
+                "dropout and batch statistics must follow model.eval()."
+            )
+        self._checked = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_input": None, "_checked": False, "_bytes_each": None}
+
+
+def _edge_index(graphs: NoisyGraphs, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    there = getattr(graphs, "edge_index_there", None)
+    if there is not None:
+        found: tuple[torch.Tensor, torch.Tensor] = there()
+        return found
+    edge_index, batch = graphs.edge_index()
+    return torch.from_numpy(edge_index).to(device), torch.from_numpy(batch).to(device)
+
+
+def _adjacency(graphs: NoisyGraphs, device: torch.device) -> torch.Tensor:
+    there = getattr(graphs, "adjacency_there", None)
+    if there is not None:
+        found: torch.Tensor = there()
+        return found
+    return torch.from_numpy(graphs.adjacency()).to(device).to(torch.float32)
+
+
+def _digest(model: torch.nn.Module) -> str:
+    """A digest of the weights: equal for equal models."""
+    digest = blake2b(repr(model).encode(), digest_size=8)
+    for name, tensor in model.state_dict().items():
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(tensor.detach().cpu().numpy()).tobytes())
+    return digest.hexdigest()
+
+
+def from_pyg(
+    model: torch.nn.Module, *, n_classes: int, features: str | Features = "x", description: str | None = None
+) -> TorchClassifier:
+    """A base classifier from any module called as `model(x, edge_index, batch)` that returns one row of logits a graph.
+
+    Args:
+        model: the module, on the device where it shall run. It is put into evaluation mode.
+        n_classes: how many columns its logits have.
+        features: the node data that is x, or a function from a graph to it.
+        description: says which classifier it is, for the record; by default its class and a digest of its weights.
+    """
+    return TorchClassifier(model, n_classes, dense=False, features=features, description=description)
+
+
+def from_dense(
+    model: torch.nn.Module, *, n_classes: int, features: str | Features = "x", description: str | None = None
+) -> TorchClassifier:
+    """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
+
+    x has the shape (nodes, features) and is the same for all copies; adjacency is (copies, nodes, nodes), zeros and
+    ones as floats. For small graphs this is the fastest way by far. Arguments as in `from_pyg`.
+    """
+    return TorchClassifier(model, n_classes, dense=True, features=features, description=description)

@@ -1,0 +1,201 @@
+"""Graphs with their classes: a data set, and parts of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.datasets import stratify
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs import Graph, Partition
+
+__all__ = ["Dataset", "Split"]
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """Some graphs and the class of each.
+
+    Attributes:
+        graphs: the graphs.
+        labels: their classes, numbers from 0, read-only.
+
+    Example:
+        >>> split = Split([Graph(2, [(0, 1)]), Graph(3, []), Graph(4, [])], [1, 0, 0])
+        >>> split[0], split[[2, 0]].labels.tolist(), round(split.majority_share, 3)
+        ((Graph(2 nodes, 1 edges), 1), [0, 1], 0.667)
+    """
+
+    graphs: tuple[Graph, ...]
+    labels: Indices
+
+    def __init__(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> None:
+        object.__setattr__(self, "graphs", tuple(graphs))
+        for position, graph in enumerate(self.graphs):
+            if not isinstance(graph, Graph):
+                hint = "Graph.from_networkx and its siblings make one."
+                raise InvalidParameterError(f"graphs[{position}]", "be a starcert Graph", graph, hint)
+        object.__setattr__(self, "labels", _as_labels(labels, len(self.graphs)))
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __iter__(self) -> Iterator[tuple[Graph, int]]:
+        return zip(self.graphs, self.labels.tolist(), strict=True)
+
+    @overload
+    def __getitem__(self, which: int) -> tuple[Graph, int]: ...
+
+    @overload
+    def __getitem__(self, which: slice | Sequence[int] | npt.NDArray[np.integer | np.bool]) -> Split: ...
+
+    def __getitem__(
+        self, which: int | slice | Sequence[int] | npt.NDArray[np.integer | np.bool]
+    ) -> tuple[Graph, int] | Split:
+        """One graph with its class; for a slice, indices or a mask, the split that they select."""
+        if isinstance(which, Sequence):
+            which = np.asarray(which) if len(which) else slice(0, 0)  # numpy takes an empty list for one of floats
+        chosen = np.arange(len(self))[which]
+        if np.ndim(chosen) == 0:
+            return self.graphs[chosen], int(self.labels[chosen])
+        return Split([self.graphs[index] for index in chosen], self.labels[chosen])
+
+    @property
+    def majority_share(self) -> float:
+        """The share of the most frequent class: the accuracy of a classifier that always says the same.
+
+        It is NaN without graphs.
+        """
+        return int(np.bincount(self.labels).max()) / len(self) if len(self) else math.nan
+
+    def folds(self, k: int, seed: int) -> list[tuple[Indices, Indices]]:
+        """The (training, test) indices of a stratified k-fold cross-validation, a function of the seed.
+
+        Every graph is tested once; between two folds the counts of each class differ by one at most.
+        """
+        return stratify.folds(self.labels, k, seed)
+
+    def split(
+        self, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1), *, seed: int
+    ) -> tuple[Split, Split, Split]:
+        """Training, validation and test: shuffled, with as even a share of every class as whole graphs allow."""
+        if len(fractions) != 3:
+            raise InvalidParameterError("fractions", "be three numbers: train, validation, test", fractions)
+        train, validation, test = stratify.parts(self.labels, fractions, seed)
+        return self[train], self[validation], self[test]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Split, (self.graphs, self.labels)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(map(str, np.bincount(self.labels)))
+        return f"Split({len(self)} graphs, by class: {counts})" if len(self) else "Split(0 graphs)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A named set of graphs with classes.
+
+    Attributes:
+        name: what it is called.
+        all: every graph.
+        label_names: what each class is called where the data come from.
+        partition: regions that fit every graph, if the data come with some.
+        sizes: how many graphs at the beginning of `all` are for training, how many after those for validation, and
+            how many for testing, if the data come with such a split; they are `train`, `validation` and `test`.
+
+    Example:
+        >>> every = Split([Graph(2, [(0, 1)]), Graph(3, [])], [1, 0])
+        >>> Dataset("pairs", every, ("apart", "joined"))
+        Dataset(pairs, 2 graphs, 2 classes)
+    """
+
+    name: str
+    all: Split
+    label_names: tuple[int | str, ...]
+    partition: Partition | None = None
+    sizes: tuple[int, int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.all) and self.all.labels.max() >= self.n_classes:
+            raise InvalidParameterError("label_names", "name every class", self.label_names)
+        if self.sizes is not None and (min(self.sizes) < 0 or sum(self.sizes) != len(self.all)):
+            raise InvalidParameterError("sizes", f"add up to the {len(self.all)} graphs", self.sizes)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.label_names)
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """Every graph."""
+        return self.all.graphs
+
+    @property
+    def labels(self) -> Indices:
+        """The class of every graph."""
+        return self.all.labels
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @cached_property
+    def train(self) -> Split:
+        """The graphs for training, of data that come with a split."""
+        return self.all[: self._sizes[0]]
+
+    @cached_property
+    def validation(self) -> Split:
+        """The graphs for validation, of data that come with a split."""
+        train, validation, _ = self._sizes
+        return self.all[train : train + validation]
+
+    @cached_property
+    def test(self) -> Split:
+        """The graphs for testing, of data that come with a split."""
+        train, validation, _ = self._sizes
+        return self.all[train + validation :]
+
+    @property
+    def _sizes(self) -> tuple[int, int, int]:
+        if self.sizes is None:
+            raise StarcertError(
+                f"{self.name} comes without a split. Make one: train, validation, test = data.split(seed=0), "
+                "or data.folds(10, seed=0) for cross-validation."
+            )
+        return self.sizes
+
+    def folds(self, k: int, seed: int) -> list[tuple[Indices, Indices]]:
+        """The (training, test) indices into `all` of a stratified k-fold cross-validation; see `Split.folds`."""
+        return self.all.folds(k, seed)
+
+    def split(
+        self, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1), *, seed: int
+    ) -> tuple[Split, Split, Split]:
+        """Training, validation and test, cut out of `all`; see `Split.split`."""
+        return self.all.split(fractions, seed=seed)
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name}, {len(self)} graphs, {self.n_classes} classes)"
+
+
+def _as_labels(values: npt.ArrayLike, n_graphs: int) -> Indices:
+    array = np.asarray(values)
+    if array.shape != (n_graphs,):
+        raise InvalidParameterError("labels", f"be {n_graphs} classes, one for each graph", f"shape {array.shape}")
+    wrong = (array != array.astype(np.int64)) | (array < 0) if array.dtype.kind in "iuf" else np.ones(n_graphs, bool)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise InvalidParameterError(f"labels[{first}]", "be a class, a whole number from 0", array[first].item())
+    labels = array.astype(np.int64)
+    labels.setflags(write=False)
+    return labels

@@ -1,0 +1,129 @@
+"""The paper's graph neural network, and its relatives by parameter: layers, kind of layer, pooling.
+
+One set of weights, two ways to run it: on PyG's `edge_index`, and on dense adjacency, where the noisy copies of one
+small graph share their node features and become a few large matrix products.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from os import PathLike
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool, global_mean_pool
+
+from starcert.errors import InvalidParameterError
+
+__all__ = ["GCN"]
+
+_POOLS = {"max": global_max_pool, "mean": global_mean_pool, "sum": global_add_pool}
+
+
+class GCN(nn.Module):
+    """Graph convolutions, a pooling over nodes, and a linear layer.
+
+    The defaults are the paper's: one GCN layer with 64 units, max pooling.
+
+    Args:
+        in_channels: features of a node.
+        n_classes: how many classes there are.
+        hidden: units of each layer.
+        layers: how many layers.
+        conv: "gcn" or "gin".
+        pooling: "max", "mean" or "sum".
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        n_classes: int,
+        *,
+        hidden: int = 64,
+        layers: int = 1,
+        conv: Literal["gcn", "gin"] = "gcn",
+        pooling: Literal["max", "mean", "sum"] = "max",
+    ) -> None:
+        super().__init__()
+        for name, value in (("in_channels", in_channels), ("hidden", hidden), ("layers", layers)):
+            if not isinstance(value, int) or value < 1:
+                raise InvalidParameterError(name, "be a whole number, 1 or more", value)
+        if conv not in ("gcn", "gin"):
+            raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
+        if pooling not in _POOLS:
+            raise InvalidParameterError("pooling", f"be one of {', '.join(_POOLS)}", pooling)
+        self.settings: dict[str, Any] = {
+            "in_channels": in_channels,
+            "n_classes": n_classes,
+            "hidden": hidden,
+            "layers": layers,
+            "conv": conv,
+            "pooling": pooling,
+        }
+        widths = [in_channels] + [hidden] * layers
+        self.convs = nn.ModuleList(GCNConv(a, b) if conv == "gcn" else GINConv(_mlp(a, b)) for a, b in pairwise(widths))
+        self.linear = nn.Linear(hidden, n_classes)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
+        """Logits of each graph of a block-diagonal batch."""
+        for conv in self.convs:
+            x = conv(x, edge_index).relu()
+        pooled: torch.Tensor = _POOLS[self.settings["pooling"]](x, batch)
+        return self.linear(pooled)  # type: ignore[no-any-return]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes settings and weights."""
+        torch.save({"settings": self.settings, "weights": self.state_dict()}, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, device: str = "cpu") -> GCN:
+        """Reads what `save` wrote; nothing but tensors and plain values is accepted from the file."""
+        stored = torch.load(path, map_location=device, weights_only=True)
+        model = cls(**stored["settings"]).to(device)
+        model.load_state_dict(stored["weights"])
+        return model
+
+    def dense(self) -> DenseGCN:
+        """The same network on dense adjacency, sharing its weights."""
+        return DenseGCN(self)
+
+
+class DenseGCN(nn.Module):
+    """A `GCN` called as `model(x, adjacency)`: x (nodes, features) is shared by all copies (copies, nodes, nodes)."""
+
+    def __init__(self, model: GCN) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
+        """Logits of each copy."""
+        settings = self.model.settings
+        conv: Any
+        gcn, maximum = settings["conv"] == "gcn", settings["pooling"] == "max"
+        if gcn:  # D^(−1/2) (A + I) D^(−1/2), once for all layers
+            scale = (adjacency.sum(dim=2) + 1).rsqrt()
+            adjacency = adjacency + torch.eye(adjacency.shape[1], dtype=adjacency.dtype, device=adjacency.device)
+            adjacency = adjacency * scale.unsqueeze(1) * scale.unsqueeze(2)
+        for number, conv in enumerate(self.model.convs, start=1):
+            # Features that all copies share are multiplied with the weights once, and with all matrices in one product.
+            x = _mix(adjacency, conv.lin(x), conv.bias) if gcn else conv.nn(_mix(adjacency, x) + (1 + conv.eps) * x)
+            if not (maximum and number == settings["layers"]):  # the largest of relus is the relu of the largest
+                x = x.relu()
+        pooled = x.amax(dim=1).relu() if maximum else x.sum(dim=1)
+        if settings["pooling"] == "mean":
+            pooled = pooled / adjacency.shape[1]
+        return self.model.linear(pooled)  # type: ignore[no-any-return]
+
+
+def _mix(adjacency: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """The product adjacency @ x + bias, for x of each copy or shared by all of them."""
+    if x.dim() == 2:
+        rows = adjacency.reshape(-1, adjacency.shape[2])
+        mixed = rows @ x if bias is None else torch.addmm(bias, rows, x)
+        return mixed.view(*adjacency.shape[:2], -1)
+    return torch.matmul(adjacency, x) if bias is None else torch.matmul(adjacency, x) + bias
+
+
+def _mlp(in_channels: int, out_channels: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))

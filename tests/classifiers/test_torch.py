@@ -1,0 +1,179 @@
+import pickle
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.sampling.sampler import sampler
+from starcert.sampling.streams import WordStream
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+gcn = pytest.importorskip("starcert.models.gcn")
+torch_worlds = pytest.importorskip("torch_worlds")
+
+from_pyg, from_dense = sc.classifiers.from_pyg, sc.classifiers.from_dense
+
+
+def model(**settings):
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        return gcn.GCN(4, 3, **settings).eval()
+
+
+def noisy(graph: sc.Graph, copies: int = 50):
+    sites = sc.Partition.everything("bonds").sites(graph)
+    return sampler(sites, torch_worlds.NOISE).draw(WordStream.of_chunk(3, graph.key, "estimation", 0), copies)
+
+
+def one_by_one(net, graph: sc.Graph, copies) -> np.ndarray:
+    """The module run graph by graph, each as a PyG Data object."""
+    x = torch.as_tensor(np.array(graph.node_data["x"]))
+    rows = []
+    with torch.inference_mode():
+        for copy in copies.adjacency():
+            edges = torch.as_tensor(np.stack(np.nonzero(copy)))
+            rows.append(net(x, edges, torch.zeros(len(x), dtype=torch.int64)))
+    return torch.cat(rows).numpy()
+
+
+@pytest.mark.parametrize("settings", [{}, {"layers": 2, "pooling": "mean"}, {"conv": "gin", "pooling": "sum"}], ids=str)
+def test_batches_answer_as_the_module_does_graph_by_graph(settings):
+    net = model(**settings)
+    for graph in torch_worlds.molecules(3):
+        copies = noisy(graph)
+        alone = one_by_one(net, graph, copies)
+        scale = 1e-5 * (1 + np.abs(alone).max())
+        np.testing.assert_allclose(from_pyg(net, n_classes=3).logits(copies).numpy(), alone, atol=scale)
+        np.testing.assert_allclose(from_dense(net.dense(), n_classes=3).logits(copies).numpy(), alone, atol=scale)
+
+
+@pytest.mark.parametrize("name", ["MUTAG", "PROTEINS"])
+def test_batches_answer_as_the_module_does_on_real_graphs(name, request):
+    pytest.importorskip("grakel")
+    root = request.config.rootpath.parent / "shared" / "data" / "TU"
+    if name == "PROTEINS" and not root.exists():
+        pytest.skip("PROTEINS is not here")
+    data = sc.datasets.tu(name, root=root if name == "PROTEINS" else None)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        net = gcn.GCN(np.asarray(data.graphs[0].node_data["x"]).shape[1], 2).eval()
+    largest = 0.0
+    for graph in [g for g in data.graphs if g.n_nodes < 150][:: 1 if name == "MUTAG" else 12]:
+        copies = noisy(graph, 4)
+        alone = one_by_one(net, graph, copies)
+        for classifier in (from_pyg(net, n_classes=2), from_dense(net.dense(), n_classes=2)):
+            largest = max(largest, float(np.abs(classifier.logits(copies).numpy() - alone).max()))
+    print(f"largest difference of logits on {name}: {largest:.2e}")
+    assert largest < 1e-5
+
+
+def test_votes_do_not_depend_on_the_batch_size_or_the_way():
+    votes = [
+        sc.SmoothedClassifier(classifier, torch_worlds.NOISE).vote(
+            torch_worlds.molecules(2), samples=1500, seed=1, batch_size=batch_size
+        )
+        for classifier in (from_pyg(model(), n_classes=3), from_dense(model().dense(), n_classes=3))
+        for batch_size in (None, 37)
+    ]
+    for each in votes[1:]:
+        np.testing.assert_array_equal(each.counts, votes[0].counts)
+
+
+class Dropping(torch.nn.Module):
+    """Drops out in evaluation mode too: it answers differently twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = model()
+
+    def forward(self, x, edge_index, batch):
+        return torch.nn.functional.dropout(self.inner(x, edge_index, batch), 0.5, training=True)
+
+
+def test_a_model_that_answers_differently_twice_is_refused():
+    with pytest.raises(ClassifierError, match="answers differently when it is asked twice"):
+        sc.SmoothedClassifier(from_pyg(Dropping(), n_classes=3), torch_worlds.NOISE).vote(
+            torch_worlds.molecules(1), samples=100, seed=1
+        )
+
+
+class Constant(torch.nn.Module):
+    def __init__(self, logits):
+        super().__init__()
+        self.logits = logits
+
+    def forward(self, x, edge_index, batch):
+        return torch.tensor(self.logits).repeat(int(batch.max()) + 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("net", "problem"),
+    [
+        (Constant([0.0, 1.0]), r"logits of shape \(100, 2\) for 100 graphs and 3 classes"),
+        (Constant([0.0, float("nan"), 1.0]), "NaN"),
+    ],
+)
+def test_answers_that_make_no_sense_are_named(net, problem):
+    with pytest.raises(ClassifierError, match=problem):
+        sc.SmoothedClassifier(from_pyg(net, n_classes=3), torch_worlds.NOISE).vote(
+            torch_worlds.molecules(1), samples=500, selection_samples=100, seed=1
+        )
+
+
+def test_evaluation_mode_and_no_gradients_come_by_themselves():
+    net = model().train()
+    classifier = from_pyg(net, n_classes=3)
+    assert not net.training
+    assert not classifier.logits(noisy(torch_worlds.molecules(1)[0])).requires_grad
+
+
+def test_memory_that_runs_out_halves_the_batch():
+    class Greedy(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.seen = model(), []
+
+        def forward(self, x, edge_index, batch):
+            self.seen.append(int(batch.max()) + 1)
+            if self.seen[-1] > 10:
+                raise RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: not enough memory: you tried")
+            return self.inner(x, edge_index, batch)
+
+    greedy = Greedy()
+    classifier = from_pyg(greedy, n_classes=3)
+    copies = noisy(torch_worlds.molecules(1)[0], 40)
+    expected = from_pyg(greedy.inner, n_classes=3).logits(copies)
+    torch.testing.assert_close(classifier.logits(copies), expected)
+    assert greedy.seen == [40, 20, 10, 10, 10, 10]
+    assert classifier.batch_size == 10
+
+
+def test_other_features_and_missing_ones():
+    graph = torch_worlds.molecules(1)[0]
+    doubled = sc.Graph(graph.n_nodes, graph.edges, node_data={"z": 2 * np.asarray(graph.node_data["x"])})
+    net = model()
+    by_name = from_pyg(net, n_classes=3, features="z")
+    by_function = from_pyg(net, n_classes=3, features=lambda g: torch.as_tensor(np.array(g.node_data["z"])))
+    torch.testing.assert_close(by_name.logits(noisy(doubled)), by_function.logits(noisy(doubled)))
+    with pytest.raises(ClassifierError, match=r"no node data 'x'; it has \['z'\]"):
+        sc.SmoothedClassifier(from_pyg(net, n_classes=3), torch_worlds.NOISE).vote([doubled], samples=10, seed=1)
+
+
+def test_descriptions_know_the_weights():
+    one, same, other = (
+        from_pyg(model(), n_classes=3),
+        from_pyg(model(), n_classes=3),
+        from_pyg(model(hidden=8), n_classes=3),
+    )
+    assert one.description == same.description != other.description
+    assert pickle.loads(pickle.dumps(one)).description == one.description
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"), [({"model": 3, "n_classes": 2}, "model"), ({"n_classes": 1}, "n_classes")]
+)
+def test_bad_arguments_are_refused(arguments, named):
+    with pytest.raises(InvalidParameterError, match=f"'{named}'"):
+        from_pyg(arguments.get("model", model()), n_classes=arguments["n_classes"])

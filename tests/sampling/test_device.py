@@ -1,0 +1,95 @@
+"""The device's sampler, run on the CPU: the same law as the others, exactly."""
+
+import math
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.sampling.sampler import _pools, _probabilities
+from starcert.sampling.streams import WordStream
+
+torch = pytest.importorskip("torch")
+device = pytest.importorskip("starcert.sampling.device")
+
+GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
+SITES = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")}).sites(GRAPH)
+
+
+def draw(noise: sc.Noise, samples: int, chunk: int = 0):
+    drawn = device.DeviceSampler(SITES, _probabilities(SITES, _pools(SITES, noise)), "cpu")
+    return drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", chunk), samples)
+
+
+def test_all_views_agree_and_fixed_sites_never_move():
+    batch = draw(sc.Noise(a=0.2, b=sc.Flip(delete=0.5, add=0.1), c=0.05), 300)
+    dense = np.zeros((300, 9, 9), dtype=int)
+    u, v = SITES.endpoints(np.arange(SITES.n_sites))
+    dense[:, u, v] = dense[:, v, u] = batch.bits
+    for i, j in SITES.fixed_edges:
+        dense[:, i, j] = dense[:, j, i] = 1
+    np.testing.assert_array_equal(batch.adjacency(), dense)
+    np.testing.assert_array_equal(batch.adjacency_there().numpy(), dense)
+    np.testing.assert_array_equal(batch.degrees(), dense.sum(axis=1))
+    index, owner = (tensor.numpy() for tensor in batch.edge_index_there())
+    rebuilt = np.zeros_like(dense)
+    rebuilt[owner[index[0]], index[0] % 9, index[1] % 9] += 1
+    np.testing.assert_array_equal(rebuilt, dense)
+    np.testing.assert_array_equal(batch[10:20].bits, batch.bits[10:20])
+    assert (dense[:, 8] == GRAPH.to_numpy()[8]).all()
+
+
+def test_flips_follow_the_law_of_their_site():
+    noise = sc.Noise(a=0.02, b=sc.Flip(delete=0.3, add=0.0), c=1.0)
+    samples = 100_000
+    batch = draw(noise, samples)
+    clean = np.zeros(SITES.n_sites, dtype=np.uint8)
+    for ones in SITES.ones:
+        clean[ones] = 1
+    share = (batch.bits ^ clean).mean(axis=0)
+    expected = _probabilities(SITES, _pools(SITES, noise))
+    assert np.abs(share - expected).max() < 5 * math.sqrt(0.25 / samples)
+    assert (share[expected == 1] == 1).all()
+    assert (share[expected == 0] == 0).all()
+
+
+@pytest.mark.parametrize("p", [0.2, 0.04, 1 / 3, 1e-7, 0.999, 2.0**-100])
+def test_the_digits_are_those_of_p(p):
+    first, second = device._digits(p)
+    assert Fraction(first, 2**63) + Fraction(second, 2**126) == Fraction(p)
+
+
+def test_ties_go_on_with_the_next_digits(monkeypatch):
+    """All first numbers equal the digits of p: the second ones must decide, and none may flip by the first alone."""
+    drawn = device.DeviceSampler(SITES, np.full(SITES.n_sites, 1e-7), "cpu")
+    first, second = device._digits(1e-7)
+    assert second > 0
+    script = [first, second - 1]
+
+    def scripted(tensor, generator=None):
+        return tensor.fill_(script.pop(0))
+
+    monkeypatch.setattr(torch.Tensor, "random_", scripted)
+    batch = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 2)
+    assert (batch.bits ^ draw_clean()).all()
+    script[:] = [first, second]
+    batch = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 2)
+    assert not (batch.bits ^ draw_clean()).any()
+
+
+def draw_clean() -> np.ndarray:
+    clean = np.zeros(SITES.n_sites, dtype=np.uint8)
+    for ones in SITES.ones:
+        clean[ones] = 1
+    return clean
+
+
+def test_a_chunk_is_a_function_of_its_stream():
+    noise = sc.Noise(a=0.2, b=0.3, c=0.4)
+    np.testing.assert_array_equal(draw(noise, 50).bits, draw(noise, 50).bits)
+    assert (draw(noise, 50).bits != draw(noise, 50, chunk=1).bits).any()
+    state = torch.random.get_rng_state()
+    draw(noise, 50)
+    assert (torch.random.get_rng_state() == state).all()
