@@ -106,6 +106,7 @@ BAD = [
     (["frontier", *HEADLINE], "--p-lower / --votes"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "--p-lower / --votes"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--selection", "9,1"], "--selection"),
+    (["frontier", *HEADLINE, "--p-lower", "0.9", "--alpha", "0.05"], "--alpha"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "Missing: random"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3,random=4,ring=1"], "Unknown: ring"),
     (["frontier", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=-3,random=4"], "--max-radius[motif]"),

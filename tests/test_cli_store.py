@@ -73,4 +73,24 @@ def test_a_run_that_has_not_come_to_every_graph_is_not_certified(tmp_path):
         worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, store=file)
     done = starcert("frontier", "--store", str(file))
     assert done.returncode == 2
-    assert "no votes of graph 0 and 2 more" in done.stderr
+    assert "none of 3" in done.stderr
+
+
+def test_a_run_that_has_come_to_some_graphs_shows_those(tmp_path):
+    calls = []
+
+    def stops(batch):
+        calls.append(len(batch))
+        if sum(calls) > 3000:
+            raise RuntimeError("enough")
+        return worlds.dense_core(batch)
+
+    file = tmp_path / "votes.db"
+    with pytest.raises(sc.ClassifierError):
+        worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, store=file)
+    shown = starcert("frontier", "--store", str(file)).stdout
+    assert "No votes yet: " in shown
+    assert "│     0 │" in shown
+    told = json.loads(starcert("frontier", "--store", str(file), "--json").stdout)
+    assert [graph["graph"] for graph in told["graphs"]] == [0, 1][: len(told["graphs"])]
+    assert told["without_votes"][-1] == 2

@@ -148,6 +148,8 @@ class Noise:
                 self._laws[region] = law if isinstance(law, Flip) else Flip(law)
             except InvalidParameterError as error:
                 _, requirement, got, hint = error.args
+                if isinstance(law, Sequence) and len(law) == 2:
+                    hint = f"For deletions and additions apart write Flip(delete={law[0]!r}, add={law[1]!r})."
                 raise InvalidParameterError(f"noise[{region}]", requirement, got, hint) from None
 
     @property

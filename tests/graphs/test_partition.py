@@ -271,3 +271,8 @@ def test_the_repr_is_short():
     partition = Partition.from_node_sets({"core": range(10_000), "rest": []})
     assert repr(partition) == "Partition(core, rest)"
     assert repr(Partition.from_pairs({"a": []}, anchored=True)) == "Partition(a, anchored)"
+
+
+def test_a_string_is_not_a_set_of_letters():
+    with pytest.raises(InvalidParameterError, match=r"For one node write \['ring0'\]"):
+        Partition.from_node_sets({"ring": "ring0"})

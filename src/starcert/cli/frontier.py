@@ -47,8 +47,12 @@ def frontier(
         Path | None, typer.Option(help="A file of stored votes: all its graphs are certified, under its own noise.")
     ] = None,
     alpha: Annotated[
-        float, typer.Option(help="With votes: the probability that the certificate fails (not the confidence).")
-    ] = 0.01,
+        float | None,
+        typer.Option(
+            help="With votes: the probability that a graph's certificate fails (not the confidence).",
+            show_default="0.01",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """The maximal certified radii of a graph, each verdict proved.
@@ -74,13 +78,14 @@ def frontier(
         for name, value in (("--noise", noise), ("--selection", selection)):
             if value is not None:
                 raise InvalidParameterError(name, "be left out with --store", value, "A store has its own.")
-        certificates = _from_store(store, max_radius, alpha)
+        voted, missing, certificates = _from_store(store, max_radius, 0.01 if alpha is None else alpha)
         if as_json:
-            print(json.dumps({"store": str(store), "graphs": [frontier_object(one) for one in certificates]}))
-        elif len(certificates) == 1:
+            objects = [{"graph": i} | frontier_object(one) for i, one in zip(voted, certificates, strict=True)]
+            print(json.dumps({"store": str(store), "graphs": objects, "without_votes": missing}))
+        elif len(voted) == 1 and not missing:
             show(*frontier_view(certificates[0]))
         else:
-            show(*certificates_table(certificates))
+            show(*certificates_table(certificates, voted, missing))
         return
     from starcert.certificate import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
 
@@ -96,12 +101,16 @@ def frontier(
         show(*frontier_view(certificate))
 
 
-def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float) -> Bounds:
+def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float | None) -> Bounds:
     from starcert.core.confidence import Bounds, Votes, clopper_pearson  # noqa: PLC0415
 
     if votes is None:
         if selection is not None:
             raise InvalidParameterError("--selection", "come with --votes", selection, "Drop it, or give --votes too.")
+        if alpha is not None:
+            raise InvalidParameterError(
+                "--alpha", "come with votes", alpha, "--p-lower is taken for certain: drop --alpha."
+            )
         return Bounds.certain([0.0 if p_lower is None else p_lower])
     counted = parse_counts(votes, "--votes")
     if len(counted) < 2:
@@ -109,10 +118,11 @@ def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alp
             "--votes", "have a count for each class, two or more", votes, "Write --votes 970,30."
         )
     chosen = None if selection is None else [parse_counts(selection, "--selection")]
-    return clopper_pearson(Votes([counted], selection=chosen), alpha=alpha)
+    return clopper_pearson(Votes([counted], selection=chosen), alpha=0.01 if alpha is None else alpha)
 
 
-def _from_store(path: Path, max_radius: str | None, alpha: float) -> Certificates:
+def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[int], list[int], Certificates]:
+    """The graphs that have votes, those that have none yet, and the certificates of the former."""
     from starcert.certificate import certify  # noqa: PLC0415
     from starcert.core.confidence import Votes, check_alpha, clopper_pearson  # noqa: PLC0415
     from starcert.noise import Noise  # noqa: PLC0415
@@ -123,18 +133,19 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> Certificate
         law = Noise.from_dict(stored.settings.noise)
         counts, chosen = stored.counts("estimation"), stored.counts("selection")
         graphs = stored.graphs
-    missing = [i for i in range(len(graphs)) if not (counts[i].any() and chosen[i].any())]
-    if missing:
+    voted = [i for i in range(len(graphs)) if counts[i].any() and chosen[i].any()]
+    if not voted:
         raise InvalidParameterError(
             "--store",
-            "hold votes of every graph",
-            f"no votes of graph {missing[0]}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
-            "Let the run finish: it goes on where it was when it is started again.",
+            "hold selection and estimation votes of some graph",
+            f"none of {len(graphs)}",
+            "Let the run go on: it continues where it was when it is started again.",
         )
-    return certify(
-        clopper_pearson(Votes(counts, selection=chosen), alpha=alpha),
+    certificates = certify(
+        clopper_pearson(Votes(counts[voted], selection=chosen[voted]), alpha=alpha),
         law,
         max_radius=None if max_radius is None else parse_radius(law, max_radius, "--max-radius"),
-        capacity=[dict(record.sizes) for record in graphs],
-        anchored=[record.anchored for record in graphs],
+        capacity=[dict(graphs[i].sizes) for i in voted],
+        anchored=[graphs[i].anchored for i in voted],
     )
+    return voted, [i for i in range(len(graphs)) if i not in set(voted)], certificates

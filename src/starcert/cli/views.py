@@ -57,7 +57,7 @@ def frontier_view(certificate: Certificate) -> list[RenderableType]:
     return [table, "", *_map(certificate), "", str(certificate)]
 
 
-def certificates_table(certificates: Certificates) -> list[RenderableType]:
+def certificates_table(certificates: Certificates, graphs: list[int], missing: list[int]) -> list[RenderableType]:
     """Many certificates in a table: class, bound, and the maximal radii of each."""
     from rich.table import Table  # noqa: PLC0415
 
@@ -65,14 +65,18 @@ def certificates_table(certificates: Certificates) -> list[RenderableType]:
     table = Table(title=f"Maximal certified radii ({', '.join(axes)}), proved", title_justify="left")
     for name in ("graph", "class", "p_lower", "maximal radii"):
         table.add_column(name, justify="left" if name == "maximal radii" else "right", overflow="fold")
-    for i, one in enumerate(certificates[:MOST_ROWS]):
+    for i, one in zip(graphs, certificates[:MOST_ROWS], strict=False):
         radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii))
         table.add_row(str(i), str(one.label), f"{one.p_lower:.6f}", radii)
     if len(certificates) > MOST_ROWS:
         table.caption = f"… and {len(certificates) - MOST_ROWS:,} more (--json has all)"
     reasons = sorted({reason for reason in certificates.anchored if reason})
     notes = [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
-    return [table, *notes, f"Graph 0, for example: {certificates[0]}"]
+    if missing:
+        notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")
+    if certificates.bounds.alpha is not None:
+        notes.append(f"Each certificate by itself fails with a probability of at most {certificates.bounds.alpha:g}.")
+    return [table, *notes, f"Graph {graphs[0]}, for example: {certificates[0]}"]
 
 
 def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[str]:

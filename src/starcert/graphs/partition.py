@@ -200,6 +200,8 @@ def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> 
 
 
 def _as_nodes(nodes: Iterable[Node], name: str) -> Nodes:
+    if isinstance(nodes, str):
+        raise InvalidParameterError(name, "be a set of nodes", nodes, f"For one node write [{nodes!r}].")
     try:
         return frozenset(nodes)
     except TypeError:
