@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help setup demo test test-slow lint format bench clean
+.PHONY: help setup demo test test-slow lint format bench pictures clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -45,6 +45,9 @@ format: $(READY) ## rewrite the code in the project's style
 bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/sampling.py
+
+pictures: $(READY) ## draw the picture of the README
+	$(BIN)/python docs/pictures.py
 
 clean:           ## remove what the other targets made
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert import classifiers, datasets, models
+    from starcert import classifiers, datasets, display, models
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
     from starcert.certificate import Certificate, Certificates, certify
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
@@ -32,7 +32,7 @@ _HOME = {
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
-_PACKAGES = ("classifiers", "datasets", "models")
+_PACKAGES = ("classifiers", "datasets", "display", "models")
 
 __all__ = [
     "ABSTAIN",
@@ -54,6 +54,7 @@ __all__ = [
     "classifiers",
     "clopper_pearson",
     "datasets",
+    "display",
     "models",
     "rho_lower",
     "rho_upper",

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError
+
+pytest.importorskip("matplotlib")
+
+NOISE = sc.Noise(a=0.1, b=0.4)
+BOUNDS = sc.clopper_pearson(sc.Votes([[999, 1], [900, 100], [300, 700]], selection=[[9, 1], [9, 1], [3, 7]]))
+CERTIFICATES = sc.certify(BOUNDS, NOISE)
+
+
+def test_a_radius_map_is_the_certified_accuracy_of_every_radius():
+    found = sc.display.RadiusMap.from_certificates(CERTIFICATES, [0, 0, 0], max_radius=(2, 5))
+    assert found.share.shape == (3, 6)
+    for radius in ((0, 0), (1, 0), (0, 5), (2, 5)):
+        assert found.share[radius] == CERTIFICATES.certified_accuracy([0, 0, 0], radius)
+    assert found.share[0, 0] == pytest.approx(2 / 3)
+    assert found.majority_share == 1.0
+    without = sc.display.RadiusMap.from_certificates(CERTIFICATES, max_radius=(2, 5))
+    assert without.share[0, 0] == 1.0
+    assert without.majority_share is None
+
+
+def test_a_slack_map_knows_what_unanimous_votes_certify():
+    found = sc.display.SlackMap.from_noise(NOISE, (4, 12), votes=(100, 10_000))
+    np.testing.assert_array_equal(found.slack, sc.slack_table(NOISE, (4, 12)))
+    one = sc.certify(sc.clopper_pearson(sc.Votes([[10_000, 0]], selection=[[1, 0]])), NOISE, max_radius=(4, 12))[0]
+    for i in range(5):
+        for j in range(13):
+            assert (found.slack[i, j] > found.failures[10_000]) == one.certified((i, j))
+
+
+@pytest.mark.parametrize("labels", [None, [0, 0, 1]])
+def test_maps_are_drawn_on_any_axes(labels, tmp_path):
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert sc.display.radius_map(CERTIFICATES, labels, max_radius=(2, 5), ax=left) is left
+    assert sc.display.slack_map(NOISE, (4, 12), ax=right) is right
+    assert (left.get_xlabel(), left.get_ylabel()) == ("flips in b", "flips in a")
+    # The drawn cells are the computed ones, in the right place.
+    drawn = left.collections[0].get_array().reshape(3, 6)
+    expected = sc.display.RadiusMap.from_certificates(CERTIFICATES, labels, max_radius=(2, 5)).share
+    np.testing.assert_array_equal(drawn, expected)
+    assert len(right.texts) == 4  # one label a line
+    figure.savefig(tmp_path / "maps.png")
+    assert (tmp_path / "maps.png").stat().st_size > 5000
+
+
+def test_other_numbers_of_axes_and_labels_are_refused():
+    with pytest.raises(InvalidParameterError, match="two axes"):
+        sc.display.slack_map(sc.Noise(a=0.1), 3)
+    with pytest.raises(InvalidParameterError, match="labels"):
+        sc.display.radius_map(CERTIFICATES, [0, 1], max_radius=(1, 1))
