@@ -45,6 +45,7 @@ format: $(READY) ## rewrite the code in the project's style
 bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/gnn.py
 
 pictures: $(READY) ## draw the picture of the README
 	$(BIN)/python docs/pictures.py

@@ -156,7 +156,7 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     stream = WordStream.of_chunk(job.seed, sites.graph.key, chunk.purpose, chunk.number)
     graphs = _sampler_of(classifier, sites, job.noise).draw(stream, job.chunk_size)[: chunk.samples]
     counts = np.zeros(classifier.n_classes, dtype=np.int64)
-    for batch in graphs.split(job.batch_size or min(classifier.batch_size, _fitting_batch(sites))):
+    for batch in graphs.split(job.batch_size or _fitting_batch(classifier, sites)):
         try:
             answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes)
         except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
@@ -172,9 +172,11 @@ def backend_of(classifier: Classifier) -> str:
     return str(getattr(classifier, "backend", "cpu"))
 
 
-def _fitting_batch(sites: Sites) -> int:
-    """So many copies of a graph that their edges stay in some ten megabytes: large graphs go in small batches."""
-    return max(1, 500_000 // (sites.graph.n_nodes + sites.graph.n_edges + 1))
+def _fitting_batch(classifier: Classifier, sites: Sites) -> int:
+    """As many copies as the classifier wants; here, not more than whose edges stay in some ten megabytes."""
+    if backend_of(classifier) != "cpu":  # a device knows its own memory
+        return classifier.batch_size
+    return min(classifier.batch_size, max(1, 500_000 // (sites.graph.n_nodes + sites.graph.n_edges + 1)))
 
 
 _SAMPLERS: OrderedDict[tuple[str, str, Noise, str], Sampler] = OrderedDict()

@@ -50,10 +50,11 @@ class TorchClassifier:
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
         self.chunk_size = 1024 if on_cpu else DEVICE_CHUNK
-        self.batch_size = 256 if on_cpu else DEVICE_CHUNK  # what fits into the cache of a CPU
+        # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
+        self.batch_size = DEVICE_CHUNK if not on_cpu else 512 if dense else 96
         self._checked = False
         self._input: tuple[str, torch.Tensor] | None = None
-        self._bytes_each: tuple[str, int] | None = None
+        self._fits: tuple[str, int] | None = None
 
     @property
     def device(self) -> torch.device:
@@ -99,15 +100,15 @@ class TorchClassifier:
         """So many graphs as half of the device's free memory holds, judged by what a few of them take."""
         if self.device.type != "cuda" or len(graphs) <= PROBE:
             return len(graphs)
-        if self._bytes_each is None or self._bytes_each[0] != graphs.graph.key:
+        if self._fits is None or self._fits[0] != graphs.graph.key:
             torch.cuda.reset_peak_memory_stats(self.device)
             before = torch.cuda.memory_allocated(self.device)
             with torch.inference_mode():
                 self._forward(graphs[:PROBE])
-            taken = torch.cuda.max_memory_allocated(self.device) - before
-            self._bytes_each = (graphs.graph.key, max(1, taken // PROBE))
-        free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device)
-        return max(PROBE, free // 2 // self._bytes_each[1])
+            each = max(1, (torch.cuda.max_memory_allocated(self.device) - before) // PROBE)
+            free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
+            self._fits = (graphs.graph.key, max(PROBE, free // 2 // each))
+        return self._fits[1]
 
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
         x = self._features_of(graphs.graph)
@@ -150,7 +151,7 @@ class TorchClassifier:
         self._checked = True
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_input": None, "_checked": False, "_bytes_each": None}
+        return self.__dict__ | {"_input": None, "_checked": False, "_fits": None}
 
 
 def _edge_index(graphs: NoisyGraphs, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
