@@ -46,6 +46,7 @@ bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/gnn.py
+	$(BIN)/python benchmarks/classifiers.py
 
 pictures: $(READY) ## draw the picture of the README
 	$(BIN)/python docs/pictures.py

@@ -10,9 +10,10 @@ from starcert.errors import StarcertError
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
     from starcert.classifiers.callable import from_callable
+    from starcert.classifiers.sklearn import from_sklearn
     from starcert.classifiers.torch import from_dense, from_pyg
 
-__all__ = ["Classifier", "from_callable", "from_dense", "from_pyg"]
+__all__ = ["Classifier", "from_callable", "from_dense", "from_pyg", "from_sklearn"]
 
 _HOME = {
     "Classifier": ("base", ""),

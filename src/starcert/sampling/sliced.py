@@ -35,7 +35,7 @@ class SlicedGraphs(NoisyGraphs):
         super().__init__(sites)
         self.ends = ends
         self.words = words
-        self._first = first
+        self.first = first
         self._count = count
 
     def __len__(self) -> int:
@@ -45,8 +45,8 @@ class SlicedGraphs(NoisyGraphs):
         start, stop, step = samples.indices(self._count)
         if step != 1:
             raise IndexError("copies are taken in one run: use a slice without a step")
-        begin = self._first + start
-        words = self.words[:, begin // WORD : -(-(self._first + stop) // WORD)]
+        begin = self.first + start
+        words = self.words[:, begin // WORD : -(-(self.first + stop) // WORD)]
         return SlicedGraphs(self.sites, self.ends, words, begin % WORD, max(0, stop - start))
 
     @cached_property
@@ -54,16 +54,16 @@ class SlicedGraphs(NoisyGraphs):
         """See `NoisyGraphs`."""
         octets = np.ascontiguousarray(self.words).view(np.uint8)  # lanes in order on a little-endian machine
         lanes = np.unpackbits(octets, axis=1, bitorder="little")
-        return np.ascontiguousarray(lanes[:, self._first : self._first + self._count].T)
+        return np.ascontiguousarray(lanes[:, self.first : self.first + self._count].T)
 
     def edges(self) -> EdgeList:
         """See `NoisyGraphs`."""
-        return EdgeList(*_list_edges(self.words, self._first, self._count, self.ends, self.sites.fixed_edges))
+        return EdgeList(*_list_edges(self.words, self.first, self._count, self.ends, self.sites.fixed_edges))
 
     def degrees(self) -> npt.NDArray[np.int32]:
         """See `NoisyGraphs`."""
         fixed = np.bincount(self.sites.fixed_edges.reshape(-1), minlength=self.graph.n_nodes).astype(np.int32)
-        degrees: npt.NDArray[np.int32] = _count_degrees(self.words, self._first, self._count, self.ends, fixed)
+        degrees: npt.NDArray[np.int32] = _count_degrees(self.words, self.first, self._count, self.ends, fixed)
         return degrees
 
 
