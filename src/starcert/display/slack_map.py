@@ -59,9 +59,9 @@ class SlackMap:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it: dark where there is little slack; a line is the frontier of so many unanimous votes."""
+        ax = new_axes(ax)
         from matplotlib import colors  # noqa: PLC0415  (only where something is drawn)
 
-        ax = new_axes(ax)
         shown = np.maximum(self.slack, self.slack[self.slack > 0].min())
         edges = (np.arange(size + 1) - 0.5 for size in reversed(shown.shape))  # a radius is the middle of its cell
         image = ax.pcolormesh(*edges, shown, cmap="cividis", norm=colors.LogNorm(), edgecolors="none", rasterized=True)

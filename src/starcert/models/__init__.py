@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from starcert.errors import StarcertError
+
 if TYPE_CHECKING:
     from starcert.models.gcn import GCN
     from starcert.models.kernel_svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
@@ -31,7 +33,13 @@ __all__ = [
 def __getattr__(name: str) -> object:
     for module, names in _HOME.items():
         if name in names:
-            return getattr(import_module(module), name)
+            try:
+                return getattr(import_module(module), name)
+            except ModuleNotFoundError as error:
+                if (error.name or "").startswith("starcert"):
+                    raise
+                extra = "kernels" if module.endswith("kernel_svm") else "torch"
+                raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error
     raise AttributeError(f"module 'starcert.models' has no attribute {name!r}")
 
 

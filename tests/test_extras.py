@@ -1,0 +1,45 @@
+"""Without the optional packages everything else works, and what needs them says which extra to install."""
+
+import subprocess
+import sys
+
+import pytest
+
+OPTIONAL = ["torch", "torch_geometric", "grakel", "sklearn", "matplotlib", "dask", "distributed", "loky"]
+BLOCKED = f"import sys; sys.modules.update(dict.fromkeys({OPTIONAL})); import starcert as sc, networkx as nx\n"
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, check=False, timeout=120
+    )
+    return done.stdout + done.stderr
+
+
+def test_functions_sampling_and_certificates_need_none_of_them():
+    code = """
+base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 5))
+graph = sc.Graph.from_networkx(nx.complete_graph(6))
+print(sc.SmoothedClassifier(base, sc.Noise(all=0.1)).certify([graph], samples=300, seed=1)[0])
+print(len(sc.datasets.motif(seed=0, train=2, validation=2, test=2).test))
+"""
+    assert "answers class 1" in run(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("sc.classifiers.from_pyg", "torch"),
+        ("sc.classifiers.from_dense", "torch"),
+        ("sc.models.GCN", "torch"),
+        ("sc.models.train", "torch"),
+        ("sc.Graph(2, []).to_pyg()", "torch"),
+        ("sc.models.vertex_histogram_svm()", "kernels"),
+        ("sc.models.KernelSVM().fit([], [])", "kernels"),
+        ("sc.display.slack_map(sc.Noise(a=0.1, b=0.2), (2, 2))", "plots"),
+    ],
+)
+def test_what_needs_a_package_names_the_extra(code, extra):
+    said = run(code)
+    assert f"pip install 'starcert[{extra}]'" in said.splitlines()[-1]
+    assert "StarcertError" in said.splitlines()[-1]
