@@ -168,6 +168,9 @@ def test_descriptions_know_the_weights():
         from_pyg(model(hidden=8), n_classes=3),
     )
     assert one.description == same.description != other.description
+    with torch.no_grad():
+        same.model.linear.bias += 1  # trained a little further: another classifier
+    assert one.description != same.description
     assert pickle.loads(pickle.dumps(one)).description == one.description
 
 

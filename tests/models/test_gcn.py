@@ -50,14 +50,14 @@ def test_the_best_model_is_a_copy_and_not_the_last_one():
     """The kept weights give the best epoch's validation loss again, not that of the last one."""
     net, report = trained()
     graphs, labels = dense_or_not(20, 2)
-    copies = training._Copies(graphs, labels, "x", None, None, 1, torch.device("cpu"))
+    copies = training._Copies(graphs, labels, "x", None, 1, torch.device("cpu"))
     _, loss = training._evaluate(net, copies)
     assert loss == pytest.approx(report.history[report.best_epoch][1], rel=1e-5)
     assert len({round(entry[1], 6) for entry in report.history}) > 20
 
 
 def test_training_is_a_function_of_its_seed_and_touches_no_global_generator():
-    noisy = {"noise": torch_worlds.NOISE, "sites_of": SMOOTHED.sites}
+    noisy = {"smoothed": SMOOTHED}
     (one, _), (same, _), (other, _) = trained(1, **noisy), trained(1, **noisy), trained(2, **noisy)
     for a, b in zip(one.parameters(), same.parameters(), strict=True):
         assert torch.equal(a, b)
@@ -70,7 +70,7 @@ def test_training_is_a_function_of_its_seed_and_touches_no_global_generator():
 
 def test_every_epoch_sees_fresh_noise_of_the_right_strength():
     graph = torch_worlds.molecules(1)[0]
-    copies = training._Copies([graph], [0], "x", torch_worlds.NOISE, SMOOTHED.sites, 5, torch.device("cpu"))
+    copies = training._Copies([graph], [0], "x", (torch_worlds.NOISE, SMOOTHED.sites), 5, torch.device("cpu"))
     counts = [copies.batch(np.array([0]), epoch)[1].shape[1] // 2 for epoch in range(200)]
     pairs = graph.n_nodes * (graph.n_nodes - 1) // 2
     expected = 0.9 * graph.n_edges + 0.2 * (pairs - graph.n_edges)
@@ -102,7 +102,25 @@ def test_bad_settings_are_refused(arguments):
         gcn.GCN(4, 2, **arguments)
 
 
-def test_noise_needs_sites():
+def test_training_noise_is_the_certification_noise_unless_said_otherwise(monkeypatch):
+    seen = []
+    copies = training._Copies
+
+    def spy(graphs, labels, features, drawn, *rest):
+        seen.append(drawn[0])
+        return copies(graphs, labels, features, drawn, *rest)
+
+    monkeypatch.setattr(training, "_Copies", spy)
     graphs, labels = dense_or_not(4, 1)
-    with pytest.raises(InvalidParameterError, match="sites_of"):
+    other = sc.Noise(bonds=0.01)
+    for said in (None, other):
+        training.train(
+            gcn.GCN(4, 2), graphs, labels, validation=(graphs, labels), smoothed=SMOOTHED, noise=said, epochs=1
+        )
+    assert seen == [torch_worlds.NOISE] * 2 + [other] * 2
+
+
+def test_noise_needs_regions():
+    graphs, labels = dense_or_not(4, 1)
+    with pytest.raises(InvalidParameterError, match="smoothed"):
         training.train(gcn.GCN(4, 2), graphs, labels, validation=(graphs, labels), noise=torch_worlds.NOISE)

@@ -46,7 +46,7 @@ class TorchClassifier:
         self.n_classes = n_classes
         self.dense = dense
         self.features = features
-        self.description = description or f"{type(model).__name__} {_digest(model)}"
+        self._description = description
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
         self.chunk_size = 1024 if on_cpu else DEVICE_CHUNK
@@ -55,6 +55,11 @@ class TorchClassifier:
         self._checked = False
         self._input: tuple[str, torch.Tensor] | None = None
         self._fits: tuple[str, int] | None = None
+
+    @property
+    def description(self) -> str:
+        """Which classifier it is: what was given, or its class and a digest of its weights as they are now."""
+        return self._description or f"{type(self.model).__name__} {_digest(self.model)}"
 
     @property
     def device(self) -> torch.device:
@@ -70,6 +75,7 @@ class TorchClassifier:
 
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each graph."""
+        self.model.eval()  # it may have been trained since
         logits = self.logits(graphs)
         if not self._checked:
             self._check_twice(graphs, logits)

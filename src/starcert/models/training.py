@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
     from starcert.noise import Noise
 
 __all__ = ["Training", "accuracy", "train"]
+
+
+class Smoothing(Protocol):
+    """What training needs to know of a `SmoothedClassifier`."""
+
+    noise: Noise
+
+    def sites(self, graph: Graph) -> Sites:
+        """The sites of a graph."""
+
 
 COPIES = 64
 """Noisy copies of a graph that are drawn together, for as many epochs."""
@@ -55,8 +65,7 @@ class _Copies:
         graphs: Sequence[Graph],
         labels: npt.ArrayLike,
         features: str,
-        noise: Noise | None,
-        sites_of: Callable[[Graph], Sites] | None,
+        drawn: tuple[Noise, Callable[[Graph], Sites]] | None,
         seed: int,
         device: torch.device,
     ) -> None:
@@ -67,7 +76,8 @@ class _Copies:
         self._sizes = np.array([g.n_nodes for g in graphs])
         self._clean = [_both_ways(g.edges) for g in graphs]
         self._samplers = None
-        if noise is not None and sites_of is not None:
+        if drawn is not None:
+            noise, sites_of = drawn
             self._samplers = [sampler(sites_of(g), noise) for g in graphs]
         self._keys = [g.key for g in graphs]
         self._seed = seed
@@ -102,8 +112,8 @@ def train(
     labels: npt.ArrayLike,
     *,
     validation: tuple[Sequence[Graph], npt.ArrayLike],
+    smoothed: Smoothing | None = None,
     noise: Noise | None = None,
-    sites_of: Callable[[Graph], Sites] | None = None,
     features: str = "x",
     epochs: int = 500,
     learning_rate: float = 1e-3,
@@ -120,8 +130,9 @@ def train(
         graphs: training graphs.
         labels: their classes.
         validation: graphs and classes that decide which epoch's model is kept.
-        noise: the noise of every epoch's copies; give the certification noise. None: clean graphs.
-        sites_of: the sites of a graph under that noise, for instance `SmoothedClassifier.sites`.
+        smoothed: the `SmoothedClassifier` that the module will serve: every epoch sees copies with its noise in its
+            regions. None: clean graphs.
+        noise: another noise for training than that of `smoothed`, in the same regions.
         features: the node data that is x.
         epochs: how many at most.
         learning_rate: of AdamW.
@@ -131,11 +142,12 @@ def train(
         seed: of the order of graphs and of the noise. (The weights a module starts with are its maker's business.)
         progress: whether to draw a progress bar; by default on a terminal only.
     """
-    if (noise is None) != (sites_of is None):
-        raise InvalidParameterError("sites_of", "come with noise", sites_of, "Give smoothed.sites, or neither.")
+    if noise is not None and smoothed is None:
+        raise InvalidParameterError("smoothed", "come with noise", None, "It says where the regions of the noise are.")
     device = next(model.parameters()).device
-    taught = _Copies(graphs, labels, features, noise, sites_of, seed, device)
-    tested = _Copies(*validation, features, noise, sites_of, seed + 1, device)
+    drawn = None if smoothed is None else (smoothed.noise if noise is None else noise, smoothed.sites)
+    taught = _Copies(graphs, labels, features, drawn, seed, device)
+    tested = _Copies(*validation, features, drawn, seed + 1, device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     order = np.random.default_rng([seed, len(graphs)])
@@ -180,7 +192,7 @@ def _evaluate(model: torch.nn.Module, tested: _Copies, copies: int = 8) -> tuple
 def accuracy(model: torch.nn.Module, graphs: Sequence[Graph], labels: npt.ArrayLike, *, features: str = "x") -> float:
     """The share of clean graphs that a trained module answers right."""
     device = next(model.parameters()).device
-    return _evaluate(model, _Copies(graphs, labels, features, None, None, 0, device))[0]
+    return _evaluate(model, _Copies(graphs, labels, features, None, 0, device))[0]
 
 
 def _both_ways(edges: npt.NDArray[np.int64]) -> torch.Tensor:
