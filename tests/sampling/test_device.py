@@ -86,6 +86,13 @@ def draw_clean() -> np.ndarray:
     return clean
 
 
+def test_large_chunks_are_drawn_in_portions_that_follow_one_another(monkeypatch):
+    noise = sc.Noise(a=0.2, b=0.3, c=0.4)
+    whole = draw(noise, 300).bits
+    monkeypatch.setattr(device, "NUMBERS", 64 * SITES.n_sites)
+    np.testing.assert_array_equal(draw(noise, 300).bits, whole)
+
+
 def test_a_chunk_is_a_function_of_its_stream():
     noise = sc.Noise(a=0.2, b=0.3, c=0.4)
     np.testing.assert_array_equal(draw(noise, 50).bits, draw(noise, 50).bits)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.errors import StarcertError
 from starcert.sampling.batch import EdgeList, NoisyGraphs
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["DeviceGraphs", "DeviceSampler"]
 
 DIGITS = 63
+
+NUMBERS = 2**26
+"""So many random numbers, of eight bytes, are held at a time."""
 
 
 class DeviceGraphs(NoisyGraphs):
@@ -120,7 +124,20 @@ class DeviceSampler:
         """So many noisy copies; a function of the stream, the device's kind and torch's version."""
         generator = torch.Generator(device=self._device)
         generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        number = torch.empty((samples, self._first.numel()), dtype=torch.int64, device=self._device)
+        n_sites = self._first.numel()
+        rows = max(64, NUMBERS // max(1, n_sites))  # fixed by the graph: the numbers depend on it
+        try:
+            parts = [self._bits(generator, min(rows, samples - start)) for start in range(0, samples, rows)]
+            bits = parts[0] if len(parts) == 1 else torch.cat(parts)
+        except torch.cuda.OutOfMemoryError as error:
+            raise StarcertError(
+                f"{samples:,} noisy copies with {n_sites:,} sites each do not fit on {self._device}. "
+                f"Give a smaller chunk_size than {samples:,}."
+            ) from error
+        return DeviceGraphs(self._sites, self._ends, self._fixed, self._entries, bits)
+
+    def _bits(self, generator: torch.Generator, copies: int) -> torch.Tensor:
+        number = torch.empty((copies, self._first.numel()), dtype=torch.int64, device=self._device)
         number.random_(generator=generator)
         flips = number < self._first
         if self._more_digits:
@@ -128,7 +145,7 @@ class DeviceSampler:
             if bool(tied.any()):
                 flips |= tied & (torch.empty_like(number).random_(generator=generator) < self._second)
         flips |= self._certain
-        return DeviceGraphs(self._sites, self._ends, self._fixed, self._entries, flips ^ self._clean)
+        return flips ^ self._clean
 
 
 def _digits(p: float) -> tuple[int, int]:
