@@ -10,7 +10,6 @@ of several runs after warm-up, in one process.
 from __future__ import annotations
 
 import resource
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -19,23 +18,13 @@ import networkx as nx
 import numpy as np
 
 import starcert as sc
+from sampling import best
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
 CHUNK = 1024
 NOISE = sc.Noise(motif=0.02, random=0.45)
-
-
-def best(work: Callable[[], object], graphs: int, repetitions: int = 3) -> float:
-    """Seconds for one graph, from the shortest of several runs."""
-    work()
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times) / graphs
 
 
 def obvious(model, adjacency: np.ndarray, samples: int, rng: np.random.Generator) -> list[int]:

@@ -15,7 +15,7 @@ from starcert.sampling.streams import Words
 if TYPE_CHECKING:
     from starcert.graphs import Sites
 
-__all__ = ["SlicedGraphs"]
+__all__ = ["SlicedGraphs", "count_ends", "new_counters"]
 
 WORD = 64
 
@@ -92,31 +92,41 @@ def _list_edges(words, first, count, ends, fixed):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True)
-def _count_degrees(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Degrees of 64 copies at a time: each node has a counter whose binary digits are words.
-
-    Adding a site's word to the counter is a ripple of carries, all 64 lanes at once.
-    """
-    n_nodes = fixed.size
+def new_counters(ends: npt.NDArray[np.int64], n_nodes: int) -> Words:
+    """A counter for each node, with as many binary digits as its sites may need; a digit is a word of 64 copies."""
     incident = np.zeros(n_nodes, np.int64)
-    for site in range(words.shape[0]):
+    for site in range(ends.shape[1]):
         incident[ends[0, site]] += 1
         incident[ends[1, site]] += 1
     digits = 1
     while n_nodes and (1 << digits) <= incident.max():
         digits += 1
-    counters = np.empty((n_nodes, digits), np.uint64)
+    return np.empty((n_nodes, digits), np.uint64)
+
+
+@njit(cache=True)
+def count_ends(words: Words, word: int, ends: npt.NDArray[np.int64], counters: Words) -> None:
+    """Counts the present sites of every node, of 64 copies at once: adding a word is a ripple of carries."""
+    counters[:] = 0
+    for site in range(words.shape[0]):
+        for end in range(2):
+            node = ends[end, site]
+            carry = words[site, word]
+            digit = 0
+            while carry:
+                counters[node, digit], carry = counters[node, digit] ^ carry, counters[node, digit] & carry
+                digit += 1
+
+
+@njit(cache=True)
+def _count_degrees(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Degrees of 64 copies at a time, from counters whose binary digits are words."""
+    n_nodes = fixed.size
+    counters = new_counters(ends, n_nodes)
+    digits = counters.shape[1]
     degrees = np.empty((count, n_nodes), np.int32)
     for word in range(words.shape[1]):
-        counters[:] = 0
-        for site in range(words.shape[0]):
-            for end in range(2):
-                node = ends[end, site]
-                carry = words[site, word]
-                digit = 0
-                while carry:
-                    counters[node, digit], carry = counters[node, digit] ^ carry, counters[node, digit] & carry
-                    digit += 1
+        count_ends(words, word, ends, counters)
         for i in range(max(0, word * WORD - first), min(count, (word + 1) * WORD - first)):
             lane = np.uint64(first + i - word * WORD)
             for node in range(n_nodes):

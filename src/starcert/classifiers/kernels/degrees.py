@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from starcert.sampling.sliced import SlicedGraphs
+from starcert.sampling.sliced import SlicedGraphs, count_ends, new_counters
 
 if TYPE_CHECKING:
     from starcert.graphs import Graph
@@ -105,28 +105,14 @@ def _add_sliced(words, first, count, ends, fixed, weights):  # type: ignore[no-u
     eight bytes of one word: its degrees less the fixed ones.
     """
     n = fixed.size
-    incident = np.zeros(n, np.int64)
-    for site in range(words.shape[0]):
-        incident[ends[0, site]] += 1
-        incident[ends[1, site]] += 1
-    digits = 1
-    while (1 << digits) <= incident.max():
-        digits += 1
     every, diagonal = np.uint64(0x0101010101010101), np.uint64(0x8040201008040201)
     ceiling, octet_mask = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0xFF)
-    counters = np.empty((n, digits), np.uint64)
+    counters = new_counters(ends, n)
+    digits = counters.shape[1]
     sums = np.empty(64)
     values = np.empty(count)
     for word in range(words.shape[1]):
-        counters[:] = 0
-        for site in range(words.shape[0]):
-            for end in range(2):
-                node = ends[end, site]
-                carry = words[site, word]
-                digit = 0
-                while carry:
-                    counters[node, digit], carry = counters[node, digit] ^ carry, counters[node, digit] & carry
-                    digit += 1
+        count_ends(words, word, ends, counters)
         sums[:] = 0.0
         for node in range(n):
             reached = weights[fixed[node] :]
