@@ -73,11 +73,19 @@ def test_every_site_follows_its_own_law():
     np.testing.assert_allclose(shares, probabilities, atol=0.01)
 
 
-def test_few_samples_are_the_first_of_many():
-    probabilities = [0.1, 0.6]
-    many = DenseFlips(np.array(probabilities)).draw(stream(), 1024)
-    assert many.shape == (2, 16)
-    assert (flips(probabilities, 1024)[:, :100] == flips(probabilities, 1024)[:, :100]).all()
+class Stingy(WordStream):
+    """Hands out barely more words than one site may need."""
+
+    def at_least(self, count):
+        return super().at_least(count)[: 60 * 16]
+
+
+def test_flips_do_not_depend_on_the_portions_of_the_stream():
+    probabilities = np.array([0.1, 0.6, 0.45, 0.02] * 10)
+    stingy = Stingy.of_chunk(5, "0f", "estimation", 0)
+    np.testing.assert_array_equal(
+        DenseFlips(probabilities).draw(stingy, 1024), DenseFlips(probabilities).draw(stream(), 1024)
+    )
 
 
 def test_expansions_longer_than_a_portion_are_finished():

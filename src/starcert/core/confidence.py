@@ -66,7 +66,9 @@ class Votes:
 def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
     try:
         array = np.asarray(values)
-        as_float = array.astype(float) if array.dtype.kind in "biufO" else np.array(float(str(array)))
+        if array.dtype.kind not in "biufO":
+            raise TypeError("text, dates and complex numbers are no counts")
+        as_float = array.astype(float)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameterError(name, "be a table of counts", values, "Give one row a graph.") from None
     if array.ndim != 2 or array.shape[1] < 2:
