@@ -134,3 +134,16 @@ def test_wrong_arguments_are_named():
         sc.certify(sc.Bounds.certain(0.9), 0.1)
     with pytest.raises(InvalidParameterError, match=r"max_radius\[motif\]"):
         sc.certify(sc.Bounds.certain(0.9), HEADLINE, max_radius=(-1, 0))
+
+
+def test_flips_beyond_the_capacity_are_no_further_attack():
+    """At this bound radius 3 is certified and 4 is not; with two sites to attack, both are radius 2."""
+    noise, bounds = sc.Noise(a=0.4), sc.Bounds.certain([0.75, 0.75])
+    unlimited, limited = sc.certify(bounds, noise, capacity=[{"a": 9}, {"a": 2}])
+    assert unlimited.frontier.radii == ((3,),)
+    assert (unlimited.certified(3), unlimited.certified(4)) == (True, False)
+    assert limited.frontier.radii == ((2,),)
+    assert limited.frontier.beyond == ()
+    assert limited.certified(4)
+    assert limited.margin(4) == limited.margin(2) > 0
+    assert sc.certify(bounds, noise, capacity=[{"a": 9}, {"a": 2}]).certified(4).tolist() == [False, True]
