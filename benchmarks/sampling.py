@@ -83,9 +83,9 @@ def small_dense() -> None:
     n = CHUNK * len(chunks)
     row("20 nodes, p = (0.02, 0.45): sampling", best(lambda: [draw(c) for c in chunks], n), plain, floor)
     row("… and degrees (target 0.25 µs)", best(lambda: [draw(c).degrees() for c in chunks], n), plain, floor)
-    row("… and edge_index", best(partial(each, batches, "edge_index"), n), plain, floor)
-    row("… and dense adjacency", best(partial(each, batches, "adjacency"), n), plain, floor)
-    row("… and networkx", best(lambda: [list(b.networkx()) for b in batches[:2]], 2 * CHUNK, 2), plain, floor)
+    row("the view edge_index alone", best(partial(each, batches, "edge_index"), n), plain, floor)
+    row("the view adjacency alone", best(partial(each, batches, "adjacency"), n), plain, floor)
+    row("the view networkx alone", best(lambda: [list(b.networkx()) for b in batches[:2]], 2 * CHUNK, 2), plain, floor)
 
 
 def large_sparse() -> None:
@@ -111,7 +111,7 @@ def large_sparse() -> None:
 
     whole = best(all_edges, CHUNK, 3)
     row("… and edge_index, 60,000 arcs each (target 2,000/s)", whole, plain, floor)
-    row("… and degrees alone", best(batch[:64].degrees, 64), plain, floor)
+    row("the view degrees alone", best(batch[:64].degrees, 64), plain, floor)
 
 
 def main() -> None:
