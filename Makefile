@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help setup demo test test-slow lint format bench pictures clean
+.PHONY: help setup demo test test-slow lint format paper bench pictures clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -20,11 +20,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,all]'
 	@touch $@
 
-demo: $(READY)   ## the whole method on two small graphs: sample, vote, certify, prove
-	@mkdir -p build/demo
-	$(BIN)/python examples/first_certificate.py build/demo/votes.db
-	$(BIN)/starcert frontier --store build/demo/votes.db --max-radius motif=5,random=45
-	$(BIN)/starcert votes build/demo/votes.db
+demo: $(READY)   ## the paper's synthetic study, quick: noise, votes, certificates, and a page of pictures
+	$(BIN)/starcert reproduce synthetic --quick --out build/demo
+	@echo "Open build/demo/index.html"
 
 test: $(READY)   ## all tests but the slow studies
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -41,6 +39,9 @@ lint: $(READY)   ## style, types, and the direction of imports
 format: $(READY) ## rewrite the code in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+paper: $(READY)  ## every study of the paper, in full: about 25 minutes on two cores
+	$(BIN)/starcert reproduce all --out build/paper
 
 bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/engine.py

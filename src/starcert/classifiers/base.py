@@ -23,9 +23,17 @@ class Classifier(Protocol):
         batch_size: the most graphs that it wants to see at once. Answers must not depend on it.
     """
 
-    n_classes: int
-    description: str
-    batch_size: int
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+
+    @property
+    def description(self) -> str:
+        """Which classifier it is."""
+
+    @property
+    def batch_size(self) -> int:
+        """The most graphs that it wants to see at once."""
 
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each graph, in their order."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from starcert.attacks import slack_table
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.display.axes import new_axes, two_axes
+from starcert.display.style import SHADES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +65,7 @@ class SlackMap:
 
         shown = np.maximum(self.slack, self.slack[self.slack > 0].min())
         edges = (np.arange(size + 1) - 0.5 for size in reversed(shown.shape))  # a radius is the middle of its cell
-        image = ax.pcolormesh(*edges, shown, cmap="cividis", norm=colors.LogNorm(), edgecolors="none", rasterized=True)
+        image = ax.pcolormesh(*edges, shown, cmap=SHADES, norm=colors.LogNorm(), edgecolors="none", rasterized=True)
         ax.figure.colorbar(image, ax=ax, label="slack: certified iff 1 − p_A is below")
         for n, failure in self.failures.items():
             reach = (self.slack > failure).sum(axis=1)

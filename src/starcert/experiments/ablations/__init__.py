@@ -1,0 +1,1 @@
+"""The paper's appendix: the number of votes, and the base classifier."""

@@ -1,0 +1,130 @@
+"""Votes at a noise level: the part that all studies of the synthetic data are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from starcert.certificate import Certificates, certify
+from starcert.core.confidence import Votes, clopper_pearson
+from starcert.experiments.parts import Part
+from starcert.noise import Noise
+from starcert.smoothing import SmoothedClassifier, capacity
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.datasets.dataset import Dataset
+    from starcert.graphs import Graph, Partition
+
+__all__ = ["ALPHA", "Level", "answers", "as_if", "draw_of_data", "level_part", "name_of", "read_votes", "vote"]
+
+ALPHA = 0.01
+"""The failure probability of every certificate in the paper (where it is called a confidence level of 0.99)."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """The votes of some graphs at one noise level, and the certificates that they give.
+
+    Attributes:
+        noise: the noise level.
+        votes: the votes of each graph.
+        certificates: one for each graph.
+    """
+
+    noise: Noise
+    votes: Votes
+    certificates: Certificates
+
+    @classmethod
+    def of(cls, noise: Noise, regions: Partition, graphs: Sequence[Graph], votes: Votes) -> Level:
+        """The level of these votes on these graphs."""
+        sites = [regions.sites(graph) for graph in graphs]
+        found = certify(
+            clopper_pearson(votes, alpha=ALPHA),
+            noise,
+            capacity=[capacity(each, noise) for each in sites],
+            anchored=[each.reason for each in sites],
+        )
+        return cls(noise, votes, found)
+
+    def shifted(self, errors: float) -> Certificates:
+        """The certificates if every vote count were so many standard errors higher for its class (or lower)."""
+        counts = self.votes.counts
+        total, rows, chosen = counts.sum(axis=1), np.arange(len(counts)), self.certificates.labels
+        share = counts[rows, chosen] / total
+        for_class = np.clip(np.rint(total * share + errors * np.sqrt(total * share * (1 - share))), 0, total)
+        # With two margins in one, only the counts for and against the chosen class are told apart here.
+        against = total - for_class
+        two = np.where(chosen[:, None] == np.arange(2), for_class[:, None], against[:, None])
+        moved = clopper_pearson(Votes(two, selection=self.votes.selection), alpha=ALPHA)
+        return certify(moved, self.noise, capacity=self.certificates.capacity)  # type: ignore[arg-type]
+
+    @property
+    def smallest_p_lower(self) -> float:
+        """The smallest lower bound of all graphs."""
+        return float(self.certificates.bounds.p_lower.min())
+
+
+def vote(
+    base: Classifier, noise: Noise, regions: Partition, graphs: Sequence[Graph], samples: int, seed: int
+) -> dict[str, Any]:
+    """The votes of some graphs at one noise level, as plain numbers."""
+    votes = SmoothedClassifier(base, noise, regions).vote(graphs, samples=samples, seed=seed, progress=False)
+    assert votes.selection is not None
+    return {"estimation": votes.counts.tolist(), "selection": votes.selection.tolist()}
+
+
+def read_votes(result: dict[str, Any]) -> Votes:
+    """The votes that `vote` wrote down."""
+    return Votes(result["estimation"], selection=result["selection"])
+
+
+def name_of(noise: Noise) -> str:
+    """A file name for a noise level.
+
+    Example:
+        >>> name_of(Noise(motif=0.02, random=0.45))
+        'motif-0.02-random-0.45'
+    """
+    return "-".join(f"{region}-{noise[region].add:g}" for region in noise.regions)
+
+
+def level_part(
+    base: Classifier, noise: Noise, regions: Partition, graphs: Sequence[Graph], samples: int, seed: int
+) -> Part:
+    """The votes at one noise level, as a part of a study."""
+    arguments = (base, noise, regions, graphs, samples, seed)
+    return Part(f"level-{name_of(noise)}-{samples}", vote, arguments, samples * len(graphs))
+
+
+def as_if(votes: Votes, samples: int) -> Votes:
+    """The same shares, as if there had been another number of votes.
+
+    Draws of the data are judged on fewer votes than the study itself; this makes their bounds comparable.
+
+    Example:
+        >>> as_if(Votes([[99, 1]]), 1000).counts.tolist()
+        [[990, 10]]
+    """
+    scale = samples / votes.counts.sum(axis=1, keepdims=True)
+    counts = np.rint(votes.counts * scale).astype(np.int64)
+    return Votes(counts, selection=votes.selection)
+
+
+def draw_of_data(seed: int) -> Dataset:
+    """The motif data in the paper's sizes, drawn with a seed; 0 is the study's own."""
+    from starcert.datasets import motif  # noqa: PLC0415  (the layers below load lazily)
+
+    return motif(seed=seed)
+
+
+def answers(base: Classifier, graphs: Sequence[Graph]) -> list[int]:
+    """The base classifier's own answers: its vote on each graph under noise that never flips anything."""
+    still = SmoothedClassifier(base, Noise(all=0.0))
+    votes = still.vote(graphs, samples=1, selection_samples=1, seed=0, chunk_size=1, progress=False)
+    found: list[int] = votes.counts.argmax(axis=1).tolist()
+    return found

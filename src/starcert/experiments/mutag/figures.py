@@ -1,0 +1,173 @@
+"""The figures and tables of the study of molecules."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.display.axes import new_figure
+from starcert.display.number_grid import NumberGrid
+from starcert.display.style import COLUMN, MAJORITY, PAGE, colour_of
+from starcert.experiments.mutag.checks import clearly_better
+from starcert.experiments.mutag.results import BOX, Judged, Mutag
+from starcert.experiments.mutag.training import MODELS
+from starcert.experiments.outcome import Picture, Table
+from starcert.experiments.published import published
+from starcert.metrics import certified_ratio, certified_share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["pictures", "tables"]
+
+CERTIFICATES = ("anisotropic", "sparsity_aware")
+SHOWN_RADIUS = (1, 3)
+TITLES = {"anisotropic": "anisotropic (anchored)", "sparsity_aware": "sparsity-aware"}
+
+
+def pictures(found: Mutag) -> list[Picture]:
+    """Every figure."""
+    about = (
+        "Share of right molecules that are certified, by deletions and additions. Left: anisotropic, anchored at the "
+        "clean molecule. Right: sparsity-aware."
+    )
+    return [
+        Picture(
+            "split",
+            f"{about} One test set of 19 molecules. Above: here. Below: in the paper.",
+            partial(_split, found),
+        ),
+        Picture(
+            "every",
+            f"{about} All molecules by 10-fold cross-validation; {found.every.accuracy:.1%} are answered right, the "
+            f"majority class has {found.majority_share:.1%}.",
+            partial(_every, found),
+        ),
+        Picture(
+            "sweep",
+            "Accuracy of the smoothed network by cross-validation, for each noise. The share of the majority class is "
+            "marked on the scale: darker cells are no better than a constant answer.",
+            partial(_sweep, found),
+        ),
+        Picture(
+            "trade_off",
+            f"Accuracy against the share that is right and certified at {SHOWN_RADIUS[0]} deletion and "
+            f"{SHOWN_RADIUS[1]} additions (sparsity-aware), one point a noise (delete/add). The dotted "
+            "line is a constant answer.",
+            partial(_trade_off, found),
+        ),
+    ]  # fmt: skip
+
+
+def _panel(ax: Axes, values: npt.ArrayLike, title: str, *, left: bool, bottom: bool) -> None:
+    grid = NumberGrid(
+        np.asarray(values, float),
+        range(BOX[0] + 1),
+        range(BOX[1] + 1),
+        "deletions" if left else "",
+        "additions" if bottom else "",
+        "share of right molecules certified",
+        (0.0, 1.0),
+        2,
+    )
+    grid.plot(ax, bar=False, font_size=5).set_title(title)
+
+
+def _scale(figure: Figure) -> None:
+    """One scale for all panels."""
+    figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label="share of right molecules certified", pad=0.02)
+
+
+def _split(found: Mutag) -> Figure:
+    figure = new_figure(PAGE, 3.8)
+    axes = figure.subplots(2, 2)
+    for column, name in enumerate(CERTIFICATES):
+        ours = certified_ratio(getattr(found.split, name), found.split.labels, max_radius=BOX)
+        _panel(axes[0][column], ours, f"{TITLES[name]}, here", left=column == 0, bottom=False)
+        theirs = published("mutag")[name]
+        _panel(axes[1][column], theirs, f"{TITLES[name]}, in the paper", left=column == 0, bottom=True)
+    _scale(figure)
+    return figure
+
+
+def _every(found: Mutag) -> Figure:
+    figure = new_figure(PAGE, 2.1)
+    for column, (ax, name) in enumerate(zip(figure.subplots(1, 2), CERTIFICATES, strict=True)):
+        ours = certified_ratio(getattr(found.every, name), found.every.labels, max_radius=BOX)
+        _panel(ax, ours, TITLES[name], left=column == 0, bottom=True)
+    _scale(figure)
+    return figure
+
+
+def _sweep(found: Mutag) -> Figure:
+    figure = new_figure(PAGE, 2.1)
+    deletes, adds = found.settings.deletes, found.settings.adds
+    for column, (ax, (name, model)) in enumerate(zip(figure.subplots(1, len(MODELS)), MODELS.items(), strict=True)):
+        values = np.array([[found.sweep[name, d, a].accuracy for a in adds] for d in deletes])
+        grid = NumberGrid(
+            values, deletes, adds, "probability of deletion" if column == 0 else "", "probability of addition",
+            "accuracy", (0.5, 1.0), 3,
+        )  # fmt: skip
+        grid.plot(ax, bar=False, font_size=7).set_title(model.title)
+    bar = figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label="accuracy", pad=0.02)
+    bar.ax.axhline(found.majority_share, color=MAJORITY, lw=2)
+    bar.ax.set_title("― majority\nclass", color=MAJORITY, fontsize="x-small")
+    return figure
+
+
+def _trade_off(found: Mutag) -> Figure:
+    figure = new_figure(COLUMN, 2.8)
+    ax = figure.add_subplot()
+    for number, (name, model) in enumerate(MODELS.items()):
+        settings = [at for at in found.sweep if at[0] == name]
+        points = [(_certified(found.sweep[at]), found.sweep[at].accuracy) for at in settings]
+        ax.plot(*zip(*points, strict=True), "os"[number], ms=4, color=colour_of(number), label=model.title)
+        for (x, y), (_, d, a) in zip(points, settings, strict=True):
+            ax.annotate(f"{d:g}/{a:g}", (x, y), fontsize=5, xytext=(3, 2), textcoords="offset points")
+    ax.axhline(found.majority_share, color=MAJORITY, lw=0.8, ls=":")
+    ax.text(0.01, found.majority_share, "majority class", fontsize=6, color=MAJORITY, va="bottom")
+    ax.set(xlabel=f"share right and certified at {SHOWN_RADIUS}", ylabel="accuracy", xlim=(-0.02, 1), ylim=(0.5, 1))
+    ax.legend(frameon=False, loc="upper left")
+    return figure
+
+
+def _certified(judged: Judged) -> float:
+    return float(certified_share(judged.sparsity_aware, judged.labels, max_radius=SHOWN_RADIUS)[SHOWN_RADIUS])
+
+
+def tables(found: Mutag) -> list[Table]:
+    """Every number that a figure shows."""
+    ratios = []
+    for where, judged in (("split", found.split), ("every", found.every)):
+        shares = [certified_ratio(getattr(judged, name), judged.labels, max_radius=BOX) for name in CERTIFICATES]
+        for radius in np.ndindex(shares[0].shape):
+            theirs = [published("mutag")[name][radius[0]][radius[1]] for name in CERTIFICATES]
+            ratios.append([where, *radius, *(float(share[radius]) for share in shares), *theirs])
+    sweep: list[list[object]] = [
+        [MODELS[model].title, delete, add, float(np.mean(judged.clean == judged.labels)), judged.accuracy,
+         found.majority_share, judged.largest_share,
+         clearly_better(judged, found.majority_share)[0], _certified(judged)]
+        for (model, delete, add), judged in found.sweep.items()
+    ]  # fmt: skip
+    return [
+        Table(
+            "sweep",
+            "Cross-validation by network and noise. A setting is clearly better than a constant answer where the "
+            "binomial probability of so many right answers by a constant one is below 0.01.",
+            ["network", "delete", "add", "accuracy_without_noise", "accuracy", "majority_share",
+             "largest_share_of_answers", "clearly_better_than_constant", "right_and_certified_at_1_3"],
+            sweep,
+        ),
+        Table(
+            "ratios",
+            "Share of right molecules that are certified, by deletions and additions; the paper's beside ours.",
+            ["molecules", "deletions", "additions", "anisotropic_anchored", "sparsity_aware",
+             "published_anisotropic_anchored", "published_sparsity_aware"],
+            ratios,
+            shown=False,
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,89 @@
+"""What a study ends with: tables, pictures, checks, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starcert.experiments.checks import Check
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Finished", "Outcome", "Picture", "Table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under column names, for a CSV file and the page.
+
+    Attributes:
+        name: the name of the file.
+        caption: what it shows, a sentence or two.
+        columns: the names of the columns.
+        rows: the values, one for each column. Numbers are written so that they can be read back exactly.
+        shown: whether the page shows it; long tables are linked only.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    shown: bool = True
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn when it is written.
+
+    Attributes:
+        name: the name of the files.
+        caption: what it shows, a sentence or two.
+        draw: makes the figure.
+    """
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that a study found.
+
+    Attributes:
+        summary: sentences that say what was found.
+        pictures: its figures.
+        tables: its tables.
+        checks: the paper's claims.
+        values: more for `results.json`.
+    """
+
+    summary: Sequence[str]
+    pictures: Sequence[Picture]
+    tables: Sequence[Table]
+    checks: Sequence[Check]
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A study that was written to its folder.
+
+    Attributes:
+        name: what it is called.
+        about: what it shows.
+        folder: where its `index.html` is.
+        checks: the paper's claims.
+        seconds: how long this run took, without what was there before.
+        peak_bytes: the most memory that this process held, with the largest of its workers for each of them.
+    """
+
+    name: str
+    about: str
+    folder: Path
+    checks: Sequence[Check]
+    seconds: float
+    peak_bytes: int

@@ -1,0 +1,147 @@
+"""From the name of a study to a folder with its figures, tables, checks and page."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from starcert.display.style import style
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.experiments.outcome import Finished, Outcome
+from starcert.experiments.page import study_page
+from starcert.experiments.parts import Parts
+from starcert.files import csv_text, write, write_text
+from starcert.provenance import provenance
+
+__all__ = ["STUDIES", "Study", "reproduce"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study of the paper.
+
+    Attributes:
+        name: what it is called on the command line.
+        module: where it is: `TITLE`, `settings(samples, seed, quick)` and `run(settings, parts)`.
+        about: what it shows, for a list of studies.
+    """
+
+    name: str
+    module: str
+    about: str
+
+    def load(self) -> ModuleType:
+        """Its module, with what it needs; without that, an error that says what to install."""
+        try:
+            return import_module(self.module)
+        except ModuleNotFoundError as error:
+            raise StarcertError(
+                f"The study {self.name!r} needs {error.name}. Install it with: pip install 'starcert[all]'"
+            ) from error
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        Study("synthetic", "starcert.experiments.synthetic", "noise levels on the motif data, main text"),
+        Study("samples", "starcert.experiments.ablations.samples", "the effect of the number of votes, appendix"),
+        Study("kernels", "starcert.experiments.ablations.kernels", "three kernels as base classifiers, appendix"),
+        Study("mutag", "starcert.experiments.mutag", "molecules and a graph neural network, main text and beyond"),
+    )
+}
+
+
+def reproduce(
+    name: str,
+    out: Path,
+    *,
+    samples: int | None = None,
+    seed: int = 1,
+    workers: int = 1,
+    quick: bool = False,
+    progress: bool | None = None,
+) -> Finished:
+    """Runs a study, or goes on with one, and writes figures, tables, `results.json` and `index.html`.
+
+    Args:
+        name: one of `STUDIES`.
+        out: the folder; one that holds the same study with the same settings is continued.
+        samples: estimation votes for each graph; by default as in the paper.
+        seed: of all votes.
+        workers: worker processes. The results do not depend on them.
+        quick: fewer votes and levels.
+        progress: whether to draw progress bars; None: on a terminal only.
+    """
+    if name not in STUDIES:
+        raise InvalidParameterError("NAME", f"be one of {', '.join(STUDIES)}", name)
+    for parameter, value, least in (("samples", samples, 10), ("seed", seed, 0), ("workers", workers, 1)):
+        if value is not None and value < least:
+            raise InvalidParameterError(parameter, f"be {least} or more", value)
+    study = STUDIES[name]
+    module = study.load()
+    settings = module.settings(samples, seed, quick)
+    _claim(out, {"study": name, **asdict(settings)})
+    start = time.perf_counter()
+    outcome = module.run(settings, Parts(out / "parts", workers=workers, progress=progress))
+    _write(outcome, out, module.TITLE)
+    finished = Finished(name, study.about, out, outcome.checks, time.perf_counter() - start, _peak_bytes(workers))
+    results = {
+        "study": name,
+        "settings": asdict(settings),
+        "checks": [check.to_dict() for check in outcome.checks],
+        "summary": list(outcome.summary),
+        "values": outcome.values,
+        "seconds": round(finished.seconds, 1),
+        "peak_bytes": finished.peak_bytes,
+        "provenance": provenance(),
+    }
+    write_text(out / "results.json", json.dumps(results, indent=2) + "\n")
+    write_text(out / "index.html", study_page(module.TITLE, outcome, results))
+    return finished
+
+
+def _claim(out: Path, settings: dict[str, Any]) -> None:
+    """Takes an empty folder for these settings, or one that already has them."""
+    record = out / "settings.json"
+    wanted = json.loads(json.dumps(settings))
+    try:
+        if record.exists():
+            stored = json.loads(record.read_text("utf-8"))
+            if stored != wanted:
+                differ = sorted(k for k in {*stored, *wanted} if stored.get(k) != wanted.get(k))
+                told = "; ".join(f"{k}: there {stored.get(k)}, now {wanted.get(k)}" for k in differ)
+                raise InvalidParameterError(
+                    "--out", "be a folder of the same study", f"{out} ({told})", "Take another."
+                )
+        elif out.exists() and any(out.iterdir()):
+            hint = "Give a new folder, or one that this command began."
+            raise InvalidParameterError("--out", "be empty or hold the same study", str(out), hint)
+        write_text(record, json.dumps(settings, indent=2) + "\n")
+    except (OSError, json.JSONDecodeError, AttributeError) as error:
+        raise StarcertError(f"{out}: cannot be used as the folder of a study ({error}). Give another --out.") from error
+
+
+def _write(outcome: Outcome, out: Path, title: str) -> None:
+    for table in outcome.tables:
+        write_text(out / "tables" / f"{table.name}.csv", csv_text(table.columns, table.rows))
+    with style():
+        for picture in outcome.pictures:
+            figure = picture.draw()
+            for ending, about in (("svg", {"Date": None, "Title": title}), ("png", {"Title": title})):
+                path = out / "figures" / f"{picture.name}.{ending}"
+                write(path, lambda file, e=ending, a=about: figure.savefig(file, format=e, metadata=a))  # type: ignore[misc]  # noqa: B023
+
+
+def _peak_bytes(workers: int) -> int:
+    """Peak memory of this process, and `workers` times that of its largest child (in KiB, but on macOS in bytes)."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return unit * (own + (workers * child if workers > 1 else 0))
