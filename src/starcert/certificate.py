@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
-from starcert.core.confidence import Bounds
+from starcert.core.confidence import Bounds, Votes
 from starcert.core.frontier import Frontier, Frontiers, find_frontier
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
@@ -203,6 +203,11 @@ class Certificates(Sequence[Certificate]):
         """The class of each graph, as the selection votes chose it."""
         return self.bounds.labels
 
+    @property
+    def votes(self) -> Votes | None:
+        """The votes that the certificates were made from; None if the bounds were given without votes."""
+        return self.bounds.votes
+
     def certified(self, radius: RadiusLike) -> npt.NDArray[np.bool_]:
         """Which graphs are certified at `radius`, as an array; proved.
 
@@ -240,7 +245,7 @@ def certify(
     noise: Noise,
     *,
     max_radius: RadiusLike | None = None,
-    capacity: Sequence[RadiusLike] | None = None,
+    capacity: Sequence[RadiusLike | None] | None = None,
     anchored: Sequence[str] | None = None,
 ) -> Certificates:
     """One certificate for each row of `bounds`.
@@ -249,7 +254,7 @@ def certify(
         bounds: from `clopper_pearson`, or `Bounds.certain`.
         noise: the noise that the votes were drawn with.
         max_radius: the box of radii to look at. Without it, every axis is followed as far as it goes.
-        capacity: for each row, how many sites an attacker finds on each axis.
+        capacity: for each row, how many sites an attacker finds on each axis; None where that is not known.
         anchored: for each row, why its regions are anchored, "" if they are not.
 
     Example:
@@ -266,5 +271,7 @@ def certify(
         if given is not None and len(given) != len(bounds):
             raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
-    found = [None] * len(bounds) if capacity is None else [noise.radius(each, "capacity") for each in capacity]
+    found: list[Limits] = [None] * len(bounds)
+    if capacity is not None:
+        found = [None if each is None else noise.radius(each, "capacity") for each in capacity]
     return Certificates(bounds, noise, limits, found, [""] * len(bounds) if anchored is None else anchored)

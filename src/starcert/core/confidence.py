@@ -15,7 +15,7 @@ Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -62,6 +62,11 @@ class Votes:
     def __len__(self) -> int:
         return len(self.counts)
 
+    def row(self, index: int) -> Votes:
+        """The votes on one graph."""
+        rows = [index]
+        return Votes(self.counts[rows], None if self.selection is None else self.selection[rows])
+
 
 def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
     try:
@@ -106,6 +111,7 @@ class Bounds:
         other: upper bounds on the probability of every single other class; never more than `failure`.
         alpha: the failure probability of these bounds themselves; None if they are taken for certain.
         n_classes: how many classes there are.
+        votes: the votes that they come from; None if they come from elsewhere.
     """
 
     labels: Counts
@@ -113,6 +119,7 @@ class Bounds:
     other: npt.NDArray[np.float64]
     alpha: float | None
     n_classes: int
+    votes: Votes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
@@ -125,6 +132,10 @@ class Bounds:
         if not ((failure >= 0) & (failure <= 1) & (other >= 0) & (other <= failure)).all():
             raise InvalidParameterError(
                 "bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", list(zip(failure, other, strict=True))[:3]
+            )
+        if self.votes is not None and self.votes.counts.shape != (len(labels), self.n_classes):
+            raise InvalidParameterError(
+                "votes", f"have the shape {(len(labels), self.n_classes)} of the bounds", self.votes.counts.shape
             )
 
     @classmethod
@@ -158,7 +169,8 @@ class Bounds:
 
     def __getitem__(self, index: int) -> Bounds:
         rows = [index]
-        return Bounds(self.labels[rows], self.failure[rows], self.other[rows], self.alpha, self.n_classes)
+        votes = None if self.votes is None else self.votes.row(index)
+        return Bounds(self.labels[rows], self.failure[rows], self.other[rows], self.alpha, self.n_classes, votes)
 
 
 def check_alpha(alpha: float) -> float:
@@ -205,7 +217,7 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
         rivals[np.arange(n_graphs), labels] = 0
         # The limit grows with the count: the largest count bounds every class.
         other = np.minimum(_upper_limits(rivals.max(axis=1), totals, share), failure)
-    return Bounds(labels, failure, other, alpha, n_classes)
+    return Bounds(labels, failure, other, alpha, n_classes, votes)
 
 
 def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:
