@@ -18,7 +18,10 @@ from starcert.errors import InvalidParameterError
 from starcert.noise import Noise
 from starcert.provenance import provenance
 
-__all__ = ["Archive"]
+__all__ = ["MOST_VOTES", "Archive"]
+
+MOST_VOTES = 10**10
+"""So many votes a graph at most: what a proof sums grows with their square root."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,8 @@ class Archive:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
         if len(self.class_names) != n_classes:
             raise InvalidParameterError("class_names", f"name each of {n_classes} classes", list(self.class_names))
+        if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MOST_VOTES:
+            raise InvalidParameterError("votes", f"be at most {MOST_VOTES:,} a graph", largest)
         for name in ("anchored", "names", "class_names"):
             object.__setattr__(self, name, tuple(_text(each, f"{name}[{i}]") for i, each in _numbered(self, name)))
         limits = None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius")
