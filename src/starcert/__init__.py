@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from starcert.certificate import Certificate, Certificates, certify
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
     from starcert.core.frontier import Frontier
-    from starcert.errors import ClassifierError, InvalidParameterError, StarcertError, StoreError
+    from starcert.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
     from starcert.graphs import Graph, Partition
     from starcert.noise import Flip, Noise
     from starcert.smoothing import ABSTAIN, SmoothedClassifier
@@ -26,7 +26,7 @@ _HOME = {
     "starcert.certificate": ("Certificate", "Certificates", "certify"),
     "starcert.core.confidence": ("Bounds", "Votes", "clopper_pearson"),
     "starcert.core.frontier": ("Frontier",),
-    "starcert.errors": ("ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
+    "starcert.errors": ("ArchiveError", "ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
     "starcert.graphs": ("Graph", "Partition"),
     "starcert.noise": ("Flip", "Noise"),
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
@@ -36,6 +36,7 @@ _PACKAGES = ("archive", "classifiers", "datasets", "display", "models")
 
 __all__ = [
     "ABSTAIN",
+    "ArchiveError",
     "Bounds",
     "Certificate",
     "Certificates",

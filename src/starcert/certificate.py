@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
 from starcert.core.confidence import Bounds, Votes
-from starcert.core.frontier import Frontier, Frontiers, find_frontier
+from starcert.core.frontier import Frontier, Frontiers
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
+from starcert.frames import as_frame
 from starcert.noise import Noise, RadiusLike
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Certificate", "Certificates", "certify"]
 
@@ -73,10 +77,7 @@ class Certificate:
     @property
     def frontier(self) -> Frontier:
         """The maximal certified radii, each verdict proved."""
-        margin = self._margin
-        if isinstance(margin, TwoClass):
-            return self._frontiers.at(margin.failure)
-        return find_frontier(margin, _limits(self.noise, self.max_radius, self.capacity))
+        return self._frontiers.of(self._margin)
 
     def certified(self, radius: RadiusLike) -> bool:
         """Whether no attack within `radius` changes the smoothed classifier's answer; proved.
@@ -233,11 +234,46 @@ class Certificates(Sequence[Certificate]):
             raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", truth.shape)
         return float(np.mean(self.certified(radius) & (self.labels == truth)))
 
+    def rows(self) -> list[dict[str, object]]:
+        """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
+
+        `reach_…` is the largest certified count on one axis alone, None after an abstention.
+
+        Example:
+            >>> from starcert.core.confidence import Votes, clopper_pearson
+            >>> bounds = clopper_pearson(Votes([[9_900, 100]], selection=[[98, 2]]))
+            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows()
+            >>> row["class"], row["votes_1"], row["reach_bonds"], row["frontier"]
+            (0, 100, 1, ((1,),))
+        """
+        return [_row(one, i) for i, one in enumerate(self)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The `rows` as a pandas DataFrame."""
+        return as_frame(self.rows())
+
     def _rows_by_capacity(self) -> dict[Limits, list[int]]:
         rows: dict[Limits, list[int]] = {}
         for row, limits in enumerate(self.capacity):
             rows.setdefault(limits, []).append(row)
         return rows
+
+
+def _row(certificate: Certificate, graph: int) -> dict[str, object]:
+    radii, votes = certificate.frontier.radii, certificate.bounds.votes
+    counted = {} if votes is None else {f"votes_{label}": int(n) for label, n in enumerate(votes.counts[0])}
+    reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(certificate.noise.axes)
+    return {
+        "graph": graph,
+        "class": certificate.label,
+        "abstained": certificate.abstained,
+        "p_lower": certificate.p_lower,
+        **counted,
+        "margin": certificate.margin_kind,
+        **{f"reach_{axis}": reach for axis, reach in zip(certificate.noise.axes, reaches, strict=True)},
+        "frontier": radii,
+        "anchored": certificate.anchored,
+    }
 
 
 def certify(

@@ -9,16 +9,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, check_alpha, clopper_pearson
 from starcert.errors import InvalidParameterError
+from starcert.frames import as_frame
 from starcert.noise import Noise
 from starcert.provenance import provenance
 
-__all__ = ["Archive"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MOST_VOTES", "Archive"]
+
+MOST_VOTES = 10**10
+"""So many votes a graph at most: what a proof sums grows with their square root."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +77,8 @@ class Archive:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
         if len(self.class_names) != n_classes:
             raise InvalidParameterError("class_names", f"name each of {n_classes} classes", list(self.class_names))
+        if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MOST_VOTES:
+            raise InvalidParameterError("votes", f"be at most {MOST_VOTES:,} a graph", largest)
         for name in ("anchored", "names", "class_names"):
             object.__setattr__(self, name, tuple(_text(each, f"{name}[{i}]") for i, each in _numbered(self, name)))
         limits = None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius")
@@ -138,6 +148,31 @@ class Archive:
             capacity=self.capacities,
             anchored=self.anchored,
         )
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.
+
+        The columns are those of `Certificates.rows` after the graph's name, its true class, and whether the answer is
+        `right`: given, and the true class.
+        """
+        return [row | {"frontier": json.dumps(row["frontier"])} for row in self._rows()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame, the frontiers as tuples of radii."""
+        return as_frame(self._rows())
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [
+            {
+                "graph": i,
+                "name": self.names[i],
+                "true_class": (truth := self.labels[i]),
+                "class_name": self.class_names[label := int(self.certificates.labels[i])],
+                "right": None if truth is None else not row["abstained"] and label == truth,
+            }
+            | row
+            for i, row in enumerate(self.certificates.rows())
+        ]
 
     def __len__(self) -> int:
         return len(self.votes)

@@ -1,6 +1,6 @@
 """The command line: parse, call, print. One file a command."""
 
-from starcert.cli import certify, frontier, init, slack, votes
+from starcert.cli import certify, frontier, init, slack, verify, votes
 from starcert.cli.app import app, main
 
-__all__ = ["app", "certify", "frontier", "init", "main", "slack", "votes"]
+__all__ = ["app", "certify", "frontier", "init", "main", "slack", "verify", "votes"]
