@@ -55,8 +55,8 @@ def classifier(train):
     return vertex_histogram_svm().fit(train.graphs, train.labels)
 '''
 
-_RUN = """# The settings of `starcert certify run.toml`. Paths are relative to this file. Options on the command line, such as
-# --samples 20000 --out more, go before what stands here.
+_RUN = """# The settings of `starcert certify run.toml`. Paths are relative to this file. Options on the command line,
+# such as --samples 20000 --out more, go before what stands here.
 
 # What is certified: the function `classifier` in model.py returns the model.
 model = "model.py:classifier"

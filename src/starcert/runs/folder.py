@@ -27,9 +27,8 @@ def read_folder(folder: Path) -> RunData:
     Raises:
         StarcertError: names the file, and the line where it has lines, that is no graph or no label.
     """
-    readers: dict[str, Callable[[Path], Graph]] = {".graphml": read_graphml} | dict.fromkeys(
-        (".edges", ".edgelist", ".txt"), read_edge_list
-    )
+    readers: dict[str, Callable[[Path], Graph]] = {".graphml": read_graphml}
+    readers |= dict.fromkeys((".edges", ".edgelist", ".txt"), read_edge_list)
     files = sorted((path for path in folder.iterdir() if path.suffix in readers), key=lambda path: _natural(path.name))
     if not files:
         kinds = ", ".join(f"*{suffix}" for suffix in readers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from starcert.classifiers.base import Classifier
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
@@ -140,7 +140,7 @@ def _from_module(module: Any, reference: Reference, data: RunData, device: str |
     if len(width) != 2 or width[0] != 2 or width[1] < 2:
         hint = "It must return one row of logits for each graph, with a column for each class: pool over nodes first."
         raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(width), hint)
-    return make(module, n_classes=int(width[1]))
+    return cast(Classifier, make(module, n_classes=int(width[1])))  # its description is a property
 
 
 def clean_answers(classifier: Classifier, reference: Reference, data: RunData, sites: Sequence[Sites]) -> list[int]:

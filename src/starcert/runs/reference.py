@@ -112,17 +112,12 @@ def import_file(file: Path) -> ModuleType:
 
 
 @contextmanager
-def blaming(file: Path, doing: str = "") -> Iterator[None]:
-    """Turns whatever the user's code raises inside into one line that names file, line and exception.
-
-    Args:
-        file: the user's file.
-        doing: what was being done, to be read after a comma.
-    """
+def blaming(file: Path) -> Iterator[None]:
+    """Turns whatever the user's code raises inside into one line that names file, line and exception."""
     try:
         yield
     except (Exception, SystemExit) as error:
-        raise UserCodeError(f"{place_in(file, error)}{doing}: {_words(error)}{_hint(error)}") from error
+        raise UserCodeError(f"{place_in(file, error)}: {_words(error)}{_hint(error)}") from error
 
 
 def place_in(file: Path, error: BaseException) -> str:

@@ -11,12 +11,11 @@ from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.errors import StarcertError
 from starcert.files import write_whole
-from starcert.runs import data as sources
+from starcert.graphs.content import digest
 from starcert.runs import output as outputs
-from starcert.runs import results
+from starcert.runs import results, sources
 from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.output import Output
-from starcert.runs.reference import Reference
 from starcert.runs.rules import describe, known_regions, rule_of
 from starcert.runs.settings import RunSettings
 from starcert.runs.workers import pool
@@ -26,7 +25,6 @@ from starcert.voting import CHUNK_SIZE, backend_of
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
     from starcert.graphs import Sites
-    from starcert.runs.data import RunData
 
 __all__ = ["Outcome", "execute"]
 
@@ -75,7 +73,12 @@ def execute(
     chosen = aligned(chosen, base)
     regions, sites = known_regions(rule, settings.noise, chosen)
     answers = clean_answers(base, settings.model, chosen, sites)
-    digests = _digests(settings, chosen, base)
+    digests = {
+        "model": settings.model.digest,
+        "classifier": base.description,
+        "data": chosen.digest,
+        "regions": digest([(each.key, each.reason) for each in sites]),
+    }
     _check_expected(digests, expected or {})
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, regions)
@@ -104,16 +107,8 @@ def execute(
     return Outcome(kept, tuple(answers), place.final)
 
 
-def _digests(settings: RunSettings, data: RunData, base: Classifier) -> dict[str, str]:
-    """What the run is made from, by content."""
-    found = {"model": settings.model.digest, "data": data.digest, "classifier": base.description}
-    if isinstance(settings.regions, Reference):
-        found["regions"] = settings.regions.digest
-    return found
-
-
 def _check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    changed = [name for name, digest in expected.items() if digests.get(name) != digest]
+    changed = [name for name, content in expected.items() if digests.get(name) != content]
     if changed:
         raise StarcertError(
             f"This run shall repeat another, but not everything is as it was: {', '.join(changed)}. "
@@ -138,7 +133,7 @@ def _record(settings: RunSettings, base: Classifier, digests: Mapping[str, str])
         "seed": settings.seed,
         "chunk_size": getattr(base, "chunk_size", CHUNK_SIZE),
         "backend": backend_of(base),
-        "digests": {name: digest for name, digest in digests.items() if name != "classifier"},
+        "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
 
 

@@ -15,8 +15,8 @@ from starcert.runs.settings import KEYS, RunSettings, take
 
 __all__ = ["EXPECTED", "RunFile", "RunFileError", "differences", "read", "text_of"]
 
-EXPECTED = ("model", "regions", "data", "classifier")
-"""What a run is made from and a run file can hold a digest of."""
+EXPECTED = ("model", "data", "regions", "classifier")
+"""What a run is made from: the model's file, the graphs, their regions, and the classifier as it describes itself."""
 
 
 class RunFileError(StarcertError, ValueError):
@@ -29,7 +29,7 @@ class RunFile:
 
     Attributes:
         values: settings by their keys, checked, with absolute paths.
-        expected: what the model, the data and so on were when the file was written, as digests.
+        expected: what the run that wrote the file was made from, as digests; see `EXPECTED`.
     """
 
     values: Mapping[str, object]
@@ -69,11 +69,6 @@ def text_of(settings: RunSettings, expected: Mapping[str, str], *, folder: Path,
     Paths are relative to that folder, so that a whole project can move. Where the output went is left out: a
     repetition writes into a folder of its own.
     """
-    tables = [
-        ("noise", settings.noise.to_dict()),
-        ("max_radius", _by_axis(settings)),
-        ("expected", dict(expected)),
-    ]
     lines: list[str | tuple[str, object]] = [
         f"# A run of starcert certify, made by {made_by}. Certify again: starcert certify run.toml --out FOLDER",
         "# Paths are relative to the folder of this file.",
@@ -83,10 +78,11 @@ def text_of(settings: RunSettings, expected: Mapping[str, str], *, folder: Path,
         item = _plain(getattr(settings, key), folder)
         if item is not None and key not in ("noise", "max_radius", "store", "out"):
             lines.append((key, item))
-    lines += [("noise", tables[0][1])]
+    lines.append(("noise", settings.noise.to_dict()))
     if settings.max_radius is not None:
-        lines.append(tables[1])
-    lines += ["", "# What the run was made from: from this file, none starts that finds something else.", tables[2]]
+        lines.append(("max_radius", dict(zip(settings.noise.axes, settings.max_radius, strict=True))))
+    lines += ["", "# What the run was made from: no run starts from this file that finds something else."]
+    lines.append(("expected", dict(expected)))
     return toml.document(lines)
 
 
@@ -95,24 +91,12 @@ def differences(there: RunFile, settings: RunSettings, expected: Mapping[str, st
     known = RunSettings(**{**there.values, "out": settings.out})  # type: ignore[arg-type]
     found = []
     for key in KEYS:
-        if key in ("workers", "store", "out", *EXPECTED[:3]):
-            continue  # of the model, the regions and the data it is the content that counts, below
-        before, now = getattr(known, key), getattr(settings, key)
-        if before != now:
-            found.append(f"{key}: there {before!r}, now {now!r}")
-    names = {"model": _name(known.model), "regions": _name(known.regions)}
-    ours = {"model": _name(settings.model), "regions": _name(settings.regions)}
-    found += [f"{key}: there {names[key]}, now {ours[key]}" for key in names if names[key] != ours[key]]
+        # Of data it is the content that counts, below; of code the names and the content, not the folder.
+        if key not in ("workers", "store", "out", "data"):
+            before, now = (str(getattr(each, key)) for each in (known, settings))
+            found += [f"{key}: there {before}, now {now}"] if before != now else []
     changed = [key for key in EXPECTED if there.expected.get(key) != expected.get(key)]
-    return found + [f"{key}: there {there.expected.get(key)}, now {expected.get(key)}" for key in changed]
-
-
-def _name(item: Reference | str | None) -> str:
-    return str(item)
-
-
-def _by_axis(settings: RunSettings) -> dict[str, int]:
-    return dict(zip(settings.noise.axes, settings.max_radius or (), strict=False))
+    return found + [f"content of {key}: there {there.expected.get(key)}, now {expected.get(key)}" for key in changed]
 
 
 def _plain(item: object, folder: Path) -> object:
