@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starcert.noise import Noise
     from starcert.runs.data import RunData
 
-__all__ = ["KnownRegions", "UserRule", "describe", "known_regions", "rule_of"]
+__all__ = ["KnownRegions", "UserRule", "describe", "known_regions", "needs_model", "rule_of"]
 
 
 class UserRule:
@@ -60,21 +60,36 @@ class KnownRegions:
         return self._partitions[graph.key]
 
 
-def rule_of(regions: Reference | str | None, noise: Noise) -> Rule | Partition:
-    """The rule that a run's setting names."""
+def needs_model(regions: Reference | str | None) -> bool:
+    """Whether the regions follow from the model, so that it must be there before them."""
+    from starcert.regions import BUILDERS  # noqa: PLC0415
+
+    builder = BUILDERS.get(regions.partition(":")[0].strip()) if isinstance(regions, str) else None
+    return builder is not None and builder.needs_model
+
+
+def rule_of(regions: Reference | str | None, noise: Noise, *, model: object = None) -> Rule | Partition:
+    """The rule that a run's setting names.
+
+    Args:
+        regions: the setting.
+        noise: the noise, whose one region has every node pair where the setting is left out.
+        model: what the model function returned, for a builder that needs it.
+    """
     if regions is None:
         return Partition.everything(noise.regions[0])
     if isinstance(regions, Reference):
         return UserRule(regions)
     from starcert.regions import build  # noqa: PLC0415
 
-    rule: Rule = build(regions)
-    return rule
+    return build(regions, model=model) if needs_model(regions) else build(regions)
 
 
-def describe(regions: Reference | str | None) -> str:
-    """The regions of a run, for the record."""
-    return "every node pair" if regions is None else str(regions)
+def describe(rule: Rule | Partition) -> str:
+    """The rule of a run, for the record."""
+    if isinstance(rule, UserRule):
+        return str(rule.reference)
+    return "every node pair" if isinstance(rule, Partition) else str(getattr(rule, "description", rule))
 
 
 def known_regions(rule: Rule | Partition, noise: Noise, data: RunData) -> tuple[KnownRegions, Sequence[Sites]]:

@@ -16,7 +16,7 @@ from starcert.runs import output as outputs
 from starcert.runs import results, sources
 from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.output import Output
-from starcert.runs.rules import describe, known_regions, rule_of
+from starcert.runs.rules import describe, known_regions, needs_model, rule_of
 from starcert.runs.settings import RunSettings
 from starcert.runs.workers import pool
 from starcert.smoothing import SmoothedClassifier
@@ -64,13 +64,15 @@ def execute(
     """
     place = Output(settings.out)
     place.check_place()
-    rule = rule_of(settings.regions, settings.noise)  # a mistake in a name is told before data are read
+    # A mistake in the name of a builder is told before data are read.
+    rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
     everything = sources.load(settings.data)
     train = None if settings.split == "all" else everything.part("train", settings.split_seed)
     model = call_model(settings.model, Offer(settings.device or "cpu", everything, train))
     chosen = everything.part(settings.split, settings.split_seed).first(settings.limit)
     base = as_classifier(model, settings.model, chosen, settings.device)
     chosen = aligned(chosen, base)
+    rule = rule_of(settings.regions, settings.noise, model=model) if rule is None else rule
     regions, sites = known_regions(rule, settings.noise, chosen)
     answers = clean_answers(base, settings.model, chosen, sites)
     digests = {
@@ -98,7 +100,7 @@ def execute(
         names=chosen.names,
         labels=chosen.labels,
         class_names=chosen.class_names,
-        settings=_record(settings, base, digests),
+        settings=_record(settings, describe(rule), base, digests),
     )
     archives.write(place.partial / outputs.CERTIFICATES, kept)
     write_whole(place.partial / outputs.RESULTS, results.lines(kept, answers))
@@ -116,7 +118,7 @@ def _check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> 
         )
 
 
-def _record(settings: RunSettings, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:
+def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, and no place of any file."""
     data = settings.data
     return {
@@ -126,7 +128,7 @@ def _record(settings: RunSettings, base: Classifier, digests: Mapping[str, str])
         "split": settings.split,
         "split_seed": settings.split_seed,
         "limit": settings.limit,
-        "regions": describe(settings.regions),
+        "regions": regions,
         "noise": settings.noise.to_dict(),
         "samples": settings.samples,
         "selection_samples": settings.selection_samples,
