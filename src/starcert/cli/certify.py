@@ -25,8 +25,9 @@ _MODEL_HELP = (
     "device, data, and train, the training part under --split."
 )
 _REGIONS_HELP = (
-    "Where the regions of the noise are: a builder with its parameters (communities:resolution=1.5; starcert regions "
-    "lists them), or file.py:function, from a Graph to its Partition. Without it, one region of all node pairs."
+    "Where the regions of the noise are: a builder with its parameters, such as communities:resolution=1.5, "
+    "node_labels:attribute=part or node_sets:motif=0-9,rest=*; or file.py:function, from a Graph to its Partition. "
+    "Without it, all node pairs are one region."
 )
 
 
@@ -132,7 +133,11 @@ def certify(
     settings = complete(values)
     if max_radius is not None:
         settings = complete({**values, "max_radius": parse_radius(settings.noise, max_radius, "--max-radius")})
-    outcome = execute(settings, expected=_still_expected(file.expected, options), note=_note)
+    try:
+        outcome = execute(settings, expected=_still_expected(file.expected, options), note=_note)
+    except KeyboardInterrupt:
+        print("Interrupted. What was counted is kept: the same command goes on.", file=sys.stderr)
+        raise typer.Exit(130) from None
     show(*outcome_view(outcome))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +25,19 @@ def read_tensors(path: Path) -> RunData:
     anywhere. The classes are `y`, one whole number for each graph, where there is one.
     """
     try:
-        import torch  # noqa: PLC0415
-        import torch_geometric.data  # noqa: F401, PLC0415  (tells torch that its Data may be read)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what PyG says about others when it is imported helps nobody here
+            import torch  # noqa: PLC0415
+            from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
+            from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise StarcertError(f"{path}: to read tensors needs {error.name}: pip install 'starcert[torch]'") from error
+    # Before torch 2.5 nothing can be allowed for one reading: lists of dictionaries are read there, too.
+    allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
     try:
-        stored = torch.load(path, map_location="cpu", weights_only=True)
+        with allowing([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about foreign files, which are then refused in our words
+            stored = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError, OSError, KeyError, AttributeError) as error:
         reason = " ".join(str(error).split())
         if "Unsupported" in reason or "global" in reason.lower():
@@ -48,7 +57,7 @@ def _records(stored: object, path: Path) -> list[Any]:
         try:
             n_graphs = min(len(each) for each in slices.values()) - 1
             return [
-                separate(Data, together, idx=number, slice_dict=slices, decrement=True) for number in range(n_graphs)
+                separate(Data, together, idx=number, slice_dict=slices, decrement=False) for number in range(n_graphs)
             ]
         except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
             raise StarcertError(f"{path}: its slices do not fit its tensors: {error}. {_ADVICE}") from error

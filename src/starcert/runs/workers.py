@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -48,6 +49,11 @@ def pool(classifier: Classifier, file: Path, workers: int, note: Callable[[str],
     executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (file, workers))
     finished = False
     try:
+        with _deaf_to_interrupts():  # as the workers then are from their first moment: Ctrl-C is for this process
+            ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
+        for problem in (future.result() for future in ready):
+            if problem:
+                raise StarcertError(f"A worker process cannot import what this one could: {problem}")
         yield executor
         finished = True
     except BrokenProcessPool as error:
@@ -60,6 +66,18 @@ def pool(classifier: Classifier, file: Path, workers: int, note: Callable[[str],
         if not finished:  # nobody waits for what is under way: it can be counted again
             for child in set(active_children()) - before:
                 child.terminate()
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only that one may say so
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _stays(classifier: Classifier) -> str:
@@ -75,10 +93,21 @@ def _stays(classifier: Classifier) -> str:
     return ""
 
 
+_problem = ""
+
+
 def _begin(file: Path, workers: int) -> None:
     """What a worker does first."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for them
-    import_file(file)
+    global _problem  # noqa: PLW0603  (an exception here would end in a traceback; the first task tells it instead)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        import_file(file)
+    except StarcertError as error:
+        _problem = str(error)
     torch = sys.modules.get("torch")
     if torch is not None:  # each would take all cores otherwise
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // workers))
+
+
+def _problem_of_this_worker() -> str:
+    return _problem
