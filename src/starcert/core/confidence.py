@@ -26,7 +26,7 @@ from flint import arb, ctx
 from starcert.core.balls import LOCK, exact_number
 from starcert.errors import InvalidParameterError
 
-__all__ = ["Bounds", "Votes", "check_alpha", "clopper_pearson", "upper_limit"]
+__all__ = ["Bounds", "Votes", "check_alpha", "clopper_pearson", "share_of_alpha", "upper_limit"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -187,6 +187,17 @@ def check_alpha(alpha: float) -> float:
     return value
 
 
+def share_of_alpha(alpha: float, n_classes: int, *, selected_apart: bool) -> Fraction:
+    """The share of alpha that each bound may fail with, so that all hold together: the module's table.
+
+    Example:
+        >>> share_of_alpha(0.125, 3, selected_apart=True)
+        Fraction(1, 24)
+    """
+    bounded = 1 if n_classes == 2 else n_classes
+    return Fraction(alpha) / (bounded if selected_apart else 2 * bounded)
+
+
 def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
     """Bounds that hold together with probability at least 1 − alpha over the sampling of the votes.
 
@@ -204,10 +215,7 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
     n_graphs, n_classes = counts.shape
     chosen_on = counts if votes.selection is None else votes.selection
     labels = chosen_on.argmax(axis=1)
-    bounded = 1 if n_classes == 2 else n_classes
-    if votes.selection is None:
-        bounded *= 2
-    share = Fraction(alpha) / bounded
+    share = share_of_alpha(alpha, n_classes, selected_apart=votes.selection is not None)
     totals = counts.sum(axis=1)
     own = counts[np.arange(n_graphs), labels]
     failure = _upper_limits(totals - own, totals, share)
