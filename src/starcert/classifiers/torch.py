@@ -141,7 +141,8 @@ class TorchClassifier:
             if callable(self.features):
                 x = torch.as_tensor(self.features(graph))
             elif self.features in graph.node_data:
-                x = torch.as_tensor(np.array(graph.node_data[self.features]))
+                values: Any = graph.node_data[self.features]
+                x = torch.as_tensor(values if isinstance(values, torch.Tensor) else np.array(values))
             else:
                 raise ValueError(
                     f"the graph has no node data {self.features!r}; it has {sorted(graph.node_data) or 'none'}: "

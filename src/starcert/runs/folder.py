@@ -14,7 +14,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.runs.data import RunData
 
-__all__ = ["LABELS", "read_edge_list", "read_folder", "read_graphml", "read_labels"]
+__all__ = ["LABELS", "lines_of", "number_labels", "read_edge_list", "read_folder", "read_graphml", "read_labels"]
 
 LABELS = "labels.csv"
 UNKNOWN = ""
@@ -68,7 +68,7 @@ def read_edge_list(path: Path) -> Graph:
     """
     index: dict[Hashable, int] = {}
     edges: set[tuple[int, int]] = set()
-    for number, line in _lines(path):
+    for number, line in lines_of(path):
         names = line.replace(",", " ").split()
         if len(names) == 3 and names[2] in ("1", "1.0"):
             names.pop()
@@ -91,7 +91,7 @@ def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, .
     """
     found: dict[str, str] = {}
     try:
-        rows = list(csv.reader(line for _, line in _lines(path, comments=False)))
+        rows = list(csv.reader(line for _, line in lines_of(path, comments=False)))
     except csv.Error as error:
         raise StarcertError(f"{path}: is no table: {error}.") from error
     columns = [cell.strip().lower() for cell in rows[0]] if rows else []
@@ -119,10 +119,16 @@ def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, .
             + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
             + ". Where a class is not known, leave the label empty."
         )
-    return _numbered([found[name] for name in names])
+    return number_labels([found[name] for name in names])
 
 
-def _numbered(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
+def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
+    """Classes from labels as text, the names of the classes, and whether the labels are class numbers.
+
+    Example:
+        >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
+        (((0, 1, None, 0), ('ring', 'star'), False), ((2, 0), ('0', '1', '2'), True))
+    """
     texts = sorted({label for label in labels if label != UNKNOWN}, key=_natural)
     whole = all(re.fullmatch(r"-?\d+", text) for text in texts)
     if texts and whole and min(map(int, texts)) == 0:
@@ -135,7 +141,7 @@ def _numbered(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str, ...
     return tuple(numbers.get(label) for label in labels), tuple(texts), False
 
 
-def _lines(path: Path, *, comments: bool = True) -> Iterator[tuple[int, str]]:
+def lines_of(path: Path, *, comments: bool = True) -> Iterator[tuple[int, str]]:
     """The lines of a text file that say something, with their numbers from 1."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()

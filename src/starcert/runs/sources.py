@@ -1,4 +1,4 @@
-"""Where the graphs of a run come from: a TU data set, a folder of files, a file of tensors."""
+"""Where the graphs of a run come from: a TU data set, a folder of files, a file of tensors or of molecules."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 from starcert.errors import InvalidParameterError
 from starcert.runs.data import RunData
+from starcert.runs.smiles import SUFFIXES, read_smiles
 
 __all__ = ["load"]
 
 
 def load(source: Path | str) -> RunData:
-    """The graphs of a TU data set, of a folder of GraphML files or edge lists, or of a PyG file of tensors.
+    """The graphs of a TU data set, a folder of GraphML files or edge lists, a PyG file of tensors, or SMILES strings.
 
     Args:
         source: a file or a folder, or the name of a TU data set.
@@ -23,6 +24,8 @@ def load(source: Path | str) -> RunData:
         if source.suffix == ".py":
             hint = "Give --model file.py:function and --data separately."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
+        if source.suffix in SUFFIXES:
+            return read_smiles(source)
         from starcert.runs.tensors import read_tensors  # noqa: PLC0415  (torch: only for its files)
 
         return read_tensors(source)
