@@ -92,6 +92,7 @@ class SmoothedClassifier(ClassifierConventions):
         self.alpha = alpha
         self.seed = seed
         self._trained: Classifier | None = base if isinstance(base, Classifier) else None
+        self._taught: npt.NDArray[np.int64] | None = None  # the classes that `fit` has seen
 
     def __repr__(self) -> str:
         base = self.base if self._trained is None else self._trained.description
@@ -113,9 +114,7 @@ class SmoothedClassifier(ClassifierConventions):
     @property
     def classes_(self) -> npt.NDArray[np.int64]:
         """What `predict` may answer, besides `ABSTAIN`: class number i of a certificate is entry i."""
-        if self._trained is not self.base:
-            return np.asarray(getattr(self.classifier, "estimator").classes_)  # noqa: B009  (of `from_sklearn`)
-        return np.arange(self.n_classes)
+        return np.arange(self.n_classes) if self._taught is None else self._taught
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._trained is not None
@@ -137,7 +136,8 @@ class SmoothedClassifier(ClassifierConventions):
             raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
-        self._trained = from_sklearn(clone(self.base).fit(graphs, classes))
+        trained = from_sklearn(clone(self.base).fit(graphs, classes))
+        self._trained, self._taught = trained, np.asarray(trained.estimator.classes_)
         return self
 
     def score(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> float:

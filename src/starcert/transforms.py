@@ -16,7 +16,6 @@ from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import WordStream
 
 try:
-    import torch
     from torch.utils.data import get_worker_info
     from torch_geometric.transforms import BaseTransform
 except ModuleNotFoundError as error:
@@ -88,10 +87,8 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
         graph = Graph.from_pyg(data)
         edges = self._sampler(graph).draw(self._stream(graph.key), 1).edges()
         noisy = Graph(graph.n_nodes, np.column_stack([edges.u, edges.v])).to_pyg().edge_index
-        n_nodes = data.num_nodes
-        data.edge_index = noisy.to(device=data.edge_index.device, dtype=torch.long)
-        if data.num_nodes != n_nodes:  # only the edges said how many nodes there are
-            data.num_nodes = n_nodes
+        data.edge_index = noisy.to(data.edge_index.device)
+        data.num_nodes = graph.n_nodes  # nodes that have lost their edges are still there
         return data
 
     def __repr__(self) -> str:
