@@ -17,7 +17,8 @@ __all__ = ["certify"]
 
 _DATA_HELP = (
     "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, with the "
-    "classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); or molecules (a file .smi, or .csv with a column smiles)."
+    "classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
+    "or molecules (a file .smi, or .csv with a column smiles)."
 )
 _MODEL_HELP = (
     "A function that returns a starcert classifier, a PyG module called as model(x, edge_index, batch), a fitted "

@@ -18,9 +18,9 @@ SUFFIXES = (".smi", ".smiles", ".csv")
 def read_smiles(path: Path) -> RunData:
     """The molecules of a file, as RDKit reads them, hydrogens left out.
 
-    A file `*.smi` has a SMILES string on each line, and after a blank the molecule's name, if it has one. A file `*.csv`
-    names its columns: `smiles`, and `name` and `label` where there are such. Elements become one-hot features `x`, a
-    column for each element of the file in the order of the alphabet.
+    A file `*.smi` has a SMILES string on each line, and after a blank the molecule's name, if it has one. A file
+    `*.csv` names its columns: `smiles`, and `name` and `label` where there are such. Elements become one-hot features
+    `x`, a column for each element of the file in the order of the alphabet.
     """
     lines = list(lines_of(path, comments=False))
     rows = _table(path, [line for _, line in lines]) if path.suffix == ".csv" else _list(lines)
