@@ -31,8 +31,8 @@ def explained(
 
     GNNExplainer (Ying et al. 2019), as PyTorch Geometric has it, learns a mask of the edges that keeps the model's
     answer on the clean graph. A mask speaks of present edges only, but regions must cover absent ones too: so a node
-    is as important as the heaviest edge at it, and a pair is important if both of its nodes are. A node without edges
-    is not. The mask is read off the edges: anchored.
+    is as important as the heaviest edge at it, and a pair is important if both of its nodes are. A node without edges,
+    or with none that the answer depends on, is not. The mask is read off the edges: anchored.
 
     The explanation has its own random numbers; the global ones are left alone. The model is copied, as it is now. It is
     the same by names of nodes however these are listed, up to rounding. Each graph is explained once in a process.
@@ -40,7 +40,7 @@ def explained(
     Args:
         model: a module called as `model(x, edge_index, batch)` that returns one row of logits a graph, made of PyG's
             message-passing layers; or the classifier that `sc.classifiers.from_pyg` made of one.
-        quantile: the share of the nodes that are not important; equal ones are taken in the order of their names.
+        quantile: the share of the nodes that are not important, at least; equal ones are taken in the order of names.
         attribute: the node data that is x.
         epochs: how long to learn.
         seed: of the first mask.

@@ -8,6 +8,7 @@ from functools import partial
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.molecules import load_rdkit
+from starcert.graphs.pairsets import Inside
 from starcert.regions.builder import Builder
 from starcert.regions.molecules import KINDS, Words, as_bonds, as_elements, molecule_of
 from starcert.regions.rule import RegionRule, divided
@@ -71,19 +72,15 @@ def functional_groups(
         (('nitro', 'amine', 'rest', 'between'), (3, 0, 15, 27))
     """
     patterns = _patterns(groups, smarts)
-    given = {
-        "groups": text_of(groups),
-        "smarts": smarts,
-        "elements": text_of(elements),
-        "bonds": text_of(bonds),
-    }
-    described = "" if not isinstance(groups, Mapping) else f"functional_groups{dict(groups)}, {given}"
     regions = (*patterns, "rest", "between")
-    divided({region: frozenset() for region in regions})  # names that no region can have are refused now
-    divide = partial(_divide, patterns=patterns, elements=as_elements(elements), bonds=as_bonds(bonds))
+    Partition(tuple((region, Inside(frozenset())) for region in regions))  # names that cannot be are refused now
     for region, texts in patterns.items():
         for text in texts:
             _query(text, region)
+    divide = partial(_divide, patterns=patterns, elements=as_elements(elements), bonds=as_bonds(bonds))
+    given = {"groups": text_of(groups), "smarts": smarts, "elements": text_of(elements), "bonds": text_of(bonds)}
+    # Text has no way to name several patterns of one's own; the record shows them all the same.
+    described = f"functional_groups:{given | {'groups': dict(groups)}}" if isinstance(groups, Mapping) else ""
     return RegionRule("functional_groups", given, regions, divide, _WHY, _REASON, described=described)
 
 

@@ -8,6 +8,9 @@ read as much conjugation into it as valences allow, rings of six atoms first:
 3. Double bonds are a heaviest matching of the bonds between atoms with a valence to spare: 100 for a bond in a ring of
    six, 10 for a bond to an oxygen that ends there, 3 for another bond in a ring, 1 for another bond with a nitrogen
    or oxygen. Bonds between carbons outside rings stay single, and no bond is triple.
+
+On MUTAG, whose files have bond orders, RDKit then finds every atom aromatic that the files call so, in all 188
+molecules, and in 29 of them further atoms, mostly of fused and five-membered rings.
 """
 
 from __future__ import annotations
