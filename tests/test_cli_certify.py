@@ -98,6 +98,7 @@ def test_options_go_before_the_file(project, here):
     kept = json.loads((project / "deep" / "er" / "certificates.json").read_text())
     assert (kept["alpha"], kept["max_radius"], len(kept["graphs"])) == (0.05, [1, 1, 1, 1, 1], 2)
     assert (kept["settings"]["samples"], kept["settings"]["seed"]) == (300, 9)
+    assert here("certify", "deep/er/run.toml", "--limit", 1, "--out", "one")[0] == 0
     # Without an output in the file or among the options, there is one beside the run file.
     assert here("certify", "deep/er/run.toml")[0] == 0
     assert (project / "deep/er/certified/certificates.json").read_bytes() == (

@@ -36,7 +36,7 @@ _REGIONS_HELP = (
 def certify(
     run: Annotated[
         Path | None,
-        typer.Argument(help="A run file with any of these settings; options go before it.", metavar="[RUN.TOML]"),
+        typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML"),
     ] = None,
     model: Annotated[str | None, typer.Option(help=_MODEL_HELP, metavar="FILE.PY:FUNCTION")] = None,
     data: Annotated[str | None, typer.Option(help=_DATA_HELP, metavar="NAME|PATH")] = None,
@@ -153,10 +153,10 @@ def _note(text: str) -> None:
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:
     """What a run file expects, as far as no option asks for something else."""
     given = set(options)
-    if given & {"data", "limit", "split", "split_seed"}:
-        given |= {"data"}
-        if given & {"data", "split", "split_seed"}:
-            given |= {"classifier"}  # a model may be trained on the data
-    if given & {"model", "device"}:
-        given |= {"model", "classifier"}
+    if given & {"data", "split", "split_seed"}:
+        given |= {"data", "classifier", "regions"}  # a model may be trained on the data
+    if "limit" in given:
+        given |= {"data", "regions"}
+    if "model" in given:
+        given |= {"classifier", "regions"}  # regions may be read off the model
     return {name: digest for name, digest in expected.items() if name not in given}

@@ -56,7 +56,7 @@ def classifier(train):
 '''
 
 _RUN = """# The settings of `starcert certify run.toml`. Paths are relative to this file. Options on the command line,
-# such as --samples 20000 --out more, go before what stands here.
+# such as --samples 20000 --out more, override what stands here.
 
 # What is certified: the function `classifier` in model.py returns the model.
 model = "model.py:classifier"
