@@ -111,6 +111,7 @@ def test_an_estimator_as_base_is_trained_by_fit_and_stays_as_it_was():
     assert smoothed.score(graphs, labels) == 1.0
     with pytest.raises(NotFittedError):
         check_is_fitted(clone(smoothed))
+    assert clone(smoothed).base is not smoothed.base  # what one copy sets must not reach the other
     with pytest.raises(NotFittedError):
         check_is_fitted(smoothed.set_params(base__C=2.0))
     assert smoothed.base.C == 2.0

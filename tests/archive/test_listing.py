@@ -1,5 +1,6 @@
 """Listing all cells: against the oracles, and against the proofs of the engine on both sides of every slack."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 import oracles
 import starcert as sc
-from starcert.archive.listing import Listing, can_list
+from starcert.archive.listing import Listing, _rough_ratio, can_list
 from starcert.attacks import slacks_of, tradeoffs_of
 from starcert.core.margins import MultiClass
 
@@ -53,6 +54,17 @@ def test_rho_lower_is_the_oracle_s():
         cells = oracles.cells(noise.product.channels, radius)
         for p in (Fraction(0), Fraction(1, 7), Fraction(1, 2), Fraction(99, 100), Fraction(1)):
             assert listing.rho_lower(p) == oracles.rho_lower(cells, p)
+
+
+def test_ratios_that_floats_cannot_tell_apart_are_in_order():
+    close = math.nextafter(0.3, 1)
+    for noise in (sc.Noise(a=0.3, b=close), sc.Noise(a=close, b=0.3)):
+        listing = Listing(noise.product.channels, (2, 2))
+        listed = oracles.cells(noise.product.channels, (2, 2))
+        ratios = [q / r for r, q in oracles.ascending(listed)]
+        assert len(set(ratios)) == 9
+        assert len(set(map(_rough_ratio, listing._cells))) < 9
+        assert [Fraction(q, r) for r, q in listing._cells] == ratios
 
 
 def test_too_many_cells_are_not_listed():
