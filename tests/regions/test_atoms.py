@@ -27,6 +27,7 @@ SMILES = {
     "nitrobenzene": "O=[N+]([O-])c1ccccc1",
     "anion": "[O-]c1ccccc1.[Na+]",
     "ethanol": "CCO",
+    "radical": "[CH2]C",
 }
 
 
