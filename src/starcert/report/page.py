@@ -207,7 +207,9 @@ def _target(path: str | os.PathLike[str]) -> Path:
     except TypeError:
         raise InvalidParameterError("path", "name a file", path) from None
     if not target.parent.is_dir():
-        raise StarcertError(f"{target}: the folder {target.parent} does not exist. Make it first, or name another file.")
+        raise StarcertError(
+            f"{target}: the folder {target.parent} does not exist. Make it first, or name another file."
+        )
     if target.is_dir():
         raise StarcertError(f"{target}: is a folder. Name a file in it, such as {target / 'report.html'}.")
     return target
