@@ -33,6 +33,11 @@ def graphs(n: int, n_nodes: int = 12) -> list[sc.Graph]:
     return [sc.Graph.from_networkx(nx.gnp_random_graph(n_nodes, 0.35, seed=seed)) for seed in range(n)]
 
 
+def ragged(graph):
+    """Regions for TWO that have few sites, and not the same number in every graph: their ends are within reach."""
+    return sc.Partition.from_node_sets({"core": range(2 + graph.n_edges % 3), "rest": range(6, 8 + graph.n_edges % 4)})
+
+
 def world(noise, counts, *, labels=None, partition=None, max_radius=None, selection=True, known_capacity=True, **told):
     """An archive of these votes, the class with most of them being the answer, and the sites of its graphs."""
     counts = np.asarray(counts)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, random_counts, world
+from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 from starcert.archive import Archive
 from starcert.report import write_report
 from starcert.smoothing import capacity
@@ -138,10 +138,14 @@ def computed(archive, graph, failure, pair=None):
 SURE = [[4990, 10], [60, 4940], [5000, 0]]
 
 
-@pytest.mark.parametrize(("noise", "max_radius"), [(TWO, None), (ONE, None), (DELETE_ADD, 3)], ids=repr)
-def test_the_slider_moves_the_frontier_to_what_the_library_computes(shown, noise, max_radius):
+@pytest.mark.parametrize(
+    ("noise", "max_radius", "partition"),
+    [(TWO, None, None), (TWO, None, ragged), (ONE, None, None), (DELETE_ADD, 3, None)],
+    ids=repr,
+)
+def test_the_slider_moves_the_frontier_to_what_the_library_computes(shown, noise, max_radius, partition):
     asked = None if max_radius is None else (max_radius,) * len(noise.axes)
-    archive, sites = world(noise, SURE, labels=[0, 1, 0], max_radius=asked)
+    archive, sites = world(noise, SURE, labels=[0, 1, 0], max_radius=asked, partition=partition)
     browser = shown(archive, sites)
     seen = set()
     for graph in range(3):
@@ -207,6 +211,7 @@ def test_edges_have_the_colour_of_their_region(on_sure):
         ".filter((x) => !x.hasAttribute('stroke-dasharray')).map((x) => x.getAttribute('stroke'))"
     )
     core, rest = (ones.size for ones in sites[0].ones)
+    assert min(core, rest, len(sites[0].fixed_edges)) > 0
     expected = {"#0072B2": core, "#D55E00": rest, "#9aa4ae": len(sites[0].fixed_edges)}
     assert {colour: lines.count(colour) for colour in set(lines)} == expected
     hints = "return document.querySelectorAll('#drawing line[stroke-dasharray]').length"
@@ -323,10 +328,18 @@ def test_warnings_are_on_the_page(shown):
     def rule(graph):
         return sc.Partition.from_present_edges(graph, present="core", absent="rest")
 
-    browser = shown(*world(TWO, [[990, 10], [980, 20]], labels=[0, 1], partition=rule))
+    archive, sites = world(TWO, [[990, 10], [980, 20]], labels=[0, 1], partition=rule)
+    browser = shown(archive, sites)
     heads = texts(browser, ".notice h3")
     assert heads == ["Anchored regions in 2 of 2 graphs (100.0%)", "The smoothed classifier answers one class only"]
     assert "are the present and the absent edges" in texts(browser, "#detail-anchor")[0]
+    drawn = browser.execute_script(
+        "return [...document.querySelectorAll('#drawing line')]"
+        ".map((x) => [x.getAttribute('stroke'), x.hasAttribute('stroke-dasharray')])"
+    )
+    present, absent = sites[0].sizes
+    assert drawn.count(["#0072B2", False]) == len(drawn) - drawn.count(["#D55E00", True]) == present
+    assert drawn.count(["#D55E00", True]) == absent
 
 
 def test_large_graphs_are_described(shown):

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from report_worlds import DELETE_ADD, FOUR, ONE, TWO, random_counts, world
+from report_worlds import DELETE_ADD, FOUR, ONE, TWO, ragged, random_counts, world
 from starcert.report.slices import Slices, clip, pairs_of
 
 
@@ -46,6 +46,26 @@ def test_with_one_or_two_axes_a_slice_is_the_frontier(noise, classes, max_radius
     assert len(set(frontiers)) > 2
     if classes > 2:
         assert any(one.margin_kind == "multi-class" for one in archive.certificates)
+
+
+def test_graphs_of_different_sizes_have_their_own_ends():
+    archive, _ = world(TWO, random_counts(40, 2, seed=7), partition=ragged)
+    slices = Slices(archive)
+    frontiers = [one.frontier.radii for one in archive.certificates]
+    assert [slices.of(graph, (0, 1)) for graph in range(40)] == frontiers
+    # Some are certified up to all that there is to flip on an axis.
+    ends = [[r[1] for r in radii] for radii in frontiers]
+    assert len({size for end, (_, size) in zip(ends, archive.capacities, strict=True) if size in end}) > 2
+
+
+def test_multi_class_frontiers_between_two_equal_ones_are_equal():
+    # The same share of other answers, split evenly or not: one bound stays, the other one moves.
+    counts = [[2000 - wrong, wrong - part, part] for wrong in range(10, 700, 30) for part in range(0, wrong // 2, 9)]
+    archive, _ = world(TWO, counts)
+    slices = Slices(archive)
+    frontiers = [one.frontier.radii for one in archive.certificates]
+    assert [slices.of(graph, (0, 1)) for graph in range(len(counts))] == frontiers
+    assert len(set(frontiers)) > 5
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from report_worlds import DELETE_ADD, FOUR, ONE, TWO, random_counts, world
+from report_worlds import DELETE_ADD, FOUR, ONE, TWO, ragged, random_counts, world
 from starcert.report import tables
 from starcert.report.slices import Slices
 from starcert.report.tables import slack_tables, surfaces, ticks
@@ -73,11 +73,13 @@ def test_long_axes_are_tabulated_in_steps():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("noise", [ONE, TWO, DELETE_ADD, FOUR], ids=repr)
-def test_a_surface_counts_what_the_certificates_say(noise, classes):
+@pytest.mark.parametrize(
+    ("noise", "partition"), [(ONE, None), (TWO, None), (TWO, ragged), (DELETE_ADD, None), (FOUR, None)], ids=repr
+)
+def test_a_surface_counts_what_the_certificates_say(noise, partition, classes):
     rng = np.random.default_rng(5)
     labels = [None if label < 0 else int(label) for label in rng.integers(-1, classes, 25)]
-    archive, _ = world(noise, random_counts(25, classes, seed=2), labels=labels)
+    archive, _ = world(noise, random_counts(25, classes, seed=2), labels=labels, partition=partition)
     slices = Slices(archive)
     found = surfaces(archive, slices)
     right = np.array([a == label for a, label in zip(archive.certificates.labels.tolist(), labels, strict=True)])

@@ -69,9 +69,7 @@ def notices(archive: Archive, counts: Summary, slices: Slices) -> list[Notice]:
     found = (_anchored(archive), _constant(archive, counts), _too_few_samples(archive, slices), _abstentions(counts))
     given = [notice for notice in found if notice is not None]
     if not slices.verified:
-        text = (
-            "Every certified radius is proved, but for some radii just beyond a frontier it is open whether they are."
-        )
+        text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
         given.append(Notice("Some frontiers may reach further", text))
     return given
 

@@ -155,9 +155,11 @@ def project(radii: Iterable[Sequence[int]], pair: Pair) -> Radii:
 
 
 def _least(values: Iterable[int | None]) -> int | None:
+    """The smallest value; None, no end, if there is no other."""
     return min((value for value in values if value is not None), default=None)
 
 
 def _most(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values]
-    return None if None in known or not known else max(value for value in known if value is not None)
+    """The largest value; None, no end, is larger than any."""
+    known = list(values)
+    return None if None in known else max((value for value in known if value is not None), default=0)
