@@ -5,7 +5,18 @@ import sys
 
 import pytest
 
-OPTIONAL = ["torch", "torch_geometric", "grakel", "sklearn", "matplotlib", "dask", "distributed", "loky"]
+OPTIONAL = [
+    "torch",
+    "torch_geometric",
+    "grakel",
+    "sklearn",
+    "matplotlib",
+    "dask",
+    "distributed",
+    "loky",
+    "pandas",
+    "rdkit",
+]
 BLOCKED = f"import sys; sys.modules.update(dict.fromkeys({OPTIONAL})); import starcert as sc, networkx as nx\n"
 
 
@@ -26,6 +37,18 @@ print(len(sc.datasets.motif(seed=0, train=2, validation=2, test=2).test))
     assert "answers class 1" in run(code)
 
 
+def test_regions_that_need_none_of_them_are_made_without():
+    code = """
+graph = sc.Graph.from_networkx(nx.cycle_graph(6))
+for name, builder in sc.regions.BUILDERS.items():
+    if name in ("communities", "ring_atoms", "low_rank", "node_sets"):
+        print(name, builder.usage, sc.regions.build(name, **({"all": "*"} if name == "node_sets" else {}))(graph))
+"""
+    said = run(code)
+    assert "Partition(ring, rest, between, anchored)" in said
+    assert "Traceback" not in said
+
+
 @pytest.mark.parametrize(
     ("code", "extra"),
     [
@@ -36,6 +59,16 @@ print(len(sc.datasets.motif(seed=0, train=2, validation=2, test=2).test))
         ("sc.Graph(2, []).to_pyg()", "torch"),
         ("sc.models.vertex_histogram_svm()", "kernels"),
         ("sc.models.KernelSVM().fit([], [])", "kernels"),
+        ("sc.transforms.AddNoise", "torch"),
+        ("sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.1)).to_frame()", "pandas"),
+        ("sc.Graph.from_smiles('CC')", "molecules"),
+        ("sc.Graph.from_rdkit(None)", "molecules"),
+        ("sc.regions.functional_groups()", "molecules"),
+        (
+            "g = sc.Graph(1, [], node_data={'label': [0]}); sc.regions.aromatic_atoms(elements='C', bonds='guess')(g)",
+            "molecules",
+        ),
+        ("sc.regions.explained(object())", "torch"),
         ("sc.display.slack_map(sc.Noise(a=0.1, b=0.2), (2, 2))", "plots"),
     ],
 )

@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert import classifiers, datasets, display, models
+    from starcert import archive, classifiers, datasets, display, models, regions, report, transforms
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
     from starcert.certificate import Certificate, Certificates, certify
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
     from starcert.core.frontier import Frontier
-    from starcert.errors import ClassifierError, InvalidParameterError, StarcertError, StoreError
+    from starcert.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
     from starcert.graphs import Graph, Partition
     from starcert.noise import Flip, Noise
     from starcert.smoothing import ABSTAIN, SmoothedClassifier
@@ -26,16 +26,17 @@ _HOME = {
     "starcert.certificate": ("Certificate", "Certificates", "certify"),
     "starcert.core.confidence": ("Bounds", "Votes", "clopper_pearson"),
     "starcert.core.frontier": ("Frontier",),
-    "starcert.errors": ("ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
+    "starcert.errors": ("ArchiveError", "ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
     "starcert.graphs": ("Graph", "Partition"),
     "starcert.noise": ("Flip", "Noise"),
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
-_PACKAGES = ("classifiers", "datasets", "display", "models")
+_PACKAGES = ("archive", "classifiers", "datasets", "display", "models", "regions", "report", "transforms")
 
 __all__ = [
     "ABSTAIN",
+    "ArchiveError",
     "Bounds",
     "Certificate",
     "Certificates",
@@ -50,16 +51,20 @@ __all__ = [
     "StarcertError",
     "StoreError",
     "Votes",
+    "archive",
     "certify",
     "classifiers",
     "clopper_pearson",
     "datasets",
     "display",
     "models",
+    "regions",
+    "report",
     "rho_lower",
     "rho_upper",
     "slack",
     "slack_table",
+    "transforms",
 ]
 
 

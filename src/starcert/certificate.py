@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
-from starcert.core.confidence import Bounds
-from starcert.core.frontier import Frontier, Frontiers, find_frontier
+from starcert.core.confidence import Bounds, Votes
+from starcert.core.frontier import Frontier, Frontiers
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
+from starcert.frames import as_frame
 from starcert.noise import Noise, RadiusLike
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Certificate", "Certificates", "certify"]
 
@@ -73,10 +77,7 @@ class Certificate:
     @property
     def frontier(self) -> Frontier:
         """The maximal certified radii, each verdict proved."""
-        margin = self._margin
-        if isinstance(margin, TwoClass):
-            return self._frontiers.at(margin.failure)
-        return find_frontier(margin, _limits(self.noise, self.max_radius, self.capacity))
+        return self._frontiers.of(self._margin)
 
     def certified(self, radius: RadiusLike) -> bool:
         """Whether no attack within `radius` changes the smoothed classifier's answer; proved.
@@ -203,6 +204,11 @@ class Certificates(Sequence[Certificate]):
         """The class of each graph, as the selection votes chose it."""
         return self.bounds.labels
 
+    @property
+    def votes(self) -> Votes | None:
+        """The votes that the certificates were made from; None if the bounds were given without votes."""
+        return self.bounds.votes
+
     def certified(self, radius: RadiusLike) -> npt.NDArray[np.bool_]:
         """Which graphs are certified at `radius`, as an array; proved.
 
@@ -228,6 +234,24 @@ class Certificates(Sequence[Certificate]):
             raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", truth.shape)
         return float(np.mean(self.certified(radius) & (self.labels == truth)))
 
+    def rows(self) -> list[dict[str, object]]:
+        """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
+
+        `reach_…` is the largest certified count on one axis alone, None after an abstention.
+
+        Example:
+            >>> from starcert.core.confidence import Votes, clopper_pearson
+            >>> bounds = clopper_pearson(Votes([[9_900, 100]], selection=[[98, 2]]))
+            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows()
+            >>> row["class"], row["votes_1"], row["reach_bonds"], row["frontier"]
+            (0, 100, 1, ((1,),))
+        """
+        return [_row(one, i) for i, one in enumerate(self)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The `rows` as a pandas DataFrame."""
+        return as_frame(self.rows())
+
     def _rows_by_capacity(self) -> dict[Limits, list[int]]:
         rows: dict[Limits, list[int]] = {}
         for row, limits in enumerate(self.capacity):
@@ -235,12 +259,29 @@ class Certificates(Sequence[Certificate]):
         return rows
 
 
+def _row(certificate: Certificate, graph: int) -> dict[str, object]:
+    radii, votes = certificate.frontier.radii, certificate.bounds.votes
+    counted = {} if votes is None else {f"votes_{label}": int(n) for label, n in enumerate(votes.counts[0])}
+    reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(certificate.noise.axes)
+    return {
+        "graph": graph,
+        "class": certificate.label,
+        "abstained": certificate.abstained,
+        "p_lower": certificate.p_lower,
+        **counted,
+        "margin": certificate.margin_kind,
+        **{f"reach_{axis}": reach for axis, reach in zip(certificate.noise.axes, reaches, strict=True)},
+        "frontier": radii,
+        "anchored": certificate.anchored,
+    }
+
+
 def certify(
     bounds: Bounds,
     noise: Noise,
     *,
     max_radius: RadiusLike | None = None,
-    capacity: Sequence[RadiusLike] | None = None,
+    capacity: Sequence[RadiusLike | None] | None = None,
     anchored: Sequence[str] | None = None,
 ) -> Certificates:
     """One certificate for each row of `bounds`.
@@ -249,7 +290,7 @@ def certify(
         bounds: from `clopper_pearson`, or `Bounds.certain`.
         noise: the noise that the votes were drawn with.
         max_radius: the box of radii to look at. Without it, every axis is followed as far as it goes.
-        capacity: for each row, how many sites an attacker finds on each axis.
+        capacity: for each row, how many sites an attacker finds on each axis; None where that is not known.
         anchored: for each row, why its regions are anchored, "" if they are not.
 
     Example:
@@ -266,5 +307,7 @@ def certify(
         if given is not None and len(given) != len(bounds):
             raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
-    found = [None] * len(bounds) if capacity is None else [noise.radius(each, "capacity") for each in capacity]
+    found: list[Limits] = [None] * len(bounds)
+    if capacity is not None:
+        found = [None if each is None else noise.radius(each, "capacity") for each in capacity]
     return Certificates(bounds, noise, limits, found, [""] * len(bounds) if anchored is None else anchored)

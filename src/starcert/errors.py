@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 __all__ = [
+    "ArchiveError",
     "ClassifierError",
     "InvalidParameterError",
     "PrecisionError",
@@ -76,6 +77,27 @@ class StoreSettingsError(StarcertError, ValueError):
         # The attribute has them all; a message about a thousand graphs would help nobody.
         more = [f"and {len(differences) - 100} more"] if len(differences) > 100 else []
         return f"{path}: holds the votes of another run ({'; '.join([*differences[:100], *more])}). {advice}"
+
+
+class ArchiveError(StarcertError, ValueError):
+    """A file of certificates cannot be read or written; the message names the file, the field and what is wrong.
+
+    Args:
+        path: the file.
+        problem: what is wrong, a sentence that names the field.
+
+    Example:
+        >>> str(ArchiveError("certificates.json", "'alpha' must be a number. Got 'low' instead."))
+        "certificates.json: 'alpha' must be a number. Got 'low' instead."
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        # As above: the arguments go on unchanged.
+        super().__init__(path, problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return ": ".join(map(str, self.args))
 
 
 class PrecisionError(StarcertError, ArithmeticError):

@@ -1,48 +1,55 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are either there and whole, or not there: nothing half-written stands under a final name."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-import tempfile
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
-from typing import IO
 
-__all__ = ["csv_text", "write", "write_text"]
-
-
-def write(path: Path, fill: Callable[[IO[bytes]], object]) -> None:
-    """Writes a file under another name and then gives it its own: nothing half-written ever has that."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            fill(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+__all__ = ["write_whole"]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a text, as a whole or not at all."""
-    write(path, lambda file: file.write(text.encode("utf-8")))
+def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes]) -> None:
+    """Writes a temporary file in the same folder, and gives it its name once it is on the disk.
 
+    Whatever goes wrong, also while `parts` are being made, the file that was there before stays as it was.
 
-def csv_text(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    r"""A table as CSV; floats in the shortest form that reads back exactly.
+    Args:
+        path: the final name; a file of that name is replaced.
+        parts: the text, or the bytes, piece by piece.
 
     Example:
-        >>> csv_text(["p", "name"], [[0.1, "a,b"]])
-        'p,name\n0.1,"a,b"\n'
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_whole(Path(folder) / "note.txt", ["two ", "words"])
+        ...     (Path(folder) / "note.txt").read_text(), len(list(Path(folder).iterdir()))
+        ('two words', 1)
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([[repr(float(x)) if isinstance(x, float) else x for x in row] for row in rows])
-    return text.getvalue()
+    final = Path(os.path.realpath(path))  # a link stays a link
+    draft = final.with_name(f".{final.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        with draft.open("xb") as file:
+            file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(final)
+    except BaseException:  # an interruption leaves nothing behind either
+        draft.unlink(missing_ok=True)
+        raise
+    _settle(final.parent)
+
+
+def _settle(folder: Path) -> None:
+    """Puts the new name on the disk too, where the system lets a folder be opened."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:  # some file systems refuse this for folders; the file itself is safe
+        return
+    finally:
+        os.close(handle)

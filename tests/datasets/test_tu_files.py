@@ -136,3 +136,51 @@ def test_what_is_no_text_is_refused_with_its_line(tmp_path):
     (tmp_path / "TINY_A.txt").write_bytes(b"1, 2\n2, \xff\n")
     with pytest.raises(StarcertError, match="line 2"):
         read(tmp_path, "TINY")
+
+
+def test_edge_labels_are_those_of_pyg():
+    folder = folder_of("MUTAG")
+    reader = pytest.importorskip("torch_geometric.io")
+    data, slices, _ = reader.read_tu_data(str(folder), "MUTAG")
+    arcs = slices["edge_index"].tolist()
+    graphs, plain = read(folder, "MUTAG", edge_labels=True)[0], read(folder, "MUTAG")[0]
+    for number, graph in enumerate(graphs):
+        ours = {(u, v, label) for u, ends in enumerate(graph.node_data["edge_labels"]) for v, label in ends}
+        part = slice(arcs[number], arcs[number + 1])
+        labels = data.edge_attr[part].argmax(dim=1).tolist()
+        theirs = {(u, v, label) for (u, v), label in zip(data.edge_index[:, part].T.tolist(), labels, strict=True)}
+        assert ours == theirs
+        assert "edge_labels" not in plain[number].node_data
+        assert np.array_equal(plain[number].edges, graph.edges)
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        (None, "T_edge_labels.txt: is missing"),
+        ("1\n1\n2", "T_edge_labels.txt: must have a line for each of the 4 lines of T_A.txt, has 3"),
+        ("1\n2\n1\n1", "T_edge_labels.txt, line 2: the edge of this line has another label elsewhere"),
+        ("1\nx\n1\n1", "T_edge_labels.txt, line 2: 'x' is no whole number"),
+    ],
+)
+def test_edge_labels_that_do_not_fit_are_refused(tmp_path, labels, problem):
+    files = {"A": "1, 2\n2, 1\n3, 4\n4, 3", "graph_indicator": "1\n1\n2\n2", "graph_labels": "0\n1"}
+    for kind, text in (files | ({} if labels is None else {"edge_labels": labels})).items():
+        (tmp_path / f"T_{kind}.txt").write_text(text, encoding="utf-8")
+    read(tmp_path, "T")
+    with pytest.raises(StarcertError, match=problem):
+        read(tmp_path, "T", edge_labels=True)
+
+
+def test_edge_labels_count_neighbours_from_each_graphs_first_node(tmp_path):
+    files = {
+        "A": "1, 2\n2, 1\n3, 4\n4, 3\n4, 3",
+        "graph_indicator": "1\n1\n2\n2",
+        "graph_labels": "0\n1",
+        "edge_labels": "5\n5\n7\n7\n7",
+    }
+    for kind, text in files.items():
+        (tmp_path / f"T_{kind}.txt").write_text(text, encoding="utf-8")
+    one, other = read(tmp_path, "T", edge_labels=True)[0]
+    assert one.node_data["edge_labels"] == (frozenset({(1, 5)}), frozenset({(0, 5)}))
+    assert other.node_data["edge_labels"] == (frozenset({(1, 7)}), frozenset({(0, 7)}))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.graphs.blocks import Listed, across, inside, without
+from starcert.graphs.blocks import Listed, across, inside, outside, within, without
 
 N_NODES = 8
 
@@ -43,6 +43,25 @@ def test_across_is_every_pair_from_different_groups(nodes, cuts):
     groups = [nodes[start:end] for start, end in pairwise(bounds)]
     pairs = [tuple(sorted((u, v))) for one, other in combinations(groups, 2) for u in one for v in other]
     check(across([np.array(group, dtype=np.int64) for group in groups]), pairs)
+
+
+@given(st.permutations(range(N_NODES)), st.lists(st.integers(0, N_NODES), max_size=4))
+def test_within_is_every_pair_from_one_group(nodes, cuts):
+    groups = [nodes[start:end] for start, end in pairwise(sorted(cuts))]
+    pairs = [pair for group in groups for pair in combinations(sorted(group), 2)]
+    assert check(within([np.array(group, dtype=np.int64) for group in groups]), pairs) == pairs
+
+
+@given(st.permutations(range(N_NODES)), st.integers(0, N_NODES), st.integers(0, N_NODES))
+def test_outside_is_every_pair_but_those_inside(nodes, size, others):
+    ours, rest = nodes[:size], nodes[size : size + others]
+    left = set(combinations(sorted(ours + rest), 2)) - set(combinations(sorted(ours), 2))
+    check(outside(np.array(ours, dtype=np.int64), np.array(rest, dtype=np.int64)), list(left))
+
+
+def test_blocks_of_many_nodes_are_never_listed():
+    groups = np.array_split(np.arange(100_000), 3)
+    assert within(groups).size + across(groups).size == inside(np.arange(100_000)).size == 4_999_950_000
 
 
 def test_across_two_groups_is_a_rectangle_row_by_row():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
-from starcert.graphs.pairsets import Across, Everything, Index, Inside, Pairs, shared_pair
+from starcert.graphs.pairsets import Across, Everything, Index, Inside, Outside, Pairs, Within, shared_pair
 
 GRAPH = Graph(4, [], nodes="dbca")
 sides = st.tuples(st.frozensets(st.integers(0, 4)), st.frozensets(st.integers(0, 4)))
@@ -28,6 +28,9 @@ def test_every_kind_finds_its_pairs():
     assert Inside(abc).block(index).size == 3
     assert Inside(abc, frozenset({frozenset("ab")})).block(index).size == 2
     assert Across((frozenset("a"), frozenset("bc"), frozenset("d"))).block(index).size == 5
+    assert Within((frozenset("a"), frozenset("bc"), frozenset("d"))).block(index).size == 1
+    assert Outside(abc).block(index).size == 3
+    assert Outside(frozenset()).block(index).size == 6
     assert Pairs(frozenset({frozenset("ad"), frozenset("bc")})).block(index).size == 2
 
 

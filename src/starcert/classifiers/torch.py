@@ -116,13 +116,19 @@ class TorchClassifier:
             self._fits = (graphs.graph.key, max(PROBE, free // 2 // each))
         return self._fits[1]
 
-    def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        x = self._features_of(graphs.graph)
-        if self.dense:
-            logits = self.model(x, _adjacency(graphs, self.device))
-        else:
+    def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
+        """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
+        with torch.inference_mode():
+            x = self._features_of(graphs.graph)
+            if self.dense:
+                return self.model(x, _adjacency(graphs, self.device))  # type: ignore[no-any-return]
             edge_index, batch = _edge_index(graphs, self.device)
-            logits = self.model(x.repeat(len(graphs), *[1] * (x.dim() - 1)), edge_index, batch)
+            return self.model(  # type: ignore[no-any-return]
+                x.repeat(len(graphs), *[1] * (x.dim() - 1)), edge_index, batch
+            )
+
+    def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
+        logits = self.raw(graphs)
         if logits.shape != (len(graphs), self.n_classes):
             raise ValueError(
                 f"it gave logits of shape {tuple(logits.shape)} for {len(graphs)} graphs and {self.n_classes} classes"
@@ -135,7 +141,8 @@ class TorchClassifier:
             if callable(self.features):
                 x = torch.as_tensor(self.features(graph))
             elif self.features in graph.node_data:
-                x = torch.as_tensor(np.array(graph.node_data[self.features]))
+                values: Any = graph.node_data[self.features]
+                x = torch.as_tensor(values if isinstance(values, torch.Tensor) else np.array(values))
             else:
                 raise ValueError(
                     f"the graph has no node data {self.features!r}; it has {sorted(graph.node_data) or 'none'}: "

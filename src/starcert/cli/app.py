@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated, NoReturn
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from starcert import __version__
 from starcert.errors import StarcertError
 
-__all__ = ["JsonOption", "NoiseOption", "app", "main"]
+__all__ = ["DebugOption", "JsonOption", "NoiseOption", "app", "main"]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,18 +29,36 @@ NOISE_HELP = (
 NoiseOption = Annotated[str, typer.Option(help=NOISE_HELP, metavar="REGION=P[/P],…")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
+_debugging = False
+
+
+def _set_debugging(wanted: bool) -> None:
+    global _debugging  # noqa: PLW0603  (asked for inside the command, needed where it has ended)
+    _debugging = _debugging or wanted
+
+
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=_set_debugging)]
+
 
 def main() -> NoReturn:
-    """The entry point."""
+    """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
     try:
         app()
-    except StarcertError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        sys.exit(2)
+    except (StarcertError, OSError) as error:
+        _fail(str(error), 2)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:  # noqa: BLE001  (a fault of starcert's own: told in one line as well)
+        _fail(f"{type(error).__name__}: {error}. This is a fault in starcert; --debug shows where.", 1)
     sys.exit(0)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    if _debugging:
+        traceback.print_exc()
+    print(f"Error: {' '.join(message.splitlines())}", file=sys.stderr)
+    sys.exit(status)
 
 
 def _show_version(wanted: bool) -> None:
@@ -53,5 +72,6 @@ def _root(
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
+    _debug: DebugOption = False,
 ) -> None:
     pass

@@ -47,7 +47,7 @@ def reproduce(
     from starcert.experiments.page import all_page  # noqa: PLC0415  (slow to import)
     from starcert.experiments.reproduce import STUDIES  # noqa: PLC0415
     from starcert.experiments.reproduce import reproduce as run  # noqa: PLC0415
-    from starcert.files import write_text  # noqa: PLC0415
+    from starcert.files import write_whole  # noqa: PLC0415
 
     n_workers = len(os.sched_getaffinity(0)) if workers is None and hasattr(os, "sched_getaffinity") else workers or 1
     finished = []
@@ -56,7 +56,7 @@ def reproduce(
         finished.append(run(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
         show(*_view(finished[-1]))
     if name == "all":
-        write_text(out / "index.html", all_page(finished))
+        write_whole(out / "index.html", [all_page(finished)])
         show(f"All of it: {out / 'index.html'}")
     if not all(check.as_documented for each in finished for check in each.checks):
         raise typer.Exit(1)

@@ -15,7 +15,7 @@ Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -26,7 +26,7 @@ from flint import arb, ctx
 from starcert.core.balls import LOCK, exact_number
 from starcert.errors import InvalidParameterError
 
-__all__ = ["Bounds", "Votes", "check_alpha", "clopper_pearson", "upper_limit"]
+__all__ = ["Bounds", "Votes", "check_alpha", "clopper_pearson", "share_of_alpha", "upper_limit"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -61,6 +61,11 @@ class Votes:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def row(self, index: int) -> Votes:
+        """The votes on one graph."""
+        rows = [index]
+        return Votes(self.counts[rows], None if self.selection is None else self.selection[rows])
 
 
 def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
@@ -106,6 +111,7 @@ class Bounds:
         other: upper bounds on the probability of every single other class; never more than `failure`.
         alpha: the failure probability of these bounds themselves; None if they are taken for certain.
         n_classes: how many classes there are.
+        votes: the votes that they come from; None if they come from elsewhere.
     """
 
     labels: Counts
@@ -113,6 +119,7 @@ class Bounds:
     other: npt.NDArray[np.float64]
     alpha: float | None
     n_classes: int
+    votes: Votes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
@@ -125,6 +132,10 @@ class Bounds:
         if not ((failure >= 0) & (failure <= 1) & (other >= 0) & (other <= failure)).all():
             raise InvalidParameterError(
                 "bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", list(zip(failure, other, strict=True))[:3]
+            )
+        if self.votes is not None and self.votes.counts.shape != (len(labels), self.n_classes):
+            raise InvalidParameterError(
+                "votes", f"have the shape {(len(labels), self.n_classes)} of the bounds", self.votes.counts.shape
             )
 
     @classmethod
@@ -158,7 +169,8 @@ class Bounds:
 
     def __getitem__(self, index: int) -> Bounds:
         rows = [index]
-        return Bounds(self.labels[rows], self.failure[rows], self.other[rows], self.alpha, self.n_classes)
+        votes = None if self.votes is None else self.votes.row(index)
+        return Bounds(self.labels[rows], self.failure[rows], self.other[rows], self.alpha, self.n_classes, votes)
 
 
 def check_alpha(alpha: float) -> float:
@@ -173,6 +185,17 @@ def check_alpha(alpha: float) -> float:
             hint = f"Was a confidence level meant? Then give alpha={1 - value:.6g}."
         raise InvalidParameterError("alpha", "lie strictly between 0 and 0.5", alpha, hint)
     return value
+
+
+def share_of_alpha(alpha: float, n_classes: int, *, selected_apart: bool) -> Fraction:
+    """The share of alpha that each bound may fail with, so that all hold together: the module's table.
+
+    Example:
+        >>> share_of_alpha(0.125, 3, selected_apart=True)
+        Fraction(1, 24)
+    """
+    bounded = 1 if n_classes == 2 else n_classes
+    return Fraction(alpha) / (bounded if selected_apart else 2 * bounded)
 
 
 def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
@@ -192,10 +215,7 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
     n_graphs, n_classes = counts.shape
     chosen_on = counts if votes.selection is None else votes.selection
     labels = chosen_on.argmax(axis=1)
-    bounded = 1 if n_classes == 2 else n_classes
-    if votes.selection is None:
-        bounded *= 2
-    share = Fraction(alpha) / bounded
+    share = share_of_alpha(alpha, n_classes, selected_apart=votes.selection is not None)
     totals = counts.sum(axis=1)
     own = counts[np.arange(n_graphs), labels]
     failure = _upper_limits(totals - own, totals, share)
@@ -205,7 +225,7 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
         rivals[np.arange(n_graphs), labels] = 0
         # The limit grows with the count: the largest count bounds every class.
         other = np.minimum(_upper_limits(rivals.max(axis=1), totals, share), failure)
-    return Bounds(labels, failure, other, alpha, n_classes)
+    return Bounds(labels, failure, other, alpha, n_classes, votes)
 
 
 def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:

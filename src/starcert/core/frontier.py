@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from starcert.core.channels import MAX_RADIUS
-from starcert.core.margins import Margin, TwoClass
+from starcert.core.margins import Margin, MultiClass, TwoClass
 from starcert.core.slacks import Slacks
 from starcert.errors import InvalidParameterError
 
@@ -179,10 +179,10 @@ def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
 
 
 class Frontiers:
-    """Two-class frontiers of one noise in one box, for any failure probability.
+    """The frontiers of one noise in one box, each searched and proved once.
 
-    A frontier stays the same while the failure probability moves between two proved slacks. So each is
-    searched and proved once, and every further graph is a look-up.
+    A two-class frontier stays the same while the failure probability moves between two proved slacks, so most graphs
+    are a look-up.
     """
 
     def __init__(self, slacks: Slacks, limits: tuple[int | None, ...]) -> None:
@@ -190,6 +190,16 @@ class Frontiers:
         self._limits = limits
         self._starts: list[float] = []
         self._known: list[tuple[float, Frontier]] = []
+        self._multi: dict[tuple[float, float], Frontier] = {}
+
+    def of(self, margin: TwoClass | MultiClass) -> Frontier:
+        """The frontier under either margin; that of a multi-class one is remembered for the same bounds alone."""
+        if isinstance(margin, TwoClass):
+            return self.at(margin.failure)
+        bounds = margin.failure, margin.other
+        if bounds not in self._multi:
+            self._multi[bounds] = find_frontier(margin, self._limits)
+        return self._multi[bounds]
 
     def at(self, failure: float) -> Frontier:
         """The frontier of a graph with this upper bound on 1 − p_A."""

@@ -23,11 +23,12 @@ __all__ = ["tu"]
 _CATALOGUE = "https://chrsmrrs.github.io/datasets"
 
 
-def tu(name: str, *, root: str | os.PathLike[str] | None = None) -> Dataset:
+def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bool = False) -> Dataset:
     r"""A data set of the TU collection, such as MUTAG or PROTEINS, with its classes numbered from 0.
 
     Every graph has, as far as the data set does, the node data `label` (whole numbers), `x` (the labels one-hot, in the
-    columns of PyTorch Geometric) and `attributes` (numbers). Data of edges are left out.
+    columns of PyTorch Geometric) and `attributes` (numbers). Data of edges are left out, but for
+    labels that are asked for.
 
     It is read from `root` if that is given. Otherwise from the first of these that has it: the folder that the
     environment variable STARCERT_DATA names; for MUTAG the copy inside the GraKeL package; starcert's cache, a folder
@@ -36,6 +37,8 @@ def tu(name: str, *, root: str | os.PathLike[str] | None = None) -> Dataset:
     Args:
         name: its name in the collection, upper and lower case told apart.
         root: a folder that holds NAME_A.txt and the files beside it, or holds them in NAME/raw or in NAME.
+        edge_labels: whether to keep the labels of edges, as the node data `edge_labels`: for each node the pairs
+            (neighbour, label). Regions of molecules can be made from them; noise and classifiers pass them by.
 
     Raises:
         StarcertError: if it is nowhere to be had, or if its files contradict each other.
@@ -52,7 +55,7 @@ def tu(name: str, *, root: str | os.PathLike[str] | None = None) -> Dataset:
     if not (isinstance(name, str) and re.fullmatch(r"\w[\w.+-]*", name)):
         hint = f"The names are listed at {_CATALOGUE}."
         raise InvalidParameterError("name", "be the name of a TU data set, such as 'MUTAG'", name, hint)
-    graphs, labels, label_names = read(_folder(name, root), name)
+    graphs, labels, label_names = read(_folder(name, root), name, edge_labels=edge_labels)
     return Dataset(name, Split(graphs, labels), label_names)
 
 

@@ -2,11 +2,14 @@
 
 All graphs are numbered through, and so are all nodes, both from 1. NAME_A.txt has a line "u, v" for each direction of
 each edge, NAME_graph_indicator.txt the graph of each node, NAME_graph_labels.txt the class of each graph, and, where
-there are such, NAME_node_labels.txt and NAME_node_attributes.txt a line for each node.
+there are such, NAME_node_labels.txt and NAME_node_attributes.txt a line for each node, and NAME_edge_labels.txt a line
+for each line of NAME_A.txt.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -43,8 +46,13 @@ class _Table(NamedTuple):
             )
 
 
-def read(folder: Path, name: str) -> tuple[list[Graph], Indices, tuple[int, ...]]:
+def read(folder: Path, name: str, *, edge_labels: bool = False) -> tuple[list[Graph], Indices, tuple[int, ...]]:
     """The graphs of a data set, their classes from 0, and the labels that the files have for those classes.
+
+    Args:
+        folder: where the files are.
+        name: the name of the data set.
+        edge_labels: whether to keep the labels of edges, with the nodes at their ends.
 
     Raises:
         StarcertError: if a file is missing or malformed, naming the file and the line.
@@ -52,9 +60,14 @@ def read(folder: Path, name: str) -> tuple[list[Graph], Indices, tuple[int, ...]
     graph_of, label_of = (_table(folder, name, kind, columns=1) for kind in ("graph_indicator", "graph_labels"))
     classes, labels = np.unique(label_of.rows[:, 0], return_inverse=True)
     starts = _starts(graph_of, label_of)
-    edges = _edges(_table(folder, name, "A", columns=2), graph_of.rows[:, 0])
+    arcs = _table(folder, name, "A", columns=2)
+    edges = _edges(arcs, graph_of.rows[:, 0])
     cuts = np.searchsorted(edges[:, 0], starts[1:-1])
-    node_data = {key: np.split(rows, starts[1:-1]) for key, rows in _node_data(folder, name, int(starts[-1])).items()}
+    node_data: dict[str, Sequence[object]] = {
+        key: np.split(rows, starts[1:-1]) for key, rows in _node_data(folder, name, int(starts[-1])).items()
+    }
+    if edge_labels:
+        node_data["edge_labels"] = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, starts)
     graphs = [
         Graph(
             int(starts[number + 1] - starts[number]),
@@ -103,6 +116,22 @@ def _node_data(folder: Path, name: str, n_nodes: int) -> dict[str, npt.NDArray[A
         attributes.refuse_length(n_nodes, "nodes")
         data["attributes"] = attributes.rows
     return data
+
+
+def _edge_labels(labels: _Table, arcs: _Table, starts: Indices) -> list[list[frozenset[tuple[int, int]]]]:
+    """For each node of each graph the pairs of a neighbour, numbered in its graph, and the label of the edge."""
+    labels.refuse_length(len(arcs.rows), f"lines of {arcs.path.name}")
+    n_nodes = int(starts[-1])
+    u, v = arcs.rows.T - 1
+    # The same edge again, either way round, must have the same label.
+    _, first, same = np.unique(np.minimum(u, v) * n_nodes + np.maximum(u, v), return_index=True, return_inverse=True)
+    labels.refuse(labels.rows[:, 0] != labels.rows[first[same], 0], "the edge of this line has another label elsewhere")
+    ends: list[set[tuple[int, int]]] = [set() for _ in range(n_nodes)]
+    shifts = starts[np.searchsorted(starts, np.arange(n_nodes), side="right") - 1]
+    for one, other, label in zip(u.tolist(), (v - shifts[v]).tolist(), labels.rows[:, 0].tolist(), strict=True):
+        ends[one].add((other, label))
+    frozen = [frozenset(pairs) for pairs in ends]
+    return [frozen[start:end] for start, end in pairwise(starts.tolist())]
 
 
 def _one_hot(labels: _Table) -> npt.NDArray[np.float32]:

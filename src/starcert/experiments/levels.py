@@ -61,7 +61,7 @@ class Level:
         against = total - for_class
         two = np.where(chosen[:, None] == np.arange(2), for_class[:, None], against[:, None])
         moved = clopper_pearson(Votes(two, selection=self.votes.selection), alpha=ALPHA)
-        return certify(moved, self.noise, capacity=self.certificates.capacity)  # type: ignore[arg-type]
+        return certify(moved, self.noise, capacity=self.certificates.capacity)
 
     @property
     def smallest_p_lower(self) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +34,19 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     shown: bool = True
+
+    def to_csv(self) -> str:
+        r"""The table as CSV; floats in the shortest form that reads back exactly.
+
+        Example:
+            >>> Table("t", "", ["p", "name"], [[0.1, "a,b"]]).to_csv()
+            'p,name\n0.1,"a,b"\n'
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([[repr(float(x)) if isinstance(x, float) else x for x in row] for row in self.rows])
+        return text.getvalue()
 
 
 @dataclass(frozen=True)

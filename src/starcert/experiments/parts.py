@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starcert.files import write_text
+from starcert.files import write_whole
 from starcert.progress import progress_bar
 
 __all__ = ["Part", "Parts"]
@@ -70,7 +70,7 @@ class Parts:
         total, done = (sum(part.weight for part in some) for some in (parts, [p for p in parts if p not in missing]))
         with progress_bar(title, total, done, shown=self.progress) as advance:
             for part, result in self._computed(missing):
-                write_text(self._path(part.name), json.dumps(result) + "\n")
+                write_whole(self._path(part.name), [json.dumps(result), "\n"])
                 advance(part.weight)
         return {part.name: self.result(part.name) for part in parts}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import resource
 import sys
@@ -17,7 +18,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.experiments.outcome import Finished, Outcome
 from starcert.experiments.page import study_page
 from starcert.experiments.parts import Parts
-from starcert.files import csv_text, write, write_text
+from starcert.files import write_whole
 from starcert.provenance import provenance
 
 __all__ = ["STUDIES", "Study", "reproduce"]
@@ -102,8 +103,8 @@ def reproduce(
         "peak_bytes": finished.peak_bytes,
         "provenance": provenance(),
     }
-    write_text(out / "results.json", json.dumps(results, indent=2) + "\n")
-    write_text(out / "index.html", study_page(module.TITLE, outcome, results))
+    write_whole(out / "results.json", [json.dumps(results, indent=2), "\n"])
+    write_whole(out / "index.html", [study_page(module.TITLE, outcome, results)])
     return finished
 
 
@@ -123,20 +124,24 @@ def _claim(out: Path, settings: dict[str, Any]) -> None:
         elif out.exists() and any(out.iterdir()):
             hint = "Give a new folder, or one that this command began."
             raise InvalidParameterError("--out", "be empty or hold the same study", str(out), hint)
-        write_text(record, json.dumps(settings, indent=2) + "\n")
+        out.mkdir(parents=True, exist_ok=True)
+        write_whole(record, [json.dumps(settings, indent=2), "\n"])
     except (OSError, json.JSONDecodeError, AttributeError) as error:
         raise StarcertError(f"{out}: cannot be used as the folder of a study ({error}). Give another --out.") from error
 
 
 def _write(outcome: Outcome, out: Path, title: str) -> None:
+    (out / "tables").mkdir(exist_ok=True)
     for table in outcome.tables:
-        write_text(out / "tables" / f"{table.name}.csv", csv_text(table.columns, table.rows))
+        write_whole(out / "tables" / f"{table.name}.csv", [table.to_csv()])
+    (out / "figures").mkdir(exist_ok=True)
     with style():
         for picture in outcome.pictures:
             figure = picture.draw()
             for ending, about in (("svg", {"Date": None, "Title": title}), ("png", {"Title": title})):
-                path = out / "figures" / f"{picture.name}.{ending}"
-                write(path, lambda file, e=ending, a=about: figure.savefig(file, format=e, metadata=a))  # type: ignore[misc]  # noqa: B023
+                drawn = io.BytesIO()
+                figure.savefig(drawn, format=ending, metadata=about)
+                write_whole(out / "figures" / f"{picture.name}.{ending}", [drawn.getvalue()])
 
 
 def _peak_bytes(workers: int) -> int:

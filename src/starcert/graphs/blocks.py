@@ -1,8 +1,9 @@
 """Sets of node pairs that are numbered by arithmetic, never listed: fifty million pairs cost a few arrays of nodes.
 
-A `Block` is all pairs inside a node set, all pairs between two or more disjoint sets, or such a block with a few
-pairs left out; `Listed` is any set of pairs, one by one. Both number their pairs from 0 and go both ways: from
-numbers to pairs (`endpoints`) and from pairs to numbers (`locate`), in exact integer arithmetic.
+A `Block` is all pairs inside a node set or inside one of several disjoint sets, all pairs between two or more of those,
+all pairs but those inside a set, or such a block with a few pairs left out; `Listed` is any set of pairs, one by one.
+Both number their pairs from 0 and go both ways: from numbers to pairs (`endpoints`) and from pairs to numbers
+(`locate`), in exact integer arithmetic.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyBlock", "Block", "Indices", "Listed", "across", "inside", "without"]
+__all__ = ["AnyBlock", "Block", "Indices", "Listed", "across", "inside", "outside", "within", "without"]
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 _NONE: Indices = np.empty(0, dtype=np.int64)
@@ -24,28 +25,31 @@ _NONE: Indices = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Node pairs row after row: nodes[r] with each of nodes[first[r]], nodes[first[r] + 1], … to the end.
+    """Node pairs row after row: nodes[r] with each of nodes[first[r]], nodes[first[r] + 1], … to nodes[last[r] − 1].
 
     With first[r] = r + 1 these are the pairs inside the nodes (an upper triangle); with first[r] = k for the first k
-    nodes and no more rows, the pairs between those and the rest (a rectangle).
+    nodes and no more rows, the pairs between those and the rest (a rectangle). Rows run to the end without `last`.
 
     Attributes:
         nodes: node indices, each once.
         first: for each of them where its row begins, never before r + 1 and never falling.
         holes: numbers of the pairs that are left out, ascending; the others close ranks.
+        last: for each node where its row ends, never before it begins; None if all run to the last node.
     """
 
     nodes: Indices
     first: Indices
     holes: Indices = field(default_factory=lambda: _NONE)
+    last: Indices | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Block, (self.nodes, self.first, self.holes)
+        return Block, (self.nodes, self.first, self.holes, self.last)
 
     @cached_property
     def _starts(self) -> Indices:
         """The number of the first pair of each row, holes counted, and of all pairs at the end."""
-        return np.concatenate([[0], np.cumsum(len(self.nodes) - self.first)]).astype(np.int64)
+        ends = len(self.nodes) if self.last is None else self.last
+        return np.concatenate([[0], np.cumsum(ends - self.first)]).astype(np.int64)
 
     @cached_property
     def _holes_closed(self) -> Indices:
@@ -60,7 +64,8 @@ class Block:
     @property
     def content(self) -> tuple[Indices, ...]:
         """The arrays that say which pairs these are, for a digest."""
-        return self.nodes, self.first, self.holes
+        # Blocks without `last` keep the digest that they had before there was one.
+        return (self.nodes, self.first, self.holes, *(() if self.last is None else (self.last,)))
 
     def endpoints(self, numbers: Indices) -> tuple[Indices, Indices]:
         """The node indices u < v of pairs from 0 to size − 1."""
@@ -78,6 +83,8 @@ class Block:
         rows, columns = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])
         here = np.flatnonzero(rows >= 0)
         here = here[columns[here] >= self.first[rows[here]]]
+        if self.last is not None:
+            here = here[columns[here] < self.last[rows[here]]]
         numbers = self._starts[rows[here]] + columns[here] - self.first[rows[here]]
         if len(self.holes):
             before = np.searchsorted(self.holes, numbers)
@@ -148,6 +155,29 @@ def across(groups: Sequence[Indices]) -> Block:
     ends = np.cumsum([0, *map(len, groups)])
     first = [np.full(end - start, end) for start, end in pairwise(ends)]
     return Block(np.concatenate([_NONE, *map(np.sort, groups)]), np.concatenate([_NONE, *first]))
+
+
+def within(groups: Sequence[Indices]) -> Block:
+    """The pairs of node indices from one group, which are disjoint: what `across` leaves out.
+
+    Example:
+        >>> within([np.array([4, 7]), np.array([0, 9, 2])]).endpoints(np.arange(4))
+        (array([4, 0, 0, 2]), array([7, 2, 9, 9]))
+    """
+    nodes = np.concatenate([_NONE, *map(np.sort, groups)])
+    last = np.repeat(np.cumsum([0, *map(len, groups)])[1:], [*map(len, groups)])
+    return Block(nodes, np.arange(1, len(nodes) + 1), last=last)
+
+
+def outside(nodes: Indices, others: Indices) -> Block:
+    """The pairs of all these node indices but those inside `nodes`.
+
+    Example:
+        >>> outside(np.array([4, 7]), np.array([0, 9])).endpoints(np.arange(5))
+        (array([0, 4, 0, 7, 0]), array([4, 9, 7, 9, 9]))
+    """
+    first = np.maximum(np.arange(1, len(nodes) + len(others) + 1), len(nodes))
+    return Block(np.concatenate([np.sort(nodes), np.sort(others)]), first)
 
 
 def without(block: Block, pairs: Indices, n_nodes: int) -> Block:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
-from starcert.graphs import convert
+from starcert.graphs import convert, molecules
 from starcert.graphs.content import digest, frozen_copy
 
 __all__ = ["Graph"]
@@ -158,6 +158,32 @@ class Graph:
         PyG has no names for nodes: they are left out. Data that are no numbers become lists.
         """
         return convert.to_pyg(self._parts)
+
+    @classmethod
+    def from_rdkit(cls, molecule: object, *, elements: Sequence[str] | None = None) -> Self:
+        """The graph of an RDKit molecule: atoms are nodes, bonds are edges. It needs the extra `molecules`.
+
+        The node data are `atomic_number`, `formal_charge` and `hydrogens` (whole numbers, hydrogens that are no nodes),
+        and `bonds`: for each atom the pairs (neighbour, order), where an order is single, double, triple or aromatic.
+
+        Args:
+            molecule: an `rdkit.Chem.Mol`, sanitized.
+            elements: symbols such as ("C", "N", "O"); then the node data `x` has a column for each of them, one-hot.
+        """
+        return cls._of(molecules.from_rdkit(molecule, elements))
+
+    @classmethod
+    def from_smiles(cls, smiles: str, *, elements: Sequence[str] | None = None) -> Self:
+        """The graph of the molecule that a SMILES string describes, hydrogens left out; see `from_rdkit`.
+
+        Example:
+            >>> aniline = Graph.from_smiles("c1ccccc1N", elements=("C", "N"))
+            >>> aniline
+            Graph(7 nodes, 7 edges, node data: atomic_number, formal_charge, hydrogens, bonds, x)
+            >>> aniline.node_data["hydrogens"].tolist()
+            [1, 1, 1, 1, 1, 0, 2]
+        """
+        return cls._of(molecules.from_smiles(smiles, elements))
 
     @classmethod
     def _of(cls, parts: convert.Parts) -> Self:

@@ -12,7 +12,20 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs import blocks
 from starcert.graphs.graph import Graph
 
-__all__ = ["Across", "Everything", "Index", "Inside", "Node", "Nodes", "Pair", "PairSet", "Pairs", "shared_pair"]
+__all__ = [
+    "Across",
+    "Everything",
+    "Index",
+    "Inside",
+    "Node",
+    "Nodes",
+    "Outside",
+    "Pair",
+    "PairSet",
+    "Pairs",
+    "Within",
+    "shared_pair",
+]
 
 Node: TypeAlias = Hashable
 Nodes: TypeAlias = frozenset[Node]
@@ -74,6 +87,29 @@ class Across:
 
 
 @dataclass(frozen=True)
+class Within:
+    """The pairs inside one of several groups of nodes, which are disjoint: what `Across` leaves out."""
+
+    groups: tuple[Nodes, ...]
+
+    def block(self, index: Index) -> blocks.AnyBlock:
+        """These pairs in a graph."""
+        return blocks.within([index.of_nodes(group) for group in self.groups])
+
+
+@dataclass(frozen=True)
+class Outside:
+    """All node pairs of whatever graph there is, but those inside a node set."""
+
+    nodes: Nodes
+
+    def block(self, index: Index) -> blocks.AnyBlock:
+        """These pairs in a graph."""
+        ours = index.of_nodes(self.nodes)
+        return blocks.outside(ours, np.setdiff1d(np.arange(index.graph.n_nodes), ours))
+
+
+@dataclass(frozen=True)
 class Pairs:
     """Pairs one by one."""
 
@@ -84,7 +120,7 @@ class Pairs:
         return blocks.Listed(index.of_pairs(self.pairs))
 
 
-PairSet: TypeAlias = Everything | Inside | Across | Pairs
+PairSet: TypeAlias = Everything | Inside | Outside | Within | Across | Pairs
 
 
 def shared_pair(one: tuple[Nodes, Nodes], other: tuple[Nodes, Nodes]) -> tuple[Node, Node] | None:

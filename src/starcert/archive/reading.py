@@ -1,0 +1,175 @@
+"""A JSON file back into an archive. The file may be broken or hostile: one message says what is wrong and where."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+
+from starcert.archive.claims import MARGINS, Claims
+from starcert.archive.fields import Field, MalformedError, parse
+from starcert.archive.record import MOST_VOTES, Archive
+from starcert.archive.writing import FORMAT, SAYS, VERSION, exact
+from starcert.core.channels import MAX_RADIUS
+from starcert.core.confidence import Votes, check_alpha
+from starcert.core.frontier import Radius
+from starcert.errors import ArchiveError, InvalidParameterError
+from starcert.noise import Flip, Noise
+
+__all__ = ["MOST_BYTES", "read", "read_with_claims"]
+
+MOST_BYTES = 2**31
+"""Larger files are refused before they are read."""
+
+
+def read(path: str | PathLike[str]) -> Archive:
+    """The archive in a file that `write` has written.
+
+    The claims in the file are looked at for their form alone: the certificates of the archive are made afresh from its
+    votes and its noise. `verify` says whether the claims are true.
+    """
+    return read_with_claims(path)[0]
+
+
+def read_with_claims(path: str | PathLike[str]) -> tuple[Archive, list[Claims]]:
+    """The archive in a file, and what the file claims about each graph."""
+    name = fspath(path)
+    try:
+        size = Path(path).stat().st_size
+        if size > MOST_BYTES:
+            raise ArchiveError(name, f"has {size:,} bytes; more than {MOST_BYTES:,} are not read.")
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror or error}). Give a file that starcert.archive.write has written."
+        raise ArchiveError(name, problem) from error
+    except UnicodeDecodeError as error:
+        raise ArchiveError(name, f"is no UTF-8 text ({error.reason} at byte {error.start:,}).") from None
+    try:
+        return _archive(parse(text))
+    except (MalformedError, InvalidParameterError) as error:
+        raise ArchiveError(name, str(error)) from None
+
+
+def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
+    _check_kind(whole)
+    top = whole.members(
+        "format",
+        "version",
+        "says",
+        "noise",
+        "axes",
+        "alpha",
+        "alpha_exact",
+        "max_radius",
+        "classes",
+        "settings",
+        "provenance",
+        "graphs",
+    )
+    if top["says"].value != SAYS:
+        top["says"].refuse("be the sentence that every such file has")
+    noise = _noise(top["noise"])
+    if top["axes"].value != list(noise.axes):
+        top["axes"].refuse(f"be the axes of the noise, {', '.join(noise.axes)}")
+    alpha = check_alpha(top["alpha"].number())
+    _check_exact(top["alpha_exact"], alpha)
+    classes = tuple(name.text() for name in top["classes"].items())
+    if len(classes) < 2:
+        top["classes"].refuse("name two classes at least")
+    graphs = top["graphs"].items()
+    if not graphs:
+        top["graphs"].refuse("hold at least one graph")
+    read = [_graph(each, noise, len(classes)) for each in graphs]
+    chosen = [graph["selection"] for graph, _ in read]
+    if None in chosen and any(chosen):
+        i = chosen.index(None)
+        raise MalformedError(f"'graphs[{i}].selection' must not be null where other graphs have selection votes.")
+    archive = Archive(
+        noise=noise,
+        votes=Votes([graph["estimation"] for graph, _ in read], selection=chosen if any(chosen) else None),  # type: ignore[arg-type]
+        alpha=alpha,
+        max_radius=_limits(top["max_radius"], noise),
+        capacities=tuple(graph["capacity"] for graph, _ in read),  # type: ignore[misc]
+        anchored=tuple(graph["anchored"] for graph, _ in read),  # type: ignore[misc]
+        names=tuple(graph["name"] for graph, _ in read),  # type: ignore[misc]
+        labels=tuple(graph["true_class"] for graph, _ in read),  # type: ignore[misc]
+        class_names=classes,
+        settings=top["settings"].mapping(),
+        provenance={
+            name: Field(text, f"provenance.{name}").text() for name, text in top["provenance"].mapping().items()
+        },
+    )
+    return archive, [claims for _, claims in read]
+
+
+def _check_kind(whole: Field) -> None:
+    inside = whole.mapping()
+    if inside.get("format") != FORMAT:
+        Field(inside.get("format"), "format").refuse(f"be {FORMAT!r}")
+    if type(inside.get("version")) is not int or inside["version"] != VERSION:
+        Field(inside.get("version"), "version").refuse(f"be {VERSION}, the version that this starcert reads")
+
+
+def _noise(laws: Field) -> Noise:
+    found: dict[str, Flip] = {}
+    for each in laws.items():
+        symmetric = "flip" in each.mapping()
+        names = ("flip",) if symmetric else ("delete", "add")
+        law = each.members("region", *names, "exact")
+        region = law["region"].text()
+        if region in found:
+            law["region"].refuse("name a region once")
+        given = {name: law[name].probability() for name in names}
+        for name, fraction in law["exact"].members(*names).items():
+            _check_exact(fraction, given[name])
+        found[region] = Flip(given["flip"]) if symmetric else Flip(**given)
+    return Noise(found)
+
+
+def _check_exact(field: Field, value: float) -> None:
+    if field.value != exact(value):
+        field.refuse(f"be the fraction that {value!r} is")
+
+
+def _graph(graph: Field, noise: Noise, n_classes: int) -> tuple[dict[str, object], Claims]:
+    inside = graph.members("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims")
+
+    def votes(name: str) -> tuple[int, ...]:
+        counts = inside[name].wholes(n_classes, MOST_VOTES)
+        if not 0 < sum(counts) <= MOST_VOTES:
+            inside[name].refuse(f"hold from 1 to {MOST_VOTES:,} votes")
+        return counts
+
+    true_class, selection = inside["true_class"], inside["selection"]
+    return {
+        "name": inside["name"].text(),
+        "true_class": None if true_class.value is None else true_class.whole(n_classes - 1),
+        "estimation": votes("estimation"),
+        "selection": None if selection.value is None else votes("selection"),
+        "capacity": _limits(inside["capacity"], noise),
+        "anchored": inside["anchored"].text(),
+    }, _claims(inside["claims"], noise, n_classes)
+
+
+def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
+    said = claims.members("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved")
+    if said["margin"].value not in MARGINS:
+        said["margin"].refuse(f"be one of {', '.join(MARGINS)}")
+
+    def radii(name: str) -> tuple[Radius, ...]:
+        return tuple(radius.wholes(len(noise.axes), MAX_RADIUS) for radius in said[name].items())
+
+    return Claims(
+        label=said["class"].whole(n_classes - 1),
+        abstained=said["abstained"].flag(),
+        p_lower=said["p_lower"].probability(),
+        failure=said["failure"].probability(),
+        other=said["other"].probability(),
+        margin_kind=said["margin"].text(),
+        radii=radii("frontier"),
+        beyond=radii("beyond"),
+        verified=said["proved"].flag(),
+    )
+
+
+def _limits(field: Field, noise: Noise) -> Radius | None:
+    return None if field.value is None else field.wholes(len(noise.axes), MAX_RADIUS)

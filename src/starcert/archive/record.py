@@ -1,0 +1,222 @@
+"""The archive: everything that certificates are made from, and what they are about.
+
+An archive holds no verdicts. Its certificates are made from the votes and the noise whenever they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from starcert.certificate import Certificates, certify
+from starcert.core.confidence import Votes, check_alpha, clopper_pearson
+from starcert.errors import InvalidParameterError
+from starcert.frames import as_frame
+from starcert.noise import Noise
+from starcert.provenance import provenance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MOST_VOTES", "Archive"]
+
+MOST_VOTES = 10**10
+"""So many votes a graph at most: what a proof sums grows with their square root."""
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
+
+    Attributes:
+        noise: the noise that the votes were drawn with.
+        votes: estimation votes, and selection votes if there were any.
+        alpha: the failure probability of each certificate.
+        max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
+        capacities: for each graph, how many sites an attacker finds on each axis; None: not known.
+        anchored: for each graph, why its regions are anchored, "" if they are not.
+        names: for each graph, what its data calls it.
+        labels: for each graph, its true class; None: not known.
+        class_names: what the classes are called.
+        settings: how the run was made (model, data, regions, samples, seed, …), as JSON can say it.
+        provenance: the versions that made it.
+
+    Example:
+        >>> votes = Votes([[9_900, 100]], selection=[[98, 2]])
+        >>> result = certify(clopper_pearson(votes), Noise(bonds=0.1), max_radius=5)
+        >>> archive = Archive.from_result(result, names=["benzene"], labels=[0])
+        >>> archive.names, archive.class_names, archive.certificates[0].frontier.radii
+        (('benzene',), ('0', '1'), ((1,),))
+    """
+
+    noise: Noise
+    votes: Votes
+    alpha: float
+    max_radius: tuple[int, ...] | None
+    capacities: tuple[tuple[int, ...] | None, ...]
+    anchored: tuple[str, ...]
+    names: tuple[str, ...]
+    labels: tuple[int | None, ...]
+    class_names: tuple[str, ...]
+    settings: Mapping[str, object]
+    provenance: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.noise, Noise):
+            raise InvalidParameterError("noise", "be a Noise", self.noise)
+        if not isinstance(self.votes, Votes):
+            raise InvalidParameterError("votes", "be Votes", type(self.votes).__name__)
+        n_graphs, n_classes = self.votes.counts.shape
+        for name in ("capacities", "anchored", "names", "labels"):
+            if len(given := getattr(self, name)) != n_graphs:
+                raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
+        if len(self.class_names) != n_classes:
+            raise InvalidParameterError("class_names", f"name each of {n_classes} classes", list(self.class_names))
+        if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MOST_VOTES:
+            raise InvalidParameterError("votes", f"be at most {MOST_VOTES:,} a graph", largest)
+        for name in ("anchored", "names", "class_names"):
+            object.__setattr__(self, name, tuple(_text(each, f"{name}[{i}]") for i, each in _numbered(self, name)))
+        limits = None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius")
+        found = (
+            None if each is None else self.noise.radius(each, f"capacities[{i}]")
+            for i, each in enumerate(self.capacities)
+        )
+        settled = {
+            "alpha": check_alpha(self.alpha),
+            "max_radius": limits,
+            "capacities": tuple(found),
+            "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in _numbered(self, "labels")),
+            "settings": _plain(self.settings, "settings"),
+            "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_result(
+        cls,
+        certificates: Certificates,
+        *,
+        names: Sequence[str] | None = None,
+        labels: Sequence[int | None] | None = None,
+        class_names: Sequence[str] | None = None,
+        settings: Mapping[str, object] | None = None,
+    ) -> Archive:
+        """The archive of certificates that were made from votes, for instance by `SmoothedClassifier.certify`.
+
+        Args:
+            certificates: the result to keep.
+            names: what the graphs are called; by default their numbers.
+            labels: the true classes, None where one is not known.
+            class_names: what the classes are called; by default their numbers.
+            settings: how the run was made, as JSON can say it.
+        """
+        if not isinstance(certificates, Certificates):
+            hint = "Give what SmoothedClassifier.certify or certify returned."
+            raise InvalidParameterError("certificates", "be Certificates", type(certificates).__name__, hint)
+        votes, alpha = certificates.votes, certificates.bounds.alpha
+        if votes is None or alpha is None:
+            hint = "Make the bounds with clopper_pearson(votes)."
+            raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
+        n_graphs, n_classes = votes.counts.shape
+        return cls(
+            noise=certificates.noise,
+            votes=votes,
+            alpha=alpha,
+            max_radius=certificates.max_radius,
+            capacities=tuple(certificates.capacity),
+            anchored=tuple(certificates.anchored),
+            names=tuple(map(str, range(n_graphs)) if names is None else names),
+            labels=tuple([None] * n_graphs if labels is None else labels),
+            class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
+            settings={} if settings is None else settings,
+            provenance=provenance(),
+        )
+
+    @cached_property
+    def certificates(self) -> Certificates:
+        """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
+        return certify(
+            clopper_pearson(self.votes, alpha=self.alpha),
+            self.noise,
+            max_radius=self.max_radius,
+            capacity=self.capacities,
+            anchored=self.anchored,
+        )
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.
+
+        The columns are those of `Certificates.rows` after the graph's name, its true class, and whether the answer is
+        `right`: given, and the true class.
+        """
+        return [row | {"frontier": json.dumps(row["frontier"])} for row in self._rows()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame, the frontiers as tuples of radii."""
+        return as_frame(self._rows())
+
+    def _rows(self) -> list[dict[str, object]]:
+        return [
+            {
+                "graph": i,
+                "name": self.names[i],
+                "true_class": (truth := self.labels[i]),
+                "class_name": self.class_names[label := int(self.certificates.labels[i])],
+                "right": None if truth is None else not row["abstained"] and label == truth,
+            }
+            | row
+            for i, row in enumerate(self.certificates.rows())
+        ]
+
+    def __len__(self) -> int:
+        return len(self.votes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Archive) and self._content() == other._content()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Archive({len(self)} graphs, {len(self.class_names)} classes, {self.noise!r}, alpha={self.alpha})"
+
+    def _content(self) -> tuple[object, ...]:
+        selection = None if self.votes.selection is None else self.votes.selection.tolist()
+        plain = (getattr(self, name) for name in self.__dataclass_fields__ if name != "votes")
+        return self.votes.counts.tolist(), selection, *plain
+
+
+def _numbered(archive: Archive, name: str) -> enumerate[object]:
+    return enumerate(getattr(archive, name))
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidParameterError(name, "be text", value)
+    return str(value)
+
+
+def _label(value: object, name: str, n_classes: int) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < n_classes:
+        hint = "Give None where the true class is not known."
+        raise InvalidParameterError(name, f"be a class from 0 to {n_classes - 1}", value, hint)
+    return int(value)
+
+
+def _plain(value: Mapping[str, object], name: str) -> dict[str, object]:
+    """A copy of what JSON can say: tuples become lists, and nobody else holds it."""
+    try:
+        plain = json.loads(json.dumps(dict(value), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "Texts, finite numbers, true, false, None, lists and mappings of these can be kept."
+        raise InvalidParameterError(name, "be plain values", str(error), hint) from None
+    if not isinstance(plain, dict):
+        raise InvalidParameterError(name, "be a mapping", value)
+    return plain

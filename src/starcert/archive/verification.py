@@ -1,0 +1,242 @@
+"""Are the claims in a file true? They are proved again from its votes and its noise, and from nothing else in it.
+
+What is taken as stated, because no file can prove it: the counts of votes and that they were drawn independently with
+the stated noise, alpha, that the selection votes are others than the estimation votes, and what the graphs, their true
+classes and their regions are (also whether these are anchored). Everything under "claims" follows from that, or not:
+
+1. the class is the most frequent selection vote; its bounds are computed afresh, and their binomial tails are proved
+   twice, as a sum in `core.confidence` and as an incomplete beta function in `tails`;
+2. the frontier is searched afresh in the box of capacity and max_radius, and each of its verdicts proved in balls;
+   where the cells are few enough, each is proved once more in whole numbers, by their `listing`;
+3. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
+
+A claim that says more than can be proved is false, and refutes the file. One that says less is weaker: true, but a
+better one could be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike, fspath
+from typing import Literal
+
+from starcert.archive.claims import Claims
+from starcert.archive.listing import Listing, can_list
+from starcert.archive.reading import read_with_claims
+from starcert.archive.record import Archive
+from starcert.archive.tails import bounds_the_rest
+from starcert.core.frontier import Radius
+from starcert.errors import ArchiveError, InvalidParameterError
+from starcert.progress import progress_bar
+
+__all__ = ["Mismatch", "Verification", "verify"]
+
+SAME = 1 + Fraction(1, 10**9)
+"""A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A claim that is not what can be proved.
+
+    Attributes:
+        graph: the number of the graph.
+        name: what its data calls it.
+        field: the name of the claim in the file.
+        kind: "false" if it says more than can be proved, "weaker" if it says less.
+        claimed: what the file says.
+        proved: what can be proved.
+    """
+
+    graph: int
+    name: str
+    field: str
+    kind: Literal["false", "weaker"]
+    claimed: object
+    proved: object
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What became of the claims of a file.
+
+    Attributes:
+        path: the file.
+        archive: what it holds; its certificates are made afresh.
+        mismatches: every claim that is not what can be proved, graph by graph.
+        listed: how many radii were decided a second time, in whole numbers.
+        enclosed: how many have too many cells for that, so that the proof in balls stands alone.
+    """
+
+    path: str
+    archive: Archive
+    mismatches: tuple[Mismatch, ...]
+    listed: int
+    enclosed: int
+
+    @property
+    def refuted(self) -> tuple[Mismatch, ...]:
+        """The false claims."""
+        return tuple(each for each in self.mismatches if each.kind == "false")
+
+    @property
+    def weaker(self) -> tuple[Mismatch, ...]:
+        """The claims that are true, but say less than can be proved."""
+        return tuple(each for each in self.mismatches if each.kind == "weaker")
+
+    @property
+    def verdict(self) -> Literal["proved", "weaker", "refuted"]:
+        """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could."""
+        return "refuted" if self.refuted else "weaker" if self.mismatches else "proved"
+
+    def __str__(self) -> str:
+        graphs = f"{len(self.archive):,} graph{'s' if len(self.archive) != 1 else ''}"
+        false, weaker = len(self.refuted), len(self.weaker)
+        if self.verdict == "proved":
+            return f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
+        said = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
+        more = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
+        verdict = "refuted" if false else "proved"
+        return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (said, more)))}."
+
+
+def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verification:
+    """Proves the claims in a file of certificates again, from its votes and its noise alone.
+
+    Args:
+        path: a file that `write` has written, or that says to be one.
+        progress: whether to draw a progress bar; None: on a terminal only.
+    """
+    archive, claimed = read_with_claims(path)
+    mismatches: list[Mismatch] = []
+    verdicts = _Verdicts()
+    try:
+        with progress_bar("graphs", len(archive), shown=progress) as advance:
+            for i, certificate in enumerate(archive.certificates):
+                proved = Claims.of(certificate)
+                found = _compare(claimed[i], proved, _Counts.of(archive, i, proved))
+                mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
+                verdicts.note(proved)
+                advance(1)
+    except InvalidParameterError as error:  # a box without end, for instance
+        raise ArchiveError(fspath(path), str(error)) from None
+    listed, enclosed = verdicts.check(archive, progress)
+    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What the bounds of one graph rest on: votes against the class, for the best other class, in all; alpha's part."""
+
+    against: int
+    rival: int
+    total: int
+    share: Fraction
+
+    @classmethod
+    def of(cls, archive: Archive, graph: int, proved: Claims) -> _Counts:
+        counts = archive.votes.counts[graph].tolist()
+        rivals = counts[: proved.label] + counts[proved.label + 1 :]
+        # The table of `core.confidence`: one class decides both of two, and a choice on the same votes counts double.
+        bounded = (1 if len(counts) == 2 else len(counts)) * (2 if archive.votes.selection is None else 1)
+        self = cls(sum(rivals), max(rivals), sum(counts), Fraction(archive.alpha) / bounded)
+        if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
+            raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
+        return self
+
+    def bound_all(self, limit: Fraction) -> bool:
+        """Whether `limit` bounds the probability of any other answer."""
+        return bounds_the_rest(self.against, self.total, limit, self.share) is True
+
+    def bound_each(self, limit: Fraction) -> bool:
+        """Whether it bounds every single other class: by its own votes, or because it bounds all of them together."""
+        return bounds_the_rest(self.rival, self.total, limit, self.share) is True or self.bound_all(limit)
+
+
+_Difference = tuple[str, Literal["false", "weaker"], object, object]
+
+
+def _compare(claimed: Claims, proved: Claims, counts: _Counts) -> Iterator[_Difference]:
+    if claimed.label != proved.label:
+        yield "class", "false", claimed.label, proved.label
+    if claimed.abstained != proved.abstained:
+        yield "abstained", "weaker" if claimed.abstained else "false", claimed.abstained, proved.abstained
+    for field, said, best, rest, least, holds in (
+        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, counts.bound_all),
+        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, counts.bound_all),
+        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, counts.bound_each),
+    ):
+        if rest < least and not holds(rest):  # what is no less than a proved bound is proved with it
+            yield field, "false", said, best
+        elif rest > least * SAME:
+            yield field, "weaker", said, best
+    if claimed.margin_kind != proved.margin_kind:
+        yield "margin", "false", claimed.margin_kind, proved.margin_kind
+    yield from _compare_frontiers(claimed, proved)
+    if claimed.verified != proved.verified:
+        yield "proved", "false" if claimed.verified else "weaker", claimed.verified, proved.verified
+
+
+def _compare_frontiers(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
+    if claimed.radii != proved.radii:
+        if too_far := [radius for radius in claimed.radii if not _below_any(radius, proved.radii)]:
+            yield "frontier", "false", too_far, proved.radii
+        elif left_out := [radius for radius in proved.radii if not _below_any(radius, claimed.radii)]:
+            yield "frontier", "weaker", claimed.radii, left_out
+    if claimed.beyond != proved.beyond:
+        # Who leaves a radius out of "beyond" says that it is certified.
+        if hidden := [radius for radius in proved.beyond if not any(_is_below(b, radius) for b in claimed.beyond)]:
+            yield "beyond", "false", claimed.beyond, hidden
+        elif certified := [radius for radius in claimed.beyond if _below_any(radius, proved.radii)]:
+            yield "beyond", "weaker", certified, proved.beyond
+
+
+def _is_below(radius: Radius, other: Radius) -> bool:
+    return all(r <= m for r, m in zip(radius, other, strict=True))
+
+
+def _below_any(radius: Radius, others: Sequence[Radius]) -> bool:
+    return any(_is_below(radius, other) for other in others)
+
+
+class _Verdicts:
+    """The verdicts that the engine has proved, gathered by radius to be proved once more.
+
+    More failure is harder to withstand. So of all two-class verdicts on a radius, the boldest of each side is enough.
+    """
+
+    def __init__(self) -> None:
+        self._certified: dict[Radius, set[tuple[float, float]]] = {}
+        self._open: dict[Radius, set[tuple[float, float]]] = {}
+
+    def note(self, proved: Claims) -> None:
+        bounds = (proved.failure, proved.other)
+        for side, radii, boldest in ((self._certified, proved.radii, max), (self._open, proved.beyond, min)):
+            for radius in radii:
+                asked = side.setdefault(radius, set())
+                if proved.failure > proved.other:
+                    asked.add(bounds)
+                    continue
+                rivals = [pair for pair in asked if pair[0] == pair[1]]
+                asked.difference_update(rivals)
+                asked.add(boldest([bounds, *rivals]))
+
+    def check(self, archive: Archive, progress: bool | None) -> tuple[int, int]:
+        """Lists the cells of every radius that has few enough; how many radii have, and how many have not."""
+        channels = archive.noise.product.channels
+        radii = sorted(self._certified.keys() | self._open.keys())
+        listed = 0
+        with progress_bar("radii", len(radii), shown=progress) as advance:
+            for radius in radii:
+                if can_list(channels, radius):
+                    listed += 1
+                    cells = Listing(channels, radius)
+                    for expected, side in ((True, self._certified), (False, self._open)):
+                        if any(cells.certifies(*bounds) is not expected for bounds in side.get(radius, ())):
+                            raise ArithmeticError(
+                                f"two proofs disagree at radius {radius}: please report this as a bug"
+                            )
+                advance(1)
+        return listed, len(radii) - listed

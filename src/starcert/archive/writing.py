@@ -1,0 +1,121 @@
+"""An archive as JSON: the premises of its certificates, and beside them what they claim.
+
+One line a graph, so that a file of ten thousand can be read, searched and compared by eye. Floats are written so that
+they come back to the last bit; those that a proof starts from are given as exact fractions, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from starcert.archive.claims import Claims
+from starcert.errors import ArchiveError
+from starcert.files import write_whole
+
+if TYPE_CHECKING:
+    from starcert.archive.record import Archive
+    from starcert.noise import Noise
+
+__all__ = ["FORMAT", "SAYS", "VERSION", "exact", "write"]
+
+FORMAT = "starcert certificates"
+VERSION = 1
+SAYS = (
+    "For each graph by itself, with probability at least 1 - alpha over the sampling of its votes: unless its claims "
+    "abstain, the smoothed classifier answers the claimed class for every graph that differs from this one by at most "
+    "as many flips on each axis as one of the radii of its frontier counts, and nowhere else. Where 'anchored' gives a "
+    "reason, the regions are frozen at this graph. Everything under 'claims' follows from the noise, alpha and the "
+    "votes: starcert verify proves it again from these."
+)
+
+
+def write(path: str | PathLike[str], archive: Archive) -> None:
+    """Writes an archive and the claims of its certificates to a JSON file, which is replaced whole or not at all.
+
+    Example:
+        >>> import tempfile
+        >>> import starcert as sc
+        >>> bounds = sc.clopper_pearson(sc.Votes([[9_900, 100]], selection=[[98, 2]]))
+        >>> kept = sc.archive.Archive.from_result(sc.certify(bounds, sc.Noise(bonds=0.1)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sc.archive.write(f"{folder}/certificates.json", kept)
+        ...     sc.archive.read(f"{folder}/certificates.json") == kept
+        True
+    """
+    try:
+        write_whole(path, _parts(archive))
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror or error}). Give a file in a folder that exists and is yours."
+        raise ArchiveError(fspath(path), problem) from error
+
+
+def exact(value: float) -> str:
+    """A float as the fraction that it is.
+
+    Example:
+        >>> exact(0.1)
+        '3602879701896397/36028797018963968'
+    """
+    return str(Fraction(value))
+
+
+def _parts(archive: Archive) -> Iterator[str]:
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "says": SAYS,
+        "noise": _noise(archive.noise),
+        "axes": archive.noise.axes,
+        "alpha": archive.alpha,
+        "alpha_exact": exact(archive.alpha),
+        "max_radius": archive.max_radius,
+        "classes": archive.class_names,
+        "settings": archive.settings,
+        "provenance": archive.provenance,
+    }
+    for number, (name, value) in enumerate(head.items()):
+        yield f"{',' if number else '{'}\n{json.dumps(name)}: {_text(value)}"
+    yield ',\n"graphs": ['
+    for i, certificate in enumerate(archive.certificates):
+        yield f"{',' if i else ''}\n{_text(_graph(archive, i, Claims.of(certificate)))}"
+    yield "\n]\n}\n"
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def _noise(noise: Noise) -> list[dict[str, object]]:
+    laws: list[dict[str, object]] = []
+    for region in noise:
+        law = noise[region]
+        given = {"flip": law.delete} if law.symmetric else {"delete": law.delete, "add": law.add}
+        laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in given.items()}})
+    return laws
+
+
+def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
+    selection = archive.votes.selection
+    return {
+        "name": archive.names[i],
+        "true_class": archive.labels[i],
+        "estimation": archive.votes.counts[i].tolist(),
+        "selection": None if selection is None else selection[i].tolist(),
+        "capacity": archive.capacities[i],
+        "anchored": archive.anchored[i],
+        "claims": {
+            "class": claims.label,
+            "abstained": claims.abstained,
+            "p_lower": claims.p_lower,
+            "failure": claims.failure,
+            "other": claims.other,
+            "margin": claims.margin_kind,
+            "frontier": claims.radii,
+            "beyond": claims.beyond,
+            "proved": claims.verified,
+        },
+    }

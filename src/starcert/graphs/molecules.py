@@ -1,0 +1,91 @@
+"""Molecules of RDKit as parts of graphs: atoms are nodes, bonds are edges, and the orders of bonds are node data.
+
+A graph has no data of edges, for noise adds and removes them. What a bond was in the molecule is kept with its two
+atoms, as a pair of the neighbour and the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs.convert import Parts
+
+__all__ = ["ORDERS", "from_rdkit", "from_smiles", "load_rdkit"]
+
+ORDERS = ("single", "double", "triple", "aromatic")
+"""The orders of bonds, by the names that RDKit has for them in capitals."""
+
+
+def load_rdkit(module: str) -> Any:  # noqa: ANN401  (RDKit may be missing)
+    """A module of RDKit, or an error that names the extra to install."""
+    try:
+        return import_module(f"rdkit.{module}")
+    except ModuleNotFoundError as error:
+        raise StarcertError("Molecules need RDKit: pip install 'starcert[molecules]'") from error
+
+
+def from_smiles(smiles: str, elements: Sequence[str] | None) -> Parts:
+    """The parts of the molecule that a SMILES string describes."""
+    chem = load_rdkit("Chem")
+    if not isinstance(smiles, str):
+        raise InvalidParameterError("smiles", "be a string", smiles)
+    with load_rdkit("rdBase").BlockLogs():  # what is wrong is said in the error
+        molecule = chem.MolFromSmiles(smiles, sanitize=False)
+        if molecule is None:
+            raise InvalidParameterError("smiles", "be a SMILES string that RDKit can read", smiles)
+        try:
+            chem.SanitizeMol(molecule)
+        except chem.MolSanitizeException as error:
+            raise InvalidParameterError("smiles", "describe a possible molecule", smiles, f"RDKit: {error}.") from None
+    return from_rdkit(chem.RemoveHs(molecule), elements)
+
+
+def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
+    """The parts of an RDKit molecule."""
+    chem = load_rdkit("Chem")
+    if not isinstance(source, chem.Mol):
+        hint = "rdkit.Chem.MolFromSmiles gives None for what it cannot read." if source is None else ""
+        raise InvalidParameterError("molecule", "be an rdkit.Chem.Mol", source, hint)
+    molecule: Any = source
+    if molecule.NeedsUpdatePropertyCache():
+        hint = "Call rdkit.Chem.SanitizeMol(molecule) first."
+        raise InvalidParameterError("molecule", "be sanitized", source, hint)
+    atoms = list(molecule.GetAtoms())
+    bonds: list[set[tuple[int, str]]] = [set() for _ in atoms]
+    edges = np.empty((molecule.GetNumBonds(), 2), dtype=np.int64)
+    for row, bond in enumerate(molecule.GetBonds()):
+        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        order = bond.GetBondType().name.lower()
+        if order not in ORDERS:
+            requirement = f"have bonds that are {', '.join(ORDERS)}"
+            raise InvalidParameterError("molecule", requirement, f"{order} between the atoms {u} and {v}")
+        edges[row] = u, v
+        bonds[u].add((v, order))
+        bonds[v].add((u, order))
+    node_data: dict[str, object] = {
+        "atomic_number": np.array([atom.GetAtomicNum() for atom in atoms], dtype=np.int64),
+        "formal_charge": np.array([atom.GetFormalCharge() for atom in atoms], dtype=np.int64),
+        "hydrogens": np.array([atom.GetTotalNumHs() for atom in atoms], dtype=np.int64),
+        "bonds": [frozenset(ends) for ends in bonds],
+    }
+    if elements is not None:
+        node_data["x"] = _one_hot([atom.GetSymbol() for atom in atoms], elements)
+    return Parts(len(atoms), edges, None, node_data)
+
+
+def _one_hot(symbols: Sequence[str], elements: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    columns = {} if isinstance(elements, str) else {symbol: column for column, symbol in enumerate(elements)}
+    if not columns or len(columns) < len(elements):
+        raise InvalidParameterError("elements", "be different symbols, such as ('C', 'N', 'O')", elements)
+    x = np.zeros((len(symbols), len(columns)), dtype=np.float32)
+    for atom, symbol in enumerate(symbols):
+        if symbol not in columns:
+            hint = f"It lists {', '.join(columns)}."
+            raise InvalidParameterError("elements", "list every element of the molecule", f"{symbol} missing", hint)
+        x[atom, columns[symbol]] = 1
+    return x

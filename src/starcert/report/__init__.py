@@ -1,0 +1,7 @@
+"""The report: certificates as one HTML page that needs nothing else, to be read, searched, printed and passed on."""
+
+from __future__ import annotations
+
+from starcert.report.page import write_report
+
+__all__ = ["write_report"]

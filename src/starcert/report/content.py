@@ -1,0 +1,139 @@
+"""The data of the page: one plain value, column by column, from which the browser makes everything that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from starcert.archive import Archive
+from starcert.core.confidence import share_of_alpha
+from starcert.graphs.sites import Sites
+from starcert.noise import Flip
+from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings
+from starcert.report.findings import Notice, Summary, notices, summary
+from starcert.report.slices import Slices, limits_of
+from starcert.report.tables import slack_tables, surfaces
+
+__all__ = ["Content", "content"]
+
+Key = TypeVar("Key", bound=Hashable)
+
+SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+"""The numbers of samples that the page can try at the observed share of votes."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that the page says.
+
+    Attributes:
+        data: what the browser draws from, as JSON can say it.
+        counts: the numbers that stand first.
+        notices: what a reader must know.
+    """
+
+    data: dict[str, Any]
+    counts: Summary
+    notices: list[Notice]
+
+
+def content(archive: Archive, sites: Sequence[Sites]) -> Content:
+    """Computes the page of an archive; `sites` are those of its graphs."""
+    slices = Slices(archive)
+    radii = [_once([slices.of(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
+    abstained = [not radii[0][0][number] for number in radii[0][1]]
+    counts = summary(archive, abstained)
+    tables = slack_tables(archive, slices)
+    shares = surfaces(archive, slices)
+    bounds = archive.certificates.bounds
+    drawn = drawings(sites, archive.noise.regions)
+    anchors = _once(list(archive.anchored))
+    boxes = _once(limits_of(archive))
+    data = {
+        "axes": list(archive.noise.axes),
+        "regions": [
+            {"name": region, "law": law_text(archive.noise[region]), "axes": _axes_of(archive, region)}
+            for region in archive.noise.regions
+        ],
+        "classes": list(archive.class_names),
+        "alpha": archive.alpha,
+        "labelled": counts.n_labelled,
+        "majority": None if counts.majority is None else list(counts.majority),
+        "pairs": [list(pair) for pair in slices.pairs],
+        "slack": {"least": tables.least, "ticks": tables.ticks, "rows": tables.rows},
+        "surface": {
+            "ticks": shares.ticks,
+            "certified": [table.tolist() for table in shares.certified],
+            "right": [table.tolist() for table in shares.right],
+        },
+        "slices": [{"radii": [_flat(each) for each in different], "of": of} for different, of in radii],
+        "graphs": {
+            "names": list(archive.names),
+            "truth": [-1 if label is None else label for label in archive.labels],
+            "answer": bounds.labels.tolist(),
+            "failure": bounds.failure.tolist(),
+            "multi": (bounds.other < bounds.failure).astype(int).tolist(),
+            "votes": archive.votes.counts.tolist(),
+            "limits": {"different": boxes[0], "of": boxes[1]},
+            "anchored": {"different": anchors[0], "of": anchors[1]},
+            "n_nodes": [each.graph.n_nodes for each in sites],
+            "n_edges": [each.graph.n_edges for each in sites],
+            "region_sites": [_by_region(archive, each, each.sizes) for each in sites],
+            "region_edges": [_by_region(archive, each, [ones.size for ones in each.ones]) for each in sites],
+        },
+        "more_samples": _more_samples(archive),
+        "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
+        "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
+    }
+    return Content(data, counts, notices(archive, counts, slices))
+
+
+def law_text(law: Flip) -> str:
+    """A flip law in words."""
+    if law.symmetric:
+        return f"flips with probability {law.delete:g}"
+    return f"an edge is deleted with probability {law.delete:g}, an absent one added with {law.add:g}"
+
+
+def _axes_of(archive: Archive, region: str) -> list[int]:
+    return [archive.noise.axes.index(region + suffix) for suffix in archive.noise[region].suffixes]
+
+
+def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[int]:
+    found = dict(zip(sites.regions, values, strict=True))
+    return [found[region] for region in archive.noise.regions]
+
+
+def _once(values: Sequence[Key]) -> tuple[list[Key], list[int]]:
+    """The different values in the order of their coming, and for each value which one it is."""
+    numbers: dict[Key, int] = {}
+    of = [numbers.setdefault(value, len(numbers)) for value in values]
+    return list(numbers), of
+
+
+def _flat(radii: Sequence[Sequence[int]]) -> list[int]:
+    return [count for radius in radii for count in radius]
+
+
+def _more_samples(archive: Archive) -> dict[str, Any]:
+    """The failure probability that other numbers of samples would show if the votes fell in the same shares.
+
+    That is a question, not a certificate: the limits are computed in floats and rounded up, not proved. Votes for
+    other classes are rounded up too, so that fewer samples never look better than they are.
+    """
+    from scipy.special import betainccinv  # noqa: PLC0415  (as in core.confidence)
+
+    counts, labels = archive.votes.counts, archive.certificates.labels
+    totals = counts.sum(axis=1)
+    others = totals - counts[np.arange(len(labels)), labels]
+    rows, of = np.unique(np.stack([others, totals], axis=1), axis=0, return_inverse=True)
+    samples = np.array(SAMPLES)
+    wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:]), 6))
+    share = share_of_alpha(archive.alpha, counts.shape[1], selected_apart=archive.votes.selection is not None)
+    inside = wrong < samples
+    limits = betainccinv(wrong + 1, np.where(inside, samples - wrong, 1), float(share))
+    failure = np.where(inside, np.minimum(limits * (1 + 1e-9), 1.0), 1.0)
+    return {"samples": list(SAMPLES), "failure": failure.tolist(), "of": of.reshape(-1).tolist()}

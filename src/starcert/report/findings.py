@@ -1,0 +1,147 @@
+"""What a reader must know before believing the numbers: accuracy beside the majority class, and warnings."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from starcert.archive import Archive
+from starcert.attacks import slacks_of
+from starcert.core.confidence import Votes, clopper_pearson
+from starcert.report.slices import Slices
+
+__all__ = ["Notice", "Summary", "notices", "summary"]
+
+MOST_REASONS = 5
+"""So many different reasons are written out."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The numbers that stand first.
+
+    Attributes:
+        n_graphs: how many graphs were certified.
+        n_labelled: how many of them have a known class.
+        n_abstained: for how many no answer is certain enough to be given.
+        answers: how often each class is answered, abstentions left out.
+        n_right: how many of the labelled graphs are answered right, not counting abstentions.
+        majority: the most frequent true class and how many graphs have it; None without labels.
+    """
+
+    n_graphs: int
+    n_labelled: int
+    n_abstained: int
+    answers: dict[int, int]
+    n_right: int
+    majority: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing that a reader must know: a heading and what it means."""
+
+    head: str
+    text: str
+
+
+def summary(archive: Archive, abstained: list[bool]) -> Summary:
+    """Counts what the smoothed classifier answered, and how often that is right."""
+    answers = archive.certificates.labels.tolist()
+    given = [answer for answer, none in zip(answers, abstained, strict=True) if not none]
+    truth = Counter(label for label in archive.labels if label is not None)
+    rows = zip(answers, archive.labels, abstained, strict=True)
+    return Summary(
+        n_graphs=len(archive),
+        n_labelled=truth.total(),
+        n_abstained=sum(abstained),
+        answers=dict(Counter(given)),
+        n_right=sum(answer == label and not none for answer, label, none in rows),
+        majority=min(truth.items(), key=lambda item: (-item[1], item[0])) if truth else None,
+    )
+
+
+def notices(archive: Archive, counts: Summary, slices: Slices) -> list[Notice]:
+    """The warnings that apply, the weightiest first."""
+    found = (_anchored(archive), _constant(archive, counts), _too_few_samples(archive, slices), _abstentions(counts))
+    given = [notice for notice in found if notice is not None]
+    if not slices.verified:
+        text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
+        given.append(Notice("Some frontiers may reach further", text))
+    return given
+
+
+def _anchored(archive: Archive) -> Notice | None:
+    reasons = Counter(reason for reason in archive.anchored if reason)
+    if not reasons:
+        return None
+    named = " ".join(reason for reason, _ in reasons.most_common(MOST_REASONS))
+    if len(reasons) > MOST_REASONS:
+        named += f" (And {len(reasons) - MOST_REASONS:,} further reasons; each graph shows its own.)"
+    text = (
+        f"{named} The certificates of these graphs speak of a classifier whose regions are frozen at the clean graph: "
+        "an attacked graph would have other regions, and about a classifier that draws them anew nothing is certified."
+    )
+    return Notice(f"Anchored regions in {_of(reasons.total(), len(archive))}", text)
+
+
+def _constant(archive: Archive, counts: Summary) -> Notice | None:
+    answered = sum(counts.answers.values())
+    if len(counts.answers) == 1 and answered > 1:
+        name = archive.class_names[next(iter(counts.answers))]
+        text = (
+            f"Every graph that gets an answer gets {name!r}. A constant classifier is robust against everything, and "
+            "worthless: these certificates may say nothing about your model. Less noise, or training with noise, "
+            "may help."
+        )
+        return Notice("The smoothed classifier answers one class only", text)
+    if counts.majority is None or counts.n_labelled < 2 or counts.n_right > counts.majority[1]:
+        return None
+    text = (
+        f"It is right on {_of(counts.n_right, counts.n_labelled)}; always answering the majority class "
+        f"{archive.class_names[counts.majority[0]]!r} would be right on {_of(counts.majority[1], counts.n_labelled)}. "
+        "Robust answers are worth little while a constant answer is as good."
+    )
+    return Notice("No more accurate than a constant classifier", text)
+
+
+def _too_few_samples(archive: Archive, slices: Slices) -> Notice | None:
+    """Warns when not even unanimous votes could certify one flip."""
+    samples = int(archive.votes.counts.sum(axis=1).max())
+    unanimous = np.zeros((1, len(archive.class_names)), dtype=np.int64)
+    unanimous[0, 0] = samples
+    selection = None if archive.votes.selection is None else unanimous
+    failure = float(clopper_pearson(Votes(unanimous, selection), alpha=archive.alpha).failure[0])
+    slacks = slacks_of(archive.noise.product)
+    one_flip = [
+        slacks.value(tuple(int(i == axis) for i in range(len(archive.noise.axes))))
+        for axis, limit in enumerate(slices.box)
+        if limit != 0
+    ]
+    best = max(one_flip, default=0.0)
+    if not one_flip or failure < best:
+        return None
+    head = f"{samples:,} samples cannot certify a single flip"
+    if best == 0:
+        return Notice("This noise cannot certify a single flip", "Sites that never flip give an attack away.")
+    needed = math.ceil(samples * math.log1p(-failure) / math.log1p(-best)) + 1
+    text = f"Even if all of them agreed, p_lower would be {1 - failure:.4g}. About {needed:,} samples are the least."
+    return Notice(head, text)
+
+
+def _abstentions(counts: Summary) -> Notice | None:
+    if not counts.n_abstained:
+        return None
+    text = (
+        "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not certified, "
+        "and where the class is known as not right. More samples may help where the votes are close."
+    )
+    return Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs)}", text)
+
+
+def _of(part: int, whole: int) -> str:
+    graphs = "graph" if whole == 1 else "graphs"
+    return f"{part:,} of {whole:,} {graphs} ({part / whole:.1%})"

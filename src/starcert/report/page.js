@@ -1,0 +1,225 @@
+// What the reader has chosen (a graph, two axes, a p_lower), and everything that follows from it.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const { graphs, classes, axes } = data;
+  const state = { graph: 0, failure: graphs.failure[0], up: 0, across: axes.length > 1 ? 1 : null, samples: null, unpacked: null };
+  const SLIDER_END = Math.min(15, -Math.log10(data.slack.least)); // 1 − p is told apart from 0 so far
+  const stepOf = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
+
+  // Which slice the two chosen axes are, and whether they stand the other way round in it.
+  function view() {
+    const { up, across } = state;
+    const wanted = across === null ? [up] : [Math.min(up, across), Math.max(up, across)];
+    return { up, across, p: data.pairs.findIndex((pair) => pair.join() === wanted.join()), turned: across !== null && across < up };
+  }
+
+  function inSteps(ticks) {
+    const coarse = view().across === null ? [state.up] : [state.up, state.across];
+    const steps = coarse.filter((axis) => stepOf(ticks[axis]) > 1).map((axis) => `${axes[axis]} in steps of ${Text.count(stepOf(ticks[axis]))} flips`);
+    return steps.length ? ` To keep this page small it lists ${steps.join(" and ")}; each verdict is about the very radius it stands at.` : "";
+  }
+
+  const others = () => (axes.length > 2 ? " All other axes are at 0 here: nothing is said about flips on three axes at once." : "");
+
+  function drawSurface() {
+    const known = data.labelled > 0;
+    $("surface-heading").textContent = known ? "Certified accuracy" : "Certified share";
+    const among = known && data.labelled < graphs.names.length ? ` Only the ${Text.count(data.labelled)} graphs with a known class count.` : "";
+    $("surface-lead").textContent = (known
+      ? "The share of graphs that are answered right and certified, for an attacker who may flip so many node pairs."
+      : "The share of graphs that are certified, for an attacker who may flip so many node pairs. The true classes are not known, so this says nothing about being right.") + among;
+    const counts = (known ? data.surface.right : data.surface.certified)[view().p];
+    const whole = known ? data.labelled : graphs.names.length;
+    const share = data.majority && data.majority[1] / data.labelled;
+    $("surface-caption").textContent = (known
+      ? `Without any flip: ${Text.percent(counts[0][0] / whole)}. Always answering the majority class, "${classes[data.majority[0]]}", would be right on ${Text.percent(share)}, whatever is flipped.`
+      : `Without any flip: ${Text.percent(counts[0][0] / whole)}.`)
+      + " A graph with fewer node pairs than so many flips counts there if it is certified even with all of them flipped." + others() + inSteps(data.surface.ticks);
+    $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
+    Plots.surface($("surface-plot"), data, view());
+  }
+
+  function drawDetail() {
+    const g = state.graph;
+    const stored = Frontier.stored(data, view().p, g);
+    const abstains = !stored.length;
+    $("detail-heading").replaceChildren(Text.name(graphs.names[g]));
+    const lead = [`${Text.count(graphs.n_nodes[g])} nodes, ${Text.count(graphs.n_edges[g])} edges. `];
+    if (abstains) lead.push("The smoothed classifier abstains: no class can be shown to be the likeliest.");
+    else {
+      lead.push("The smoothed classifier answers ", Text.name(classes[graphs.answer[g]]), ` with p_lower = ${Text.probability(graphs.failure[g])}`);
+      if (graphs.truth[g] < 0) lead.push("; the true class is not known.");
+      else if (graphs.truth[g] === graphs.answer[g]) lead.push(", which is right.");
+      else lead.push("; the true class is ", Text.name(classes[graphs.truth[g]]), ".");
+    }
+    $("detail-lead").replaceChildren(...lead);
+    const reason = graphs.anchored.different[graphs.anchored.of[g]];
+    $("detail-anchor").textContent = reason ? `Anchored regions: ${reason} The certificate speaks of a classifier whose regions stay as they are in this graph.` : "";
+    drawRegions();
+    drawVotes();
+    drawSamples();
+    drawFrontier();
+  }
+
+  function drawRegions() {
+    const g = state.graph;
+    const graph = state.unpacked = Drawing.unpack(data, g);
+    const head = Text.element("tr", {}, ...["region", "node pairs", "edges"].map((title) => Text.element("th", { scope: "col" }, title)));
+    const rows = data.regions.map((region, r) => {
+      const swatch = Text.element("span", { class: "swatch", "aria-hidden": "true" });
+      swatch.style.background = Drawing.colour(r);
+      return Text.element("tr", {}, Text.element("td", { title: region.law }, swatch, region.name),
+        Text.element("td", {}, Text.count(graphs.region_sites[g][r])), Text.element("td", {}, Text.count(graphs.region_edges[g][r])));
+    });
+    $("region-table").replaceChildren(head, ...rows);
+    $("absent-choice").hidden = !graph || !graph.absent.length;
+    if (!graph) {
+      $("drawing").replaceChildren();
+      $("drawing-caption").textContent = graphs.n_nodes[g] > data.drawn.nodes || graphs.n_edges[g] > data.drawn.edges
+        ? `Not drawn: graphs with more than ${Text.count(data.drawn.nodes)} nodes or ${Text.count(data.drawn.edges)} edges are described by the table only.`
+        : "Not drawn: there are more graphs here than one page can hold drawings of.";
+      return;
+    }
+    $("absent").checked = graph.absent.length <= 250;
+    redraw();
+  }
+
+  function redraw() {
+    const graph = state.unpacked;
+    const shown = $("absent").checked && graph.absent.length > 0;
+    $("drawing").replaceChildren(Drawing.draw(graph, shown));
+    const fixed = graph.edges.some(([, , region]) => region < 0) ? " Grey edges are fixed: they lie in no region." : "";
+    const nodes = graph.home.some((region) => region >= 0) ? " Nodes have the colour of the region that holds the pairs among them." : "";
+    const hints = shown ? " Faint lines are absent pairs of a region, which an attacker may add." : "";
+    const more = shown && graph.absent.length > Drawing.MOST_HINTS ? ` (${Text.count(Drawing.MOST_HINTS)} of ${Text.count(graph.absent.length)} are shown.)` : "";
+    $("drawing-caption").textContent = `Edges have the colour of their region.${nodes}${fixed}${hints}${more}`;
+  }
+
+  function drawVotes() {
+    const g = state.graph;
+    const votes = graphs.votes[g];
+    const sum = votes.reduce((a, b) => a + b, 0);
+    const order = votes.map((_, c) => c).sort((a, b) => votes[b] - votes[a] || a - b);
+    const listed = order.slice(0, 8);
+    if (!listed.includes(graphs.answer[g])) listed.push(graphs.answer[g]);
+    const bar = (label, count, chosen) => {
+      const fill = Text.element("div", { class: "fill" });
+      fill.style.width = `${(100 * count) / sum}%`;
+      const track = Text.element("div", { class: "track", "aria-hidden": "true" }, fill);
+      if (chosen) {
+        const mark = Text.element("div", { class: "mark", title: "p_lower" });
+        mark.style.left = `${100 * (1 - graphs.failure[g])}%`;
+        track.append(mark);
+      }
+      return Text.element("div", { class: chosen ? "vote chosen" : "vote" }, label, track, Text.element("span", { class: "count" }, Text.count(count)));
+    };
+    const bars = listed.map((c) => bar(Text.name(classes[c]), votes[c], c === graphs.answer[g]));
+    const rest = order.filter((c) => !listed.includes(c));
+    if (rest.length) bars.push(bar(Text.element("span", {}, `${rest.length} more classes`), rest.reduce((a, c) => a + votes[c], 0), false));
+    const note = Text.element("p", { class: "caption" }, `${Text.count(sum)} votes. The mark is p_lower: the share that the class has at least, with probability ≥ ${+(1 - data.alpha).toPrecision(6)}.`);
+    $("votes").replaceChildren(...bars, note);
+  }
+
+  // Other numbers of samples, as if the votes fell in the same shares.
+  function drawSamples() {
+    const g = state.graph;
+    const own = graphs.votes[g].reduce((a, b) => a + b, 0);
+    const known = data.more_samples.failure[data.more_samples.of[g]];
+    const choices = data.more_samples.samples.map((samples, i) => [`${Text.count(samples)}`, known[i], samples]).filter(([, , samples]) => samples !== own);
+    choices.push([`${Text.count(own)} (this graph)`, graphs.failure[g], own]);
+    choices.sort((a, b) => a[2] - b[2]);
+    const buttons = choices.map(([text, failure, samples]) => {
+      const button = Text.element("button", { type: "button", "data-samples": samples }, text);
+      button.addEventListener("click", () => move(failure, samples));
+      return button;
+    });
+    state.samples = own;
+    $("samples").replaceChildren(Text.element("span", {}, "or what if the votes fell in the same shares, with so many samples:"), ...buttons);
+  }
+
+  function drawFrontier() {
+    Plots.frontier($("frontier-plot"), data, view(), state.graph, state.failure);
+    readout();
+  }
+
+  function move(failure, samples = null) {
+    state.failure = Math.min(1, Math.max(failure, data.slack.least));
+    state.samples = samples;
+    Plots.moveFrontier($("frontier-plot"), data, view(), state.graph, state.failure);
+    readout();
+  }
+
+  function readout() {
+    const { p } = view();
+    const [g, failure] = [state.graph, state.failure];
+    const found = Frontier.radii(data, p, failure, Frontier.limits(data, g));
+    const named = `(${(state.across === null ? [state.up] : data.pairs[p]).map((axis) => axes[axis]).join(", ")})`;
+    $("slider").value = Math.min(SLIDER_END, -Math.log10(failure));
+    $("slider").setAttribute("aria-valuetext", `p_lower ${Text.probability(failure)}`);
+    $("p-lower").value = failure === graphs.failure[g] ? Text.probability(failure) : String(1 - failure);
+    $("failure").textContent = Text.failure(failure);
+    for (const button of $("samples").querySelectorAll("button")) button.setAttribute("aria-pressed", Number(button.dataset.samples) === state.samples);
+    const radii = Text.element("span", { class: "radii" }, Text.radii(found, 12));
+    const line = $("frontier-text");
+    line.replaceChildren(`Maximal certified radii ${named} at this p_lower: `, radii, ".");
+    line.dataset.radii = JSON.stringify(found);
+    line.dataset.failure = String(failure);
+    if (!found.length) line.replaceChildren("At this p_lower the two-class margin certifies nothing, not even the answer on the graph itself: it does not exceed 1/2.");
+    const own = Frontier.stored(data, p, g);
+    const multi = graphs.multi[g]
+      ? " The slider shows the two-class margin, which looks at p_lower alone. This graph's certificate (dotted) uses the multi-class margin, with a bound on every other class: it can reach further, and does not move with the slider."
+      : "";
+    $("frontier-caption").textContent = `This graph's certificate: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`;
+    $("frontier-plot").setAttribute("aria-label", `Frontier. ${line.textContent} ${$("frontier-caption").textContent}`);
+  }
+
+  function choose(g) {
+    state.graph = g;
+    state.failure = graphs.failure[g];
+    table.mark(g);
+    drawDetail();
+  }
+
+  function chooseAxes() {
+    for (const box of [$("surface-axes"), $("frontier-axes")]) {
+      box.replaceChildren();
+      if (axes.length < 3) continue;
+      for (const [role, title] of [["up", "upright"], ["across", "across"]]) {
+        const select = Text.element("select", { "data-role": role });
+        axes.forEach((axis, number) => select.append(Text.element("option", { value: number }, axis)));
+        select.value = state[role];
+        select.addEventListener("change", () => {
+          const [other, before] = [role === "up" ? "across" : "up", state[role]];
+          state[role] = Number(select.value);
+          if (state[other] === state[role]) state[other] = before;
+          chooseAxes();
+          drawSurface();
+          drawFrontier();
+          box.querySelector(`[data-role=${role}]`).focus();
+        });
+        box.append(Text.element("label", {}, `${title} `, select));
+      }
+      box.append(Text.element("span", { class: "caption" }, "all other axes at 0"));
+    }
+  }
+
+  const slider = $("slider");
+  Object.assign(slider, { min: 0.3, max: SLIDER_END.toFixed(2), step: 0.01 }); // from just above 1/2 on
+  slider.addEventListener("input", () => move(1 - (1 - 10 ** -Number(slider.value)))); // so that 1 − p_lower is exact
+  $("p-lower").addEventListener("change", () => {
+    const p = Number($("p-lower").value);
+    if ($("p-lower").value !== "" && p >= 0 && p <= 1) move(1 - p);
+    else readout();
+  });
+  $("absent").addEventListener("change", redraw);
+  // Paper has its own width.
+  window.addEventListener("beforeprint", () => { for (const id of ["surface-plot", "frontier-plot"]) Plotly.relayout($(id), { width: 660, height: 400 }); });
+  window.addEventListener("afterprint", () => { for (const id of ["surface-plot", "frontier-plot"]) Plotly.relayout($(id), { width: null, height: null, autosize: true }); });
+
+  const table = GraphTable.start(data, choose);
+  chooseAxes();
+  drawSurface();
+  choose(0);
+  document.documentElement.dataset.ready = "yes"; // for whoever prints or tests the page by program
+})();

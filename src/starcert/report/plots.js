@@ -1,0 +1,163 @@
+// The two plots: the share of graphs certified at each radius, and one graph's frontier.
+// `view` says which slice is drawn and which of its axes stands upright: { p, up, across, turned }.
+const Plots = (() => {
+  const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "resetScale2d"]] };
+  const FONT = { family: "system-ui, -apple-system, Segoe UI, Roboto, Arial, sans-serif", size: 13, color: "#1d2733" };
+  const [WARN, INK, BLUE] = ["#D55E00", "#1d2733", "#0072B2"];
+
+  const step = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
+  const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
+  const axisTitle = (data, axis) => `flips in ${Text.plain(data.axes[axis])}`;
+
+  // The border of a down-set of cells: row i covers its first covers[i] cells.
+  function border(covers, across, up) {
+    const [x, y] = [[], []];
+    covers.forEach((certified, i) => {
+      if (!certified) return;
+      const edge = (certified - 0.5) * step(across);
+      x.push(edge, edge);
+      y.push((i - 0.5) * step(up), (i + 0.5) * step(up));
+    });
+    if (y.length) { x.push(-0.5 * step(across)); y.push(y[y.length - 1]); }
+    return { x, y };
+  }
+
+  // The same cells with the axes exchanged.
+  function turn(covers) {
+    return Array.from({ length: Math.max(0, ...covers) }, (_, j) => covers.filter((certified) => certified > j).length);
+  }
+
+  function layout(xTitle, yTitle, more) {
+    return {
+      margin: { l: 62, r: 16, t: 12, b: 54 }, font: FONT, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "#eef1f4",
+      xaxis: { title: { text: xTitle }, zeroline: false, showgrid: false, ticks: "outside", tickformat: ",d", automargin: true },
+      yaxis: { title: { text: yTitle, standoff: 12 }, zeroline: false, showgrid: false, ticks: "outside", automargin: true },
+      modebar: { bgcolor: "rgba(255,255,255,0.85)", color: "#56616e", activecolor: INK },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, ...more,
+    };
+  }
+
+  // On a narrow screen the scale of colours lies below the plot.
+  function scale(div, title, more) {
+    const lying = div.clientWidth < 560 ? { orientation: "h", y: -0.3, yanchor: "top", thickness: 12 } : { thickness: 16 };
+    return { title: { text: title, side: "right" }, outlinewidth: 0, ticks: "outside", ...lying, ...more };
+  }
+
+  const lineTrace = (border, name, line, more = {}) => ({ type: "scatter", mode: "lines", name, ...border, line, hoverinfo: "skip", ...more });
+
+  function surface(div, data, view) {
+    const known = data.labelled > 0;
+    const whole = known ? data.labelled : data.graphs.names.length;
+    const majority = data.majority && data.majority[1] / data.labelled;
+    const what = known ? "right and certified" : "certified";
+    let counts = (known ? data.surface.right : data.surface.certified)[view.p];
+    if (view.across === null) {
+      const x = data.surface.ticks[view.up];
+      const traces = [{
+        type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of graphs ${what}`, x, y: counts[0].map((n) => n / whole),
+        line: { shape: "hv", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertemplate: "%{x} flips: %{y:.1%}<extra></extra>",
+      }];
+      if (known) traces.push(lineTrace({ x: [x[0], x[x.length - 1]], y: [majority, majority] }, "majority-class share", { color: WARN, dash: "dash", width: 2.5 }));
+      const shown = layout(axisTitle(data, view.up), `share ${what}`, { plot_bgcolor: "#fff", showlegend: true });
+      Object.assign(shown.yaxis, { range: [-0.02, 1.04], tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
+      shown.xaxis.range = [-0.5, Math.max(...x) + 0.5];
+      Plotly.react(div, traces, shown, CONFIG);
+      return;
+    }
+    if (view.turned) counts = transpose(counts);
+    const [up, across] = [data.surface.ticks[view.up], data.surface.ticks[view.across]];
+    const marks = [0, 0.25, 0.5, 0.75, 1].filter((share) => !known || Math.abs(share - majority) > 0.12);
+    const traces = [{
+      type: "heatmap", x: across, y: up, z: counts.map((row) => row.map((n) => n / whole)), zmin: 0, zmax: 1, colorscale: "Cividis",
+      colorbar: scale(div, div.clientWidth < 560 ? "" : `share ${what}`, {
+        tickvals: known ? [...marks, majority] : marks,
+        ticktext: [...marks.map((share) => `${100 * share}%`), ...(known ? [`<b>majority<br>class ${Text.percent(majority)}</b>`] : [])],
+      }),
+      hovertemplate: `${axisTitle(data, view.up)}: %{y}<br>${axisTitle(data, view.across)}: %{x}<br>${what}: %{z:.1%}<extra></extra>`,
+      xgap: across.length < 40 ? 1 : 0, ygap: up.length < 40 ? 1 : 0,
+    }];
+    if (known) {
+      const better = border(counts.map((row) => row.filter((n) => n > data.majority[1]).length), across, up);
+      traces.push(lineTrace(better, "", { color: "#fff", width: 6 }, { showlegend: false }));
+      traces.push(lineTrace(better, "below: more than the majority-class share", { color: WARN, width: 3 }));
+    }
+    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up), { showlegend: true, margin: { l: 62, r: 16, t: 40, b: 54 } });
+    shown.yaxis.tickformat = ",d";
+    for (const [axis, ticks] of [[shown.xaxis, across], [shown.yaxis, up]]) few(axis, ticks);
+    Plotly.react(div, traces, shown, CONFIG);
+  }
+
+  // A short axis has one tick for each count.
+  function few(axis, ticks) {
+    axis.range = [-0.5 * step(ticks), (ticks.length - 0.5) * step(ticks)];
+    if (ticks.length <= 12) axis.tickvals = ticks;
+  }
+
+  // The lines that move: the frontier at the slider, and the graph's stored one.
+  function frontierLines(data, view, g, failure) {
+    const limits = Frontier.limits(data, g);
+    const covers = Frontier.covers(data, view.p, failure, limits);
+    const stored = Frontier.stored(data, view.p, g);
+    if (view.across === null) {
+      const x = data.slack.ticks[view.up];
+      return { covers, stored, line: { x: [-0.5 * step(x), x[x.length - 1] + 0.5 * step(x)], y: [failure, failure] } };
+    }
+    const [up, across] = [data.slack.ticks[view.up], data.slack.ticks[view.across]];
+    const [first, last] = data.pairs[view.p].map((axis) => data.slack.ticks[axis]);
+    const storedCovers = first.map((tick) => last.filter((t) => stored.some((radius) => radius[0] >= tick && radius[1] >= t)).length).filter(Boolean);
+    const drawn = (cells) => border(view.turned ? turn(cells) : cells, across, up);
+    return { covers, stored, line: drawn(covers), storedLine: drawn(storedCovers) };
+  }
+
+  function frontier(div, data, view, g, failure) {
+    const limits = Frontier.limits(data, g);
+    const lines = frontierLines(data, view, g, failure);
+    const cut = (axis) => data.slack.ticks[axis].filter((tick) => limits[axis] === null || tick <= limits[axis]);
+    const own = data.graphs.multi[g] ? "its certificate (multi-class margin)" : "its certificate";
+    if (view.across === null) {
+      const x = cut(view.up);
+      const slack = data.slack.rows[view.p][0].slice(0, x.length);
+      const ends = lines.stored.length ? lines.stored[0][0] : -1;
+      const traces = [
+        { type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: "slack", x, y: slack, line: { color: BLUE, width: 1.2, dash: "dot" }, marker: { size: 8 },
+          hovertemplate: "%{x} flips: slack %{y:.3e}<extra></extra>" },
+        lineTrace(lines.line, "1 − p_lower", { color: WARN, width: 3 }),
+        { type: "scatter", mode: "markers", name: own, x: ends < 0 ? [] : [ends], y: ends < 0 ? [] : [data.graphs.failure[g]], hoverinfo: "skip",
+          marker: { symbol: "diamond", size: 12, color: INK } },
+      ];
+      const shown = layout(axisTitle(data, view.up), "failure probability", { plot_bgcolor: "#fff", showlegend: true, margin: { l: 70, r: 16, t: 40, b: 54 } });
+      Object.assign(shown.yaxis, { type: "log", showgrid: true, gridcolor: "#e3e7eb", exponentformat: "power", dtick: 1, range: [Math.log10(data.slack.least) - 0.1, 0] });
+      few(shown.xaxis, x);
+      Plotly.react(div, traces, shown, CONFIG);
+      return lines;
+    }
+    const [up, across] = [cut(view.up), cut(view.across)];
+    const logs = data.slack.rows[view.p].map((row) => row.map((below) => Math.log10(below)));
+    const at = (i, j) => { const [a, b] = view.turned ? [j, i] : [i, j]; return logs[a] && logs[a][b] !== undefined ? logs[a][b] : null; };
+    const least = Math.floor(Math.log10(data.slack.least));
+    const marks = Array.from({ length: -least }, (_, k) => least + k).filter((power) => power % Math.ceil(-least / 7) === 0);
+    const traces = [
+      { type: "heatmap", x: across, y: up, z: up.map((_, i) => across.map((_, j) => at(i, j))), zmin: least, zmax: Math.log10(0.5), colorscale: "Cividis",
+        colorbar: scale(div, div.clientWidth < 560 ? "" : "slack", { tickvals: marks, ticktext: marks.map((power) => `1e${power}`) }),
+        customdata: up.map((_, i) => across.map((_, j) => (at(i, j) === null ? "less than this page lists" : (10 ** at(i, j)).toExponential(2)))),
+        hovertemplate: `${axisTitle(data, view.up)}: %{y}<br>${axisTitle(data, view.across)}: %{x}<br>slack: %{customdata}<extra></extra>`,
+        hoverongaps: false, xgap: across.length < 40 ? 1 : 0, ygap: up.length < 40 ? 1 : 0 },
+      lineTrace(lines.line, "", { color: "#fff", width: 6 }, { showlegend: false }),
+      lineTrace(lines.line, "certified at this p_lower", { color: WARN, width: 3 }),
+      lineTrace(lines.storedLine, own, { color: INK, width: 2.5, dash: "dot" }),
+    ];
+    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up), { showlegend: true, margin: { l: 62, r: 16, t: 56, b: 54 } });
+    shown.yaxis.tickformat = ",d";
+    for (const [axis, ticks] of [[shown.xaxis, across], [shown.yaxis, up]]) few(axis, ticks);
+    Plotly.react(div, traces, shown, CONFIG);
+    return lines;
+  }
+
+  function moveFrontier(div, data, view, g, failure) {
+    const lines = frontierLines(data, view, g, failure);
+    const which = view.across === null ? [1] : [1, 2];
+    Plotly.restyle(div, { x: which.map(() => lines.line.x), y: which.map(() => lines.line.y) }, which);
+  }
+
+  return { surface, frontier, moveFrontier };
+})();

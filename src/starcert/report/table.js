@@ -1,0 +1,134 @@
+// The table of all graphs: searched, filtered, sorted and shown page by page, however many there are.
+const GraphTable = (() => {
+  const PAGE = 15;
+
+  function start(data, choose) {
+    const { graphs, classes } = data;
+    const total = graphs.names.length;
+    const $ = (id) => document.getElementById(id);
+    const className = (c) => (c < 0 ? "unknown" : classes[c]);
+    const abstains = (g) => !Frontier.stored(data, 0, g).length;
+    const wrong = (g) => graphs.truth[g] >= 0 && graphs.truth[g] !== graphs.answer[g];
+    const reach = (g) => data.axes.map((_, axis) => {
+      const p = data.pairs.findIndex((pair) => pair.includes(axis));
+      const place = data.pairs[p].indexOf(axis);
+      return Math.max(0, ...Frontier.stored(data, p, g).map((radius) => radius[place]));
+    });
+    const searched = graphs.names.map((name, g) =>
+      `${name}\n${graphs.truth[g] < 0 ? "" : className(graphs.truth[g])}\n${abstains(g) ? "abstains" : className(graphs.answer[g])}`.toLowerCase());
+    const state = { list: [], page: 0, column: null, descending: false, chosen: -1 };
+
+    const filters = { all: ["all graphs", () => true] };
+    if (data.labelled) {
+      filters.right = ["answered right", (g) => graphs.truth[g] >= 0 && !abstains(g) && !wrong(g)];
+      filters.wrong = ["answered wrong", (g) => !abstains(g) && wrong(g)];
+    }
+    filters.abstained = ["abstentions", abstains];
+    filters.nothing = ["answered, but no flip certified", (g) => !abstains(g) && !reach(g).some(Boolean)];
+    for (const [value, [text]] of Object.entries(filters)) $("filter").append(Text.element("option", { value }, text));
+
+    const several = data.axes.length > 2;
+    const columns = [
+      ["name", "graph", (g) => graphs.names[g]],
+      ["truth", "true class", (g) => className(graphs.truth[g])],
+      ["answer", "answer", (g) => (abstains(g) ? "" : className(graphs.answer[g]))],
+      ["p_lower", "p_lower", (g) => -graphs.failure[g]],
+      ["votes", "votes for it", (g) => graphs.votes[g][graphs.answer[g]]],
+      ["radii", several ? "furthest on each axis alone" : `maximal radii (${data.axes.join(", ")})`, null],
+    ];
+    for (const [key, title, by] of columns) {
+      const head = Text.element("th", { scope: "col", "data-column": key });
+      if (by) {
+        const button = Text.element("button", { type: "button" }, title);
+        button.addEventListener("click", () => {
+          state.descending = state.column === key && !state.descending;
+          state.column = key;
+          refresh();
+        });
+        head.append(button);
+      } else head.append(title);
+      $("table-head").append(head);
+    }
+
+    function answerCell(g) {
+      if (abstains(g)) return Text.element("td", {}, "abstains");
+      const cell = Text.element("td", wrong(g) ? { class: "wrong" } : {}, Text.name(className(graphs.answer[g])));
+      if (wrong(g)) cell.append(" ✗ wrong");
+      return cell;
+    }
+
+    function row(g) {
+      const votes = graphs.votes[g];
+      const sum = votes.reduce((a, b) => a + b, 0);
+      const own = votes[graphs.answer[g]];
+      const fill = Text.element("i");
+      fill.style.width = `${(100 * own) / sum}%`;
+      const button = Text.element("button", { type: "button" }, Text.name(graphs.names[g]));
+      const certified = several ? (abstains(g) ? "none" : reach(g).map((r, axis) => `${data.axes[axis]} ${Text.count(r)}`).join(" · ")) : Text.radii(Frontier.stored(data, 0, g), 4);
+      const made = Text.element("tr", { "data-graph": g, "aria-selected": g === state.chosen },
+        Text.element("td", { class: "name" }, button),
+        Text.element("td", {}, graphs.truth[g] < 0 ? "unknown" : Text.name(className(graphs.truth[g]))),
+        answerCell(g),
+        Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
+        Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
+        Text.element("td", { class: "radii" }, certified));
+      made.addEventListener("click", () => choose(g));
+      return made;
+    }
+
+    function show() {
+      const pages = Math.max(1, Math.ceil(state.list.length / PAGE));
+      state.page = Math.min(Math.max(state.page, 0), pages - 1);
+      const rows = state.list.slice(state.page * PAGE, (state.page + 1) * PAGE).map(row);
+      if (!rows.length) rows.push(Text.element("tr", { class: "empty" }, Text.element("td", { colspan: columns.length }, "No graph matches.")));
+      $("table-body").replaceChildren(...rows);
+      $("page-number").value = state.page + 1;
+      $("page-number").max = pages;
+      $("page-total").textContent = `of ${Text.count(pages)}`;
+      $("first-page").disabled = $("previous-page").disabled = state.page === 0;
+      $("next-page").disabled = $("last-page").disabled = state.page === pages - 1;
+      $("pager").hidden = pages === 1;
+      const [from, to] = [state.page * PAGE + 1, Math.min(state.list.length, (state.page + 1) * PAGE)];
+      $("table-count").textContent = state.list.length ? `${Text.count(from)}–${Text.count(to)} of ${Text.count(state.list.length)} graphs` : "0 graphs";
+    }
+
+    function refresh() {
+      const wanted = $("search").value.trim().toLowerCase();
+      const keep = filters[$("filter").value][1];
+      state.list = [];
+      for (let g = 0; g < total; g++) if (searched[g].includes(wanted) && keep(g)) state.list.push(g);
+      const column = columns.find(([key]) => key === state.column);
+      if (column) {
+        const [sign, keys] = [state.descending ? -1 : 1, state.list.map(column[2])];
+        const compare = new Intl.Collator("en", { numeric: true }).compare;
+        const order = keys.map((_, i) => i).sort((i, j) => sign * (typeof keys[i] === "string" ? compare(keys[i], keys[j]) : keys[i] - keys[j]));
+        state.list = order.map((i) => state.list[i]);
+      }
+      for (const head of $("table-head").children) {
+        if (head.dataset.column === state.column) head.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
+        else head.removeAttribute("aria-sort");
+      }
+      state.page = 0;
+      show();
+    }
+
+    const turnTo = (page) => { state.page = page; show(); };
+    $("search").addEventListener("input", refresh);
+    $("filter").addEventListener("change", refresh);
+    $("first-page").addEventListener("click", () => turnTo(0));
+    $("previous-page").addEventListener("click", () => turnTo(state.page - 1));
+    $("next-page").addEventListener("click", () => turnTo(state.page + 1));
+    $("last-page").addEventListener("click", () => turnTo(Infinity));
+    $("page-number").addEventListener("change", () => turnTo((parseInt($("page-number").value, 10) || 1) - 1));
+    $("table-controls").hidden = total === 1;
+    refresh();
+    return {
+      mark(g) {
+        state.chosen = g;
+        for (const made of $("table-body").children) made.setAttribute("aria-selected", Number(made.dataset.graph) === g);
+      },
+    };
+  }
+
+  return { start };
+})();

@@ -1,0 +1,158 @@
+"""What the page looks up: the slack of every radius on two axes, and the share of graphs certified there.
+
+Slack depends on the noise alone, and a graph with failure probability f = 1 − p_lower is certified at a radius in the
+two-class margin iff f ≤ the largest float below slack, which is proved. So a table of these floats is all that a
+page needs to move a frontier with p_lower, and its verdicts are those of the library.
+
+An axis may reach thousands of flips. It is then tabulated in steps, and every verdict is still about the very radius
+that it stands at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.archive import Archive
+from starcert.attacks import slacks_of
+from starcert.noise import Noise
+from starcert.report.slices import Pair, Slices
+
+__all__ = ["SlackTables", "Surfaces", "slack_tables", "surfaces", "ticks"]
+
+MOST_TICKS = 200
+"""The most counts of one axis in the table of a page that has one table; more tables share the same room."""
+
+SMALLEST_FAILURE = 1e-6
+"""The slider goes at least so far: about what two million unanimous votes show."""
+
+
+def ticks(end: int, most: int) -> list[int]:
+    """The counts from 0 to `end` that are tabulated: all of them, or in steps, about `most` of them.
+
+    Example:
+        >>> ticks(4, 10), ticks(25, 10)
+        ([0, 1, 2, 3, 4], [0, 3, 6, 9, 12, 15, 18, 21, 24])
+    """
+    return list(range(0, end + 1, max(1, -(-end // most))))
+
+
+def _most_ticks(n_pairs: int) -> int:
+    return max(10, int(MOST_TICKS / math.sqrt(n_pairs)))
+
+
+@dataclass(frozen=True)
+class SlackTables:
+    """The slacks of all slices.
+
+    Attributes:
+        least: the smallest failure probability that the tables serve.
+        ticks: on each axis the counts that are tabulated.
+        rows: for each slice, and for each count on its first axis, the largest floats below slack along the other
+            axis, for as long as they serve `least`. A slice with one axis has one row.
+    """
+
+    least: float
+    ticks: list[list[int]]
+    rows: list[list[list[float]]]
+
+
+def slack_tables(archive: Archive, slices: Slices) -> SlackTables:
+    """The slacks as far as the slider can go: down to a power of ten that no graph's failure probability is below."""
+    smallest = float(archive.certificates.bounds.failure.min())
+    least = min(SMALLEST_FAILURE, 10.0 ** math.floor(math.log10(smallest)), smallest)
+    most = _most_ticks(len(slices.pairs))
+    axes = [ticks(slices.reach(axis, least), most) for axis in range(len(archive.noise.axes))]
+    return SlackTables(least, axes, [_rows(archive.noise, pair, axes, least) for pair in slices.pairs])
+
+
+def _rows(noise: Noise, pair: Pair, axes: Sequence[Sequence[int]], least: float) -> list[list[float]]:
+    slacks = slacks_of(noise.product)
+
+    def below(*counts: int) -> float:
+        placed = dict(zip(pair, counts, strict=True))
+        return slacks.bracket(tuple(placed.get(axis, 0) for axis in range(len(noise.axes)))).below
+
+    def serves(value: float) -> bool:
+        return value >= least
+
+    first, last = axes[pair[0]], axes[pair[-1]]
+    if len(pair) == 1:
+        return [list(takewhile(serves, map(below, last)))]
+    rows = (list(takewhile(serves, (below(up, across) for across in last))) for up in first)
+    return list(takewhile(bool, rows))
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """How many graphs are certified at each radius, slice by slice.
+
+    Attributes:
+        ticks: on each axis the counts that are tabulated.
+        certified: for each slice the number of graphs certified at each radius, shape (first axis, other axis).
+        right: the same for the graphs that are also answered right.
+    """
+
+    ticks: list[list[int]]
+    certified: list[npt.NDArray[np.int64]]
+    right: list[npt.NDArray[np.int64]]
+
+
+def surfaces(archive: Archive, slices: Slices) -> Surfaces:
+    """Counts the graphs that are certified at each radius.
+
+    An attacker who may flip more sites than a graph has flips them all: a graph that is certified up to its capacity
+    is certified at every larger count too.
+    """
+    n_axes = len(archive.noise.axes)
+    right = archive.certificates.labels == np.array([-1 if label is None else label for label in archive.labels])
+    capacities = [capacity or (None,) * n_axes for capacity in archive.capacities]
+    ends = [0] * n_axes
+    tallies: list[dict[tuple[tuple[float, ...], ...], list[int]]] = []
+    for pair in slices.pairs:
+        tally: dict[tuple[tuple[float, ...], ...], list[int]] = {}
+        for graph, capacity in enumerate(capacities):
+            radii = slices.of(graph, pair)
+            for place, axis in enumerate(pair):
+                ends[axis] = max(ends[axis], *(radius[place] for radius in radii), 0)
+            sizes = [capacity[axis] for axis in pair]
+            saturated = tuple(
+                tuple(math.inf if r == size else r for r, size in zip(radius, sizes, strict=True)) for radius in radii
+            )
+            counts = tally.setdefault(saturated, [0, 0])
+            counts[0] += 1
+            counts[1] += int(right[graph])
+        tallies.append(tally)
+    most = _most_ticks(len(slices.pairs))
+    # One count beyond the furthest shows that nothing is certified there, unless nobody asked or nothing is there.
+    axes = [
+        ticks(end + 1 if limit is None else min(end + 1, limit), most)
+        for end, limit in zip(ends, slices.box, strict=True)
+    ]
+    found = [_counts(tally, [axes[axis] for axis in pair]) for pair, tally in zip(slices.pairs, tallies, strict=True)]
+    return Surfaces(axes, [counts[0] for counts in found], [counts[1] for counts in found])
+
+
+def _counts(
+    tally: dict[tuple[tuple[float, ...], ...], list[int]], axes: Sequence[Sequence[int]]
+) -> npt.NDArray[np.int64]:
+    """For each weight of a tally, the sum over the radii that cover a pair of counts; shape (weights, first, last)."""
+    first, last = (np.zeros(1), np.array(axes[0])) if len(axes) == 1 else (np.array(axes[0]), np.array(axes[1]))
+    # ends[w, i, k]: the weight of the graphs that are certified at exactly the first k counts of the last axis.
+    ends = np.zeros((2, len(first), len(last) + 1), dtype=np.int64)
+    rows = np.arange(len(first))
+    for radii, weights in tally.items():
+        heights = np.full(len(first), -1.0)
+        for radius in radii:
+            up = radius[0] if len(radius) > 1 else math.inf
+            covered = first <= up
+            heights[covered] = np.maximum(heights[covered], radius[-1])
+        covers = np.searchsorted(last, heights, side="right")
+        for kind, weight in enumerate(weights):
+            ends[kind, rows, covers] += weight
+    return ends[:, :, :0:-1].cumsum(axis=2)[:, :, ::-1]

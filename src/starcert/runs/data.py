@@ -1,0 +1,81 @@
+"""The graphs of a run: one type, wherever they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs import Graph
+from starcert.graphs.content import digest
+
+__all__ = ["RunData"]
+
+_FRACTIONS = (0.8, 0.1, 0.1)
+
+
+@dataclass(frozen=True, eq=False)
+class RunData:
+    """Graphs with their names, and their classes as far as these are known.
+
+    Attributes:
+        graphs: the graphs.
+        names: what each is called, for people.
+        labels: the class of each, a number from 0 or None; None if no class is known.
+        class_names: what the classes are called where the data come from; empty if that is not known.
+        numbered: whether the labels are the class numbers of whoever made the data, rather than numbered here.
+
+    Example:
+        >>> data = RunData((Graph(2, [(0, 1)]), Graph(3, [])), ("pair", "dots"), (1, 0), ("apart", "joined"))
+        >>> data.first(1).names, data.part("all", 0) is data
+        (('pair',), True)
+    """
+
+    graphs: tuple[Graph, ...]
+    names: tuple[str, ...]
+    labels: tuple[int | None, ...] | None = None
+    class_names: tuple[str, ...] = ()
+    numbered: bool = False
+
+    def __post_init__(self) -> None:
+        counts = {len(self.graphs), len(self.names), len(self.graphs if self.labels is None else self.labels)}
+        assert len(counts) == 1, counts
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of what the graphs, their names and their classes are; where they lie plays no part."""
+        return digest("data", [graph.key for graph in self.graphs], self.names, self.labels, self.class_names)
+
+    def first(self, n: int | None) -> RunData:
+        """The first n graphs; all of them for None."""
+        return self if n is None or n >= len(self) else self.select(range(n))
+
+    def part(self, name: str, seed: int) -> RunData:
+        """A part of the data: "all", or "train", "validation" or "test" with 80%, 10% and 10% of every class."""
+        if name == "all":
+            return self
+        if self.labels is None or None in self.labels:
+            hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
+            raise InvalidParameterError("split", "be all for data without classes", name, hint)
+        from starcert.datasets.stratify import parts  # noqa: PLC0415
+
+        found = parts(np.array(self.labels, dtype=np.int64), _FRACTIONS, seed)
+        chosen = dict(zip(("train", "validation", "test"), found, strict=True))[name]
+        if not len(chosen):
+            raise StarcertError(f'The {name} part of {len(self)} graphs is empty. Use split = "all".')
+        return self.select(sorted(chosen.tolist()))
+
+    def select(self, which: Sequence[int]) -> RunData:
+        """The graphs at these places."""
+        return replace(
+            self,
+            graphs=tuple(self.graphs[i] for i in which),
+            names=tuple(self.names[i] for i in which),
+            labels=None if self.labels is None else tuple(self.labels[i] for i in which),
+        )

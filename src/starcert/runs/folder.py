@@ -1,0 +1,170 @@
+"""A folder of graphs: GraphML files, edge lists, and the classes in `labels.csv`."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NoReturn
+from xml.etree.ElementTree import ParseError
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs import Graph
+from starcert.runs.data import RunData
+
+__all__ = ["LABELS", "lines_of", "number_labels", "read_edge_list", "read_folder", "read_graphml", "read_labels"]
+
+LABELS = "labels.csv"
+UNKNOWN = ""
+"""The label of a graph whose class is not known."""
+
+
+def read_folder(folder: Path) -> RunData:
+    """The graphs of a folder, in the order of their names, with their classes where there is a `labels.csv`.
+
+    Raises:
+        StarcertError: names the file, and the line where it has lines, that is no graph or no label.
+    """
+    readers: dict[str, Callable[[Path], Graph]] = {".graphml": read_graphml}
+    readers |= dict.fromkeys((".edges", ".edgelist", ".txt"), read_edge_list)
+    files = sorted((path for path in folder.iterdir() if path.suffix in readers), key=lambda path: _natural(path.name))
+    if not files:
+        kinds = ", ".join(f"*{suffix}" for suffix in readers)
+        hint = f"A folder of graphs has files {kinds}; the folder of a TU data set has a file *_A.txt."
+        raise InvalidParameterError("data", "be a folder with graphs", str(folder), hint)
+    names: dict[str, Path] = {}
+    for path in files:
+        if path.stem in names:
+            raise StarcertError(f"{path}: has the same name as {names[path.stem].name}. Rename one of them.")
+        names[path.stem] = path
+    graphs = tuple(readers[path.suffix](path) for path in files)
+    if not (folder / LABELS).exists():
+        return RunData(graphs, tuple(names))
+    labels, class_names, numbered = read_labels(folder / LABELS, tuple(names))
+    return RunData(graphs, tuple(names), labels, class_names, numbered)
+
+
+def read_graphml(path: Path) -> Graph:
+    """The graph of a GraphML file: node ids are the names, attributes that all nodes carry are the node data."""
+    import networkx as nx  # noqa: PLC0415
+
+    try:
+        graph = nx.read_graphml(path)
+    except (ParseError, nx.NetworkXError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+        raise StarcertError(f"{path}: is no GraphML: {' '.join(str(error).split())}.") from error
+    names = _names(graph)
+    try:
+        return Graph.from_networkx(nx.relabel_nodes(graph, names) if names is not None else graph)
+    except InvalidParameterError as error:
+        raise StarcertError(f"{path}: {error}") from error
+
+
+def read_edge_list(path: Path) -> Graph:
+    """The graph of a text file with two names of nodes on a line; one name is a node, # begins a comment.
+
+    Names are separated by blanks or a comma. A pair that is said twice is one edge.
+    """
+    index: dict[Hashable, int] = {}
+    edges: set[tuple[int, int]] = set()
+    for number, line in lines_of(path):
+        names = line.replace(",", " ").split()
+        if len(names) == 3 and names[2] in ("1", "1.0"):
+            names.pop()
+        if len(names) > 2:
+            _refuse(path, number, f"{line!r} is no pair of nodes; weights and other data of edges are not covered")
+        if len(names) == 2 and names[0] == names[1]:
+            _refuse(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
+        ends = [index.setdefault(name, len(index)) for name in names]
+        if len(ends) == 2:
+            edges.add((min(ends), max(ends)))
+    whole = _names(index)
+    return Graph(len(index), sorted(edges), nodes=list(index if whole is None else whole.values()))
+
+
+def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
+    """The class of each of these graphs, the names of the classes, and whether the labels are class numbers.
+
+    The file has the columns `name` and `label`. Labels that are whole numbers from 0 are the numbers of the classes;
+    others are numbered in their order. An empty label is a class that is not known.
+    """
+    found: dict[str, str] = {}
+    try:
+        rows = list(csv.reader(line for _, line in lines_of(path, comments=False)))
+    except csv.Error as error:
+        raise StarcertError(f"{path}: is no table: {error}.") from error
+    columns = [cell.strip().lower() for cell in rows[0]] if rows else []
+    if not {"name", "label"} <= set(columns):
+        raise StarcertError(
+            f"{path}, line 1: must name the columns name and label. It has {', '.join(columns) or 'none'}."
+        )
+    for number, row in enumerate(rows[1:], start=2):
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(columns):
+            _refuse(path, number, f"has {len(row)} cells, the first line {len(columns)}")
+        cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
+        name = cells["name"] if cells["name"] in names else Path(cells["name"]).stem
+        if name not in names:
+            close = get_close_matches(cells["name"], names, n=1)
+            _refuse(path, number, f"no graph is called {cells['name']!r}" + (f"; {close[0]!r} is" if close else ""))
+        if name in found:
+            _refuse(path, number, f"{name!r} has a label already")
+        found[name] = cells["label"]
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise StarcertError(
+            f"{path}: has no line for {missing[0]!r}"
+            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
+            + ". Where a class is not known, leave the label empty."
+        )
+    return number_labels([found[name] for name in names])
+
+
+def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
+    """Classes from labels as text, the names of the classes, and whether the labels are class numbers.
+
+    Example:
+        >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
+        (((0, 1, None, 0), ('ring', 'star'), False), ((2, 0), ('0', '1', '2'), True))
+    """
+    texts = sorted({label for label in labels if label != UNKNOWN}, key=_natural)
+    whole = all(re.fullmatch(r"-?\d+", text) for text in texts)
+    if texts and whole and min(map(int, texts)) == 0:
+        numbers = {text: int(text) for text in texts}
+        class_names = tuple(map(str, range(max(numbers.values()) + 1)))
+        return tuple(numbers.get(label) for label in labels), class_names, True
+    if whole:
+        texts.sort(key=int)
+    numbers = {text: number for number, text in enumerate(texts)}
+    return tuple(numbers.get(label) for label in labels), tuple(texts), False
+
+
+def lines_of(path: Path, *, comments: bool = True) -> Iterator[tuple[int, str]]:
+    """The lines of a text file that say something, with their numbers from 1."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (UnicodeDecodeError, OSError) as error:
+        raise StarcertError(f"{path}: is no text in UTF-8: {error}.") from error
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].strip() if comments else line
+        if text or not comments:
+            yield number, text
+
+
+def _names(nodes: Iterable[Hashable]) -> dict[Hashable, int] | None:
+    """Names of nodes that are all whole numbers, as numbers: regions that are given by ranges of nodes then fit."""
+    listed = [str(node) for node in nodes]
+    if not all(name.isdecimal() and str(int(name)) == name for name in listed):
+        return None
+    return {node: int(name) for node, name in zip(nodes, listed, strict=True)}
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    """A key that sorts graph2 before graph10."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name))
+
+
+def _refuse(path: Path, number: int, problem: str) -> NoReturn:
+    raise StarcertError(f"{path}, line {number}: {problem}.")

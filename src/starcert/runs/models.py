@@ -1,0 +1,237 @@
+"""The base classifier of a run: what the user's function returns, made ready to vote and tried before hours are spent.
+
+A model function may return a starcert classifier; a torch module called as model(x, edge_index, batch), or as
+model(x, adjacency); a fitted scikit-learn estimator on graphs; or a plain function from a networkx graph to its class.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from starcert.classifiers.base import Classifier
+from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
+from starcert.noise import Noise
+from starcert.progress import progress_bar
+from starcert.runs.data import RunData
+from starcert.runs.reference import Reference, UserCodeError, blaming, place_in
+from starcert.voting import Chunk, Job, count_chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starcert.graphs import Graph, Sites
+
+__all__ = ["LARGEST_DENSE", "Offer", "aligned", "as_classifier", "call_model", "clean_answers"]
+
+LARGEST_DENSE = 128
+"""A module that can run on dense adjacency (it has a method `dense`) does so where no graph has more nodes."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a model function is given if it has a parameter of that name.
+
+    Attributes:
+        device: where the model shall be, such as "cpu".
+        data: all the data of the run.
+        train: the training part of them; None if the run certifies all of the data.
+    """
+
+    device: str
+    data: RunData
+    train: RunData | None
+
+
+def call_model(reference: Reference, offer: Offer) -> object:
+    """What the user's model function returns; a name that holds a model rather than a function is taken as it is."""
+    found = reference.load()
+    if not inspect.isroutine(found) and not inspect.isclass(found):
+        return found  # a model that the file made when it was imported
+    given = {}
+    for name, parameter in inspect.signature(found).parameters.items():
+        if name in ("device", "data", "train"):
+            given[name] = getattr(offer, name)
+        elif parameter.default is parameter.empty and parameter.kind not in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        ):
+            raise InvalidParameterError(
+                "model",
+                "name a function that returns the classifier, with no parameters but device, data and train",
+                f"{reference} with the parameter {name!r}",
+                f"If it is itself the classifier of a graph, return it: def classifier(): return {reference.name}.",
+            )
+    if "train" in given and given["train"] is None:
+        hint = 'Set split = "test": the function is given the 80% for training, and the 10% for testing are certified.'
+        raise InvalidParameterError("split", f"be test for {reference}, which asks for training data", "all", hint)
+    with blaming(reference.file):
+        model = found(**given)
+    if model is None:
+        raise UserCodeError(f"{reference.file}: {reference.name} returned None. Let it return the classifier.")
+    return model
+
+
+def as_classifier(model: Any, reference: Reference, data: RunData, device: str | None) -> Classifier:  # noqa: ANN401
+    """A base classifier from whatever a model function returned."""
+    torch = sys.modules.get("torch")  # who returns a module has imported it
+    if torch is not None and isinstance(model, torch.nn.Module):
+        return _from_module(model, reference, data, device)
+    if not inspect.isclass(model) and isinstance(model, Classifier):
+        _refuse_device(model, device)
+        return model
+    if not inspect.isclass(model) and hasattr(model, "predict"):
+        from starcert.classifiers import from_sklearn  # noqa: PLC0415
+
+        _refuse_device(model, device)
+        with blaming(reference.file):
+            return from_sklearn(model)
+    if inspect.isroutine(model) or (callable(model) and not inspect.isclass(model)):
+        return _from_function(model, reference, data, device)
+    raise InvalidParameterError(
+        "model",
+        "return a starcert classifier, a torch module, a fitted scikit-learn estimator or a function of a graph",
+        f"{type(model).__name__} from {reference}",
+        "starcert.classifiers has from_callable, from_sklearn, from_pyg and from_dense.",
+    )
+
+
+def _from_function(function: Any, reference: Reference, data: RunData, device: str | None) -> Classifier:  # noqa: ANN401
+    from starcert.classifiers import from_callable  # noqa: PLC0415
+
+    _refuse_device(function, device)
+    if not data.class_names:
+        raise InvalidParameterError(
+            "model",
+            "say how many classes there are, for data without labels",
+            f"a function from {reference}",
+            "Return starcert.classifiers.from_callable(function, n_classes=…).",
+        )
+    # The digest is the whole file's: what the function calls is most often there too.
+    name = getattr(function, "__qualname__", type(function).__name__)
+    description = f"{name} of {reference.file.name} {reference.digest}"
+    return from_callable(function, n_classes=max(2, len(data.class_names)), description=description)
+
+
+def _from_module(module: Any, reference: Reference, data: RunData, device: str | None) -> Classifier:  # noqa: ANN401
+    from starcert.classifiers import from_dense, from_pyg  # noqa: PLC0415
+
+    module = _on_device(module, device)
+    parameters = list(inspect.signature(module.forward).parameters)
+    if len(parameters) > 1 and parameters[1].startswith("adj"):
+        make = from_dense
+    elif callable(getattr(module, "dense", None)) and max(graph.n_nodes for graph in data.graphs) <= LARGEST_DENSE:
+        make, module = from_dense, module.dense()
+    else:
+        make = from_pyg
+        if len(parameters) < 3:
+            hint = "Let its forward take (x, edge_index, batch) and return a row of logits for each graph in the batch."
+            raise InvalidParameterError("model", "be called as model(x, edge_index, batch)", parameters, hint)
+    # How many columns its logits have, only the module knows: it is asked about a graph.
+    trial = make(module, n_classes=2)
+    sites = _whole_sites(data.graphs[0])
+    batch = trial.sampler(sites, Noise(all=0.0)).draw(_stream(data.graphs[0]), 2)
+    try:
+        width = trial.raw(batch).shape
+    except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
+        _refuse(reference, data.names[0], data.graphs[0], error)
+    if len(width) != 2 or width[0] != 2 or width[1] < 2:
+        hint = "It must return one row of logits for each graph, with a column for each class: pool over nodes first."
+        raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(width), hint)
+    return cast(Classifier, make(module, n_classes=int(width[1])))  # its description is a property
+
+
+def clean_answers(classifier: Classifier, reference: Reference, data: RunData, sites: Sequence[Sites]) -> list[int]:
+    """The base classifier's answer on every clean graph: whatever does not fit is found out before any sampling."""
+    answers = []
+    with progress_bar("clean graphs", len(data)) as advance:
+        for number, (name, each) in enumerate(zip(data.names, sites, strict=True)):
+            still = Noise(dict.fromkeys(each.regions, 0.0)) if each.regions else Noise(all=0.0)
+            job = Job(classifier, still, (), 0, 1)
+            try:
+                counts = count_chunk(classifier, each, job, Chunk(number, "selection", 0, 1)).counts
+            except ClassifierError as error:
+                _refuse(reference, name, each.graph, error.__cause__ or error)
+            answers.append(int(counts.argmax()))
+            advance(1)
+    return answers
+
+
+def _refuse(reference: Reference, name: str, graph: Graph, error: BaseException) -> NoReturn:
+    """Says what went wrong with a model on a clean graph, what data that graph has, and what to do."""
+    kind = "" if isinstance(error, ValueError | StarcertError) else f"{type(error).__name__}: "
+    there = ", ".join(f"{key} {_shape(values)}" for key, values in graph.node_data.items()) or "none"
+    raise ClassifierError(
+        f"{reference.name} ({place_in(reference.file, error)}) cannot answer graph {name!r}: "
+        f"{kind}{' '.join(str(error).split())}. The graph has {graph.n_nodes} nodes and the node data: {there}. If the "
+        "model expects other features, give data that have them, or choose them where the classifier is made: "
+        "starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
+    ) from error
+
+
+def _shape(values: Any) -> str:  # noqa: ANN401  (opaque data)
+    shape = getattr(values, "shape", (len(values),))
+    return f"({' × '.join(map(str, shape))})"
+
+
+def aligned(data: RunData, classifier: Classifier) -> RunData:
+    """The data with the classes of the classifier: as many names, and labels numbered as it numbers them.
+
+    An estimator's `classes_` go by their names; otherwise class k of the data is answer k.
+    """
+    n_classes = classifier.n_classes
+    own = getattr(getattr(classifier, "estimator", None), "classes_", None)
+    names = tuple(map(str, range(n_classes) if own is None else own))
+    if not data.class_names:
+        return replace(data, class_names=names)
+    if own is not None and set(data.class_names) <= set(names):
+        places = [names.index(name) for name in data.class_names]
+        labels = tuple(None if label is None else places[label] for label in data.labels or ())
+        return replace(data, labels=labels, class_names=names)
+    if n_classes == len(data.class_names):
+        return data
+    if n_classes > len(data.class_names) and data.numbered:
+        return replace(data, class_names=data.class_names + names[len(data.class_names) :])
+    hint = "Give the model the classes of the data" + (
+        ", or label the graphs with the model's class numbers from 0." if n_classes > len(data.class_names) else "."
+    )
+    raise InvalidParameterError(
+        "model",
+        f"have the {len(data.class_names)} classes of the data, {', '.join(data.class_names[:20])}",
+        f"{n_classes} classes",
+        hint,
+    )
+
+
+def _on_device(module: Any, device: str | None) -> Any:  # noqa: ANN401  (torch carries few types)
+    import torch  # noqa: PLC0415
+
+    if device is None:
+        return module
+    try:
+        return module.to(torch.device(device))
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+        hint = f"({reason}.) Use --device cpu, or a machine that has one."
+        raise InvalidParameterError("device", "be one that torch can use here", device, hint) from error
+
+
+def _refuse_device(model: object, device: str | None) -> None:
+    there = getattr(model, "device", "cpu")
+    if device is not None and device != "cpu" and str(there).partition(":")[0] != device.partition(":")[0]:
+        hint = "Only a torch module can be moved; leave the setting out."
+        raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
+
+
+def _whole_sites(graph: Graph) -> Sites:
+    from starcert.graphs import Partition  # noqa: PLC0415
+
+    return Partition.everything("all").sites(graph)
+
+
+def _stream(graph: Graph) -> Any:  # noqa: ANN401
+    from starcert.sampling.streams import WordStream  # noqa: PLC0415
+
+    return WordStream.of_chunk(0, graph.key, "selection", 0)

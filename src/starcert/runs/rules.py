@@ -1,0 +1,109 @@
+"""The regions of a run: a builder by name, or a function of the user's, worked out once for every graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs import Graph, Partition
+from starcert.graphs.rule import Rule, partition_by_rule
+from starcert.progress import progress_bar
+from starcert.runs.reference import Reference, blaming
+from starcert.sampling.sampler import check_regions
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+    from starcert.noise import Noise
+    from starcert.runs.data import RunData
+
+__all__ = ["KnownRegions", "UserRule", "describe", "known_regions", "needs_model", "rule_of"]
+
+
+class UserRule:
+    """A function of the user's from a graph to its partition, blamed by file and line where it fails."""
+
+    def __init__(self, reference: Reference) -> None:
+        self.reference = reference
+        found = reference.load()
+        if not (callable(found) or isinstance(found, Partition)):
+            hint = "Write def regions(graph): return starcert.Partition.from_node_sets({…})."
+            raise InvalidParameterError(
+                "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
+            )
+        self.function = found
+        if hasattr(found, "anchored") and not isinstance(found, Partition):
+            self.anchored = found.anchored  # the author's word, see `partition_by_rule`
+
+    def __call__(self, graph: Graph) -> Partition:
+        """The partition of a graph."""
+        if isinstance(self.function, Partition):
+            return self.function
+        with blaming(self.reference.file):  # nothing of the graph is read here: it would count as read by the rule
+            found: Partition = self.function(graph)
+        return found
+
+
+class KnownRegions:
+    """The partitions of known graphs, each worked out once, as a rule.
+
+    Looking one up reads nothing off the graph, so the rule adds no anchor; the partitions keep theirs.
+    """
+
+    anchored = False
+
+    def __init__(self, partitions: dict[str, Partition]) -> None:
+        self._partitions = partitions
+
+    def __call__(self, graph: Graph) -> Partition:
+        """The partition of one of the graphs."""
+        return self._partitions[graph.key]
+
+
+def needs_model(regions: Reference | str | None) -> bool:
+    """Whether the regions follow from the model, so that it must be there before them."""
+    from starcert.regions import BUILDERS  # noqa: PLC0415
+
+    builder = BUILDERS.get(regions.partition(":")[0].strip()) if isinstance(regions, str) else None
+    return builder is not None and builder.needs_model
+
+
+def rule_of(regions: Reference | str | None, noise: Noise, *, model: object = None) -> Rule | Partition:
+    """The rule that a run's setting names.
+
+    Args:
+        regions: the setting.
+        noise: the noise, whose one region has every node pair where the setting is left out.
+        model: what the model function returned, for a builder that needs it.
+    """
+    if regions is None:
+        return Partition.everything(noise.regions[0])
+    if isinstance(regions, Reference):
+        return UserRule(regions)
+    from starcert.regions import build  # noqa: PLC0415
+
+    return build(regions, model=model) if needs_model(regions) else build(regions)
+
+
+def describe(rule: Rule | Partition) -> str:
+    """The rule of a run, for the record."""
+    if isinstance(rule, UserRule):
+        return str(rule.reference)
+    return "every node pair" if isinstance(rule, Partition) else str(getattr(rule, "description", rule))
+
+
+def known_regions(rule: Rule | Partition, noise: Noise, data: RunData) -> tuple[KnownRegions, Sequence[Sites]]:
+    """The regions of every graph of the data, and its sites; refused if they are not those of the noise."""
+    partitions: dict[str, Partition] = {}
+    sites = []
+    with progress_bar("regions", len(data)) as advance:
+        for name, graph in zip(data.names, data.graphs, strict=True):
+            try:
+                if graph.key not in partitions:
+                    partitions[graph.key] = rule if isinstance(rule, Partition) else partition_by_rule(rule, graph)
+                sites.append(partitions[graph.key].sites(graph))
+                check_regions(sites[-1], noise)
+            except StarcertError as error:
+                raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}") from error
+            advance(1)
+    return KnownRegions(partitions), sites

@@ -1,0 +1,154 @@
+"""A run from its settings to its output folder: load, try, sample, certify, write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starcert import archive as archives
+from starcert.archive import Archive
+from starcert.errors import StarcertError
+from starcert.files import write_whole
+from starcert.graphs.content import digest
+from starcert.runs import output as outputs
+from starcert.runs import results, sources
+from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
+from starcert.runs.output import Output
+from starcert.runs.rules import describe, known_regions, needs_model, rule_of
+from starcert.runs.settings import RunSettings
+from starcert.runs.workers import pool
+from starcert.smoothing import SmoothedClassifier
+from starcert.voting import CHUNK_SIZE, backend_of
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.graphs import Sites
+
+__all__ = ["Outcome", "execute"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a run.
+
+    Attributes:
+        archive: the certificates, and what they are about.
+        base: the base classifier's answer on each clean graph.
+        folder: the output folder.
+    """
+
+    archive: Archive
+    base: tuple[int, ...]
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        """The page to show."""
+        return self.folder / outputs.REPORT
+
+
+def execute(
+    settings: RunSettings, *, expected: Mapping[str, str] | None = None, note: Callable[[str], None] = print
+) -> Outcome:
+    """Certifies the graphs of a run and writes its output folder.
+
+    A run that was interrupted goes on where it was: its votes are kept. The folder has its name only when everything is
+    in it.
+
+    Args:
+        settings: what to certify, and how.
+        expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
+        note: is told what a user may want to know on the way.
+    """
+    _check_report()
+    place = Output(settings.out)
+    place.check_place()
+    # A mistake in the name of a builder is told before data are read.
+    rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
+    everything = sources.load(settings.data)
+    train = None if settings.split == "all" else everything.part("train", settings.split_seed)
+    model = call_model(settings.model, Offer(settings.device or "cpu", everything, train))
+    chosen = everything.part(settings.split, settings.split_seed).first(settings.limit)
+    base = as_classifier(model, settings.model, chosen, settings.device)
+    chosen = aligned(chosen, base)
+    rule = rule_of(settings.regions, settings.noise, model=model) if rule is None else rule
+    regions, sites = known_regions(rule, settings.noise, chosen)
+    answers = clean_answers(base, settings.model, chosen, sites)
+    digests = {
+        "model": settings.model.digest,
+        "classifier": base.description,
+        "data": chosen.digest,
+        "regions": digest([(each.key, each.reason) for each in sites]),
+    }
+    _check_expected(digests, expected or {})
+    place.begin(settings, digests)
+    smoothed = SmoothedClassifier(base, settings.noise, regions)
+    with pool(base, settings.model.file, settings.workers, note) as executor:
+        certificates = smoothed.certify(
+            chosen.graphs,
+            samples=settings.samples,
+            selection_samples=settings.selection_samples,
+            alpha=settings.alpha,
+            seed=settings.seed,
+            max_radius=settings.max_radius,
+            store=settings.store or place.votes,
+            executor=executor,
+        )
+    kept = Archive.from_result(
+        certificates,
+        names=chosen.names,
+        labels=chosen.labels,
+        class_names=chosen.class_names,
+        settings=_record(settings, describe(rule), base, digests),
+    )
+    archives.write(place.partial / outputs.CERTIFICATES, kept)
+    write_whole(place.partial / outputs.RESULTS, results.lines(kept, answers))
+    _write_report(place.partial / outputs.REPORT, kept, sites)
+    place.finish()
+    return Outcome(kept, tuple(answers), place.final)
+
+
+def _check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    changed = [name for name, content in expected.items() if digests.get(name) != content]
+    if changed:
+        raise StarcertError(
+            f"This run shall repeat another, but not everything is as it was: {', '.join(changed)}. "
+            "Bring it back, or take the table [expected] out of the run file to certify what is there now."
+        )
+
+
+def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:
+    """How the run was made, for its certificates: whatever their content depends on, and no place of any file."""
+    data = settings.data
+    return {
+        "model": str(settings.model),
+        "classifier": base.description,
+        "data": data if isinstance(data, str) else data.name,
+        "split": settings.split,
+        "split_seed": settings.split_seed,
+        "limit": settings.limit,
+        "regions": regions,
+        "noise": settings.noise.to_dict(),
+        "samples": settings.samples,
+        "selection_samples": settings.selection_samples,
+        "seed": settings.seed,
+        "chunk_size": getattr(base, "chunk_size", CHUNK_SIZE),
+        "backend": backend_of(base),
+        "digests": {name: content for name, content in digests.items() if name != "classifier"},
+    }
+
+
+def _check_report() -> None:
+    """Refuses to begin what could not end: the report is written last."""
+    if find_spec("plotly") is None:
+        raise StarcertError("A report needs plotly: pip install 'starcert[report]'")
+
+
+def _write_report(path: Path, kept: Archive, sites: Sequence[Sites]) -> None:
+    from starcert.report import write_report  # noqa: PLC0415  (drawing takes its time to load)
+
+    data = kept.settings["data"]
+    write_report(path, kept, sites, title=f"Robustness certificates: {data}")

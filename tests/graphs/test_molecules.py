@@ -1,0 +1,79 @@
+import pickle
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError
+
+Chem = pytest.importorskip("rdkit.Chem")
+
+
+@pytest.mark.parametrize(
+    "smiles", ["c1ccccc1", "CC(=O)[O-].[Na+]", "c1cc[nH]c1", "N#Cc1ccc2ccccc2c1", "[2H]C", "C", "O=S(=O)(O)C"]
+)
+def test_atoms_and_bonds_are_those_of_rdkit(smiles):
+    molecule = Chem.MolFromSmiles(smiles)
+    graph = sc.Graph.from_smiles(smiles)
+    assert graph == sc.Graph.from_rdkit(molecule)
+    atoms = list(molecule.GetAtoms())
+    assert graph.n_nodes == len(atoms)
+    assert graph.node_data["atomic_number"].tolist() == [atom.GetAtomicNum() for atom in atoms]
+    assert graph.node_data["formal_charge"].tolist() == [atom.GetFormalCharge() for atom in atoms]
+    assert graph.node_data["hydrogens"].tolist() == [atom.GetTotalNumHs() for atom in atoms]
+    bonds = {(b.GetBeginAtomIdx(), b.GetEndAtomIdx()): str(b.GetBondType()).lower() for b in molecule.GetBonds()}
+    assert {tuple(edge) for edge in graph.edges.tolist()} == {tuple(sorted(pair)) for pair in bonds}
+    for (u, v), order in bonds.items():
+        assert (v, order) in graph.node_data["bonds"][u]
+        assert (u, order) in graph.node_data["bonds"][v]
+    assert sum(map(len, graph.node_data["bonds"])) == 2 * len(bonds)
+
+
+def test_elements_become_columns_in_the_order_given():
+    graph = sc.Graph.from_smiles("CCO", elements=["O", "N", "C"])
+    np.testing.assert_array_equal(graph.node_data["x"], [[0, 0, 1], [0, 0, 1], [1, 0, 0]])
+    assert graph.node_data["x"].dtype == np.float32
+
+
+def test_a_molecule_survives_a_trip_between_processes_and_formats():
+    graph = sc.Graph.from_smiles("c1ccccc1N")
+    assert pickle.loads(pickle.dumps(graph)) == graph
+    assert sc.Graph.from_networkx(graph.to_networkx()).node_data["bonds"] == graph.node_data["bonds"]
+    assert graph.key != sc.Graph.from_smiles("C1CCCCC1N").key
+
+
+@pytest.mark.parametrize("smiles", ["C", "CC", "c1ccccc1N"])
+def test_pyg_carries_bonds_as_a_list_whatever_the_molecule(smiles):
+    """Never as a tensor, which data of other molecules could not be stacked with."""
+    pytest.importorskip("torch_geometric")
+    assert isinstance(sc.Graph.from_smiles(smiles).to_pyg().bonds, list)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "problem"),
+    [
+        ("c1ccccc", "'smiles' must be a SMILES string that RDKit can read. Got 'c1ccccc'"),
+        ("not a molecule", "'smiles' must be a SMILES string"),
+        ("C(C)(C)(C)(C)C", "must describe a possible molecule.*Explicit valence for atom # 0 C, 5"),
+        ("c1cccc1", "must describe a possible molecule.*kekulize"),
+        (3, "'smiles' must be a string. Got 3"),
+    ],
+)
+def test_what_is_no_molecule_is_explained(smiles, problem, capfd):
+    with pytest.raises(InvalidParameterError, match=problem):
+        sc.Graph.from_smiles(smiles)
+    assert capfd.readouterr().err == ""  # RDKit does not speak beside the error
+
+
+def test_what_is_no_rdkit_molecule_is_explained():
+    with pytest.raises(InvalidParameterError, match=r"must be an rdkit.Chem.Mol. Got None.*gives None"):
+        sc.Graph.from_rdkit(Chem.MolFromSmarts("not a molecule"))
+    with pytest.raises(InvalidParameterError, match=r"'molecule' must be sanitized.*SanitizeMol"):
+        sc.Graph.from_rdkit(Chem.MolFromSmiles("CC", sanitize=False))
+    with pytest.raises(InvalidParameterError, match="dative between the atoms 0 and 1"):
+        sc.Graph.from_smiles("N->[Fe]")
+    with pytest.raises(InvalidParameterError, match=r"list every element of the molecule. Got 'O missing'"):
+        sc.Graph.from_smiles("CO", elements=["C"])
+    for elements in ("CNO", [], ["C", "C"]):
+        with pytest.raises(InvalidParameterError, match="'elements' must be different symbols"):
+            sc.Graph.from_smiles("CC", elements=elements)

@@ -1,0 +1,65 @@
+from itertools import accumulate
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from report_worlds import graphs
+from starcert.report import drawings as module
+from starcert.report.drawings import DRAWN_NODES, drawings
+
+
+def unpacked(block, n):
+    """The node pairs of a block, as drawing.js reads them."""
+    if "pairs" in block:
+        return {divmod(code, n) for code in accumulate(block["pairs"])}
+    nodes, holes = block["nodes"], set(accumulate(block.get("holes", [])))
+    first = block.get("first", range(1, len(nodes) + 1))
+    listed = [(nodes[r], nodes[c]) for r, start in enumerate(first) for c in range(start, len(nodes))]
+    return {tuple(sorted(pair)) for number, pair in enumerate(listed) if number not in holes}
+
+
+@pytest.mark.parametrize(
+    "partition",
+    [
+        lambda graph: sc.Partition.everything("x"),
+        lambda graph: sc.Partition.from_node_sets({"x": [7, 2, 5], "y": [1, 9, 11]}, between={"z": ("x", "y")}),
+        lambda graph: sc.Partition.from_node_labels([i % 3 for i in range(12)], between="mixed"),
+        lambda graph: sc.Partition.from_pairs({"x": [(3, 1), (0, 5)], "y": []}),
+        lambda graph: sc.Partition.from_present_edges(graph, present="bonds", absent="gaps"),
+    ],
+)
+def test_edges_and_regions_can_be_read_back(partition):
+    sites = [partition(graph).sites(graph) for graph in graphs(4)]
+    regions = tuple(reversed(sites[0].regions))
+    found = drawings(sites, regions)
+    for each, drawing in zip(sites, found.graphs, strict=True):
+        n = each.graph.n_nodes
+        assert {divmod(code, n) for code in accumulate(drawing["edges"])} == set(map(tuple, each.graph.edges.tolist()))
+        for region, number in zip(regions, drawing["blocks"], strict=True):
+            block = each.blocks[each.regions.index(region)]
+            expected = set(zip(*(x.tolist() for x in block.endpoints(np.arange(block.size))), strict=True))
+            assert unpacked(found.blocks[number], n) == expected
+        assert "names" not in drawing
+
+
+def test_what_graphs_share_is_written_once():
+    partition = sc.Partition.from_node_sets({"x": range(6), "y": range(6, 12)})
+    assert len(drawings([partition.sites(graph) for graph in graphs(50)], ("x", "y")).blocks) == 2
+
+
+def test_names_of_nodes_are_kept_where_there_are_any():
+    graph = sc.Graph(2, [(0, 1)], nodes=["</script>", ("C", 1)])
+    found = drawings([sc.Partition.everything("x").sites(graph)] * 2, ("x",))
+    assert found.names == [["</script>", "('C', 1)"]]
+    assert [drawing["names"] for drawing in found.graphs] == [0, 0]
+
+
+def test_large_graphs_and_too_many_are_not_drawn(monkeypatch):
+    large = sc.Graph(DRAWN_NODES + 1, [(0, 1)])
+    assert drawings([sc.Partition.everything("x").sites(large)], ("x",)).graphs == [None]
+    monkeypatch.setattr(module, "ROOM", 40)
+    sites = [sc.Partition.everything("x").sites(graph) for graph in graphs(6)]
+    drawn = [drawing is not None for drawing in drawings(sites, ("x",)).graphs]
+    assert drawn[0]
+    assert not drawn[-1]

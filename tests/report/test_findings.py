@@ -1,0 +1,80 @@
+import pytest
+
+import starcert as sc
+from report_worlds import ONE, TWO, world
+from starcert.report.content import content
+
+SURE, LEAN, TORN = [1000, 0], [60, 940], [510, 490]
+
+
+def found(noise, counts, **told):
+    archive, sites = world(noise, counts, **told)
+    page = content(archive, sites)
+    return page.counts, {notice.head: notice.text for notice in page.notices}
+
+
+def test_nothing_to_warn_of():
+    counts, notices = found(TWO, [SURE, LEAN, LEAN], labels=[0, 1, 1])
+    assert notices == {}
+    assert (counts.n_right, counts.majority, counts.n_abstained) == (3, (1, 2), 0)
+
+
+def test_abstentions_are_counted_and_are_not_right():
+    counts, notices = found(TWO, [SURE, LEAN, TORN, LEAN], labels=[0, 1, 0, 1])
+    assert (counts.n_right, counts.n_abstained, counts.answers) == (3, 1, {0: 1, 1: 2})
+    assert list(notices) == ["The smoothed classifier abstains on 1 of 4 graphs (25.0%)"]
+
+
+@pytest.mark.parametrize("labels", [None, [0, 1, 0]])
+def test_one_answer_for_all_is_a_constant_classifier(labels):
+    _, notices = found(TWO, [SURE, SURE, SURE], labels=labels, class_names=["toxic", "fine"])
+    (head,) = notices
+    assert head == "The smoothed classifier answers one class only"
+    assert "'toxic'" in notices[head]
+
+
+def test_a_single_graph_is_no_constant_classifier():
+    assert found(TWO, [SURE], labels=[0])[1] == {}
+
+
+def test_accuracy_must_beat_the_majority_class():
+    _, notices = found(TWO, [SURE, LEAN, LEAN], labels=[0, 0, 1])
+    assert list(notices) == ["No more accurate than a constant classifier"]
+    assert "right on 2 of 3 graphs (66.7%)" in notices["No more accurate than a constant classifier"]
+
+
+def test_graphs_without_a_label_play_no_part_in_accuracy():
+    counts, notices = found(TWO, [SURE, LEAN, LEAN], labels=[0, None, 1])
+    assert (counts.n_labelled, counts.n_right, counts.majority) == (2, 2, (0, 1))
+    assert notices == {}
+
+
+def test_anchored_regions_are_named_with_their_reason():
+    def rule(graph):
+        return sc.Partition.from_present_edges(graph, present="core", absent="rest")
+
+    _, notices = found(TWO, [SURE, LEAN], labels=[0, 1], partition=rule)
+    (head,) = notices
+    assert head == "Anchored regions in 2 of 2 graphs (100.0%)"
+    assert "core and rest are the present and the absent edges of the clean graph." in notices[head]
+    assert "frozen at the clean graph" in notices[head]
+
+
+def test_too_few_samples_for_anything():
+    noise = sc.Noise(bonds=0.01)
+    partition = sc.Partition.everything("bonds")
+    _, notices = found(noise, [[50, 0], [0, 50]], labels=[0, 1], partition=lambda graph: partition)
+    (head,) = notices
+    assert head == "50 samples cannot certify a single flip"
+    needed = int(notices[head].partition("About ")[2].partition(" samples")[0].replace(",", ""))
+    for samples, enough in ((needed, True), (needed - 3, False)):
+        bounds = sc.clopper_pearson(sc.Votes([[samples, 0]], [[1, 0]]))
+        assert sc.certify(bounds, noise)[0].certified(1) is enough
+
+
+def test_noise_that_never_flips_certifies_nothing():
+    noise = sc.Noise(bonds=0.0)
+    partition = sc.Partition.everything("bonds")
+    _, notices = found(noise, [[5000, 0], [0, 5000]], labels=[0, 1], partition=lambda graph: partition)
+    assert list(notices) == ["This noise cannot certify a single flip"]
+    assert found(ONE, [[5000, 0], [0, 5000]], labels=[0, 1])[1] == {}

@@ -1,0 +1,104 @@
+from itertools import product
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from report_worlds import DELETE_ADD, FOUR, ONE, TWO, ragged, random_counts, world
+from starcert.report import tables
+from starcert.report.slices import Slices
+from starcert.report.tables import slack_tables, surfaces, ticks
+
+
+@pytest.mark.parametrize(("end", "most"), [(0, 5), (1, 5), (5, 5), (6, 5), (1000, 7)])
+def test_ticks_are_few_and_regular(end, most):
+    found = ticks(end, most)
+    assert found[0] == 0
+    assert len(found) <= most + 1
+    (step,) = set(np.diff(found).tolist()) or {1}
+    assert found[-1] <= end < found[-1] + step
+    assert end > most or step == 1
+
+
+def placed(pair, counts, n_axes):
+    radius = [0] * n_axes
+    for axis, count in zip(pair, counts, strict=True):
+        radius[axis] = count
+    return tuple(radius)
+
+
+@pytest.mark.parametrize("noise", [ONE, TWO, DELETE_ADD, FOUR], ids=repr)
+def test_a_slack_decides_as_the_library_does(noise):
+    archive, _ = world(noise, random_counts(5, 2, seed=1))
+    slices = Slices(archive)
+    found = slack_tables(archive, slices)
+    for pair, rows in zip(slices.pairs, found.rows, strict=True):
+        firsts = [None] if len(pair) == 1 else found.ticks[pair[0]]
+        for up, row in zip(firsts, rows, strict=False):
+            for across, below in zip(found.ticks[pair[-1]], row, strict=False):
+                radius = placed(pair, (across,) if up is None else (up, across), len(noise.axes))
+                # The largest failure probability that is certified: the next one is not. Both are decided by proof.
+                for failure, expected in ((below, True), (np.nextafter(below, 1), False)):
+                    bounds = sc.Bounds(np.array([0]), np.array([failure]), np.array([failure]), None, 2)
+                    assert sc.certify(bounds, noise)[0].certified(radius) is expected
+
+
+def test_a_row_ends_where_no_failure_probability_of_the_slider_is_certified():
+    archive, _ = world(TWO, [[10**6, 0]], known_capacity=False)
+    found = slack_tables(archive, Slices(archive))
+    assert found.least == 1e-6
+    for up, row in zip(found.ticks[0], found.rows[0], strict=True):
+        assert min(row) >= found.least
+        assert sc.slack(TWO, (up, found.ticks[1][len(row) - 1] + 1)) < found.least
+    assert sc.slack(TWO, (found.ticks[0][-1] + 1, 0)) < found.least
+
+
+def test_the_slider_reaches_the_surest_graph():
+    archive, _ = world(ONE, [[10**9, 0], [90, 10]], known_capacity=False)
+    assert slack_tables(archive, Slices(archive)).least == 1e-9
+
+
+def test_long_axes_are_tabulated_in_steps():
+    noise = sc.Noise(core=0.05, rest=0.49)
+    partition = sc.Partition.from_node_sets({"core": range(6), "rest": range(6, 12)})
+    archive, _ = world(
+        noise, [[5000, 0]], partition=lambda graph: partition, known_capacity=False, max_radius=(5, 10**6)
+    )
+    found = slack_tables(archive, Slices(archive))
+    step = found.ticks[1][1]
+    assert step > 1
+    assert len(found.ticks[1]) <= tables.MOST_TICKS + 1
+    # The axis reaches as far as the engine says, whatever the region's size.
+    assert sc.slack(noise, (0, found.ticks[1][-1])) > 1e-6 > sc.slack(noise, (0, found.ticks[1][-1] + step))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    ("noise", "partition"), [(ONE, None), (TWO, None), (TWO, ragged), (DELETE_ADD, None), (FOUR, None)], ids=repr
+)
+def test_a_surface_counts_what_the_certificates_say(noise, partition, classes):
+    rng = np.random.default_rng(5)
+    labels = [None if label < 0 else int(label) for label in rng.integers(-1, classes, 25)]
+    archive, _ = world(noise, random_counts(25, classes, seed=2), labels=labels, partition=partition)
+    slices = Slices(archive)
+    found = surfaces(archive, slices)
+    right = np.array([a == label for a, label in zip(archive.certificates.labels.tolist(), labels, strict=True)])
+    for pair, certified, both in zip(slices.pairs, found.certified, found.right, strict=True):
+        axes = [range(1)] * (2 - len(pair)) + [found.ticks[axis] for axis in pair]
+        assert certified.shape == both.shape == tuple(map(len, axes))
+        for i, j in product(*map(range, certified.shape)):
+            counts = (axes[1][j],) if len(pair) == 1 else (axes[0][i], axes[1][j])
+            verdicts = archive.certificates.certified(placed(pair, counts, len(noise.axes)))
+            assert certified[i, j] == verdicts.sum()
+            assert both[i, j] == (verdicts & right).sum()
+
+
+def test_a_surface_ends_one_count_beyond_what_any_graph_reaches():
+    archive, _ = world(TWO, [[1000, 0], [940, 60]])
+    slices = Slices(archive)
+    found = surfaces(archive, slices)
+    for axis, ends in enumerate(found.ticks):
+        furthest = max(radius[axis] for graph in range(2) for radius in slices.of(graph, (0, 1)))
+        assert ends[-1] == min(furthest + 1, 15)
+    assert found.certified[0][0, 0] == 2
+    assert found.certified[0][-1, -1] == 0

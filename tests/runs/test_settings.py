@@ -1,0 +1,147 @@
+import re
+from pathlib import Path
+
+import pytest
+
+import runs_worlds as worlds
+import starcert as sc
+from starcert.errors import InvalidParameterError
+from starcert.runs import complete, read, take
+from starcert.runs.run_file import RunFileError, differences, text_of
+
+
+@pytest.fixture
+def run(tmp_path):
+    return worlds.project(tmp_path / "project")
+
+
+def changed(run: Path, line: str, by: str) -> Path:
+    text = run.read_text()
+    assert line in text
+    run.write_text(text.replace(line, by))
+    return run
+
+
+def test_a_run_file_is_read_with_paths_relative_to_itself(run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    settings = complete(read(Path("project/run.toml")).values)
+    assert settings.model.file == run.parent / "model.py"
+    assert settings.data == run.parent / "graphs"
+    assert settings.regions.name == "four"
+    assert settings.out == run.parent / "results"
+    assert settings.noise == sc.Noise(hub=0.02, motif=0.03, rest=sc.Flip(delete=0.3, add=0.2), bridge=0.45)
+    assert (settings.samples, settings.selection_samples, settings.alpha, settings.workers) == (400, 100, 0.01, 1)
+
+
+def test_what_is_written_back_reads_as_the_same_settings(run, tmp_path):
+    noise = {"a": 0.1 + 0.2, "b-c": {"delete": 1e-300, "add": 1 / 3}, "ü": 0.5}
+    values = read(run).values | {"max_radius": (3, 1, 4, 1), "alpha": 1e-9, "noise": sc.Noise.from_dict(noise)}
+    values |= {"seed": 2**63, "limit": 5, "device": "cuda:1", "store": tmp_path / "votes.db"}
+    settings = complete(values)
+    folder = tmp_path / "else" / "where"
+    folder.mkdir(parents=True)
+    digests = {"model": "m", "data": "d", "classifier": 'a "b" \n c', "regions": "r"}
+    (folder / "run.toml").write_text(text_of(settings, digests, folder=folder, made_by="a test"))
+    back = read(folder / "run.toml")
+    assert back.expected == digests
+    assert complete(back.values | {"out": settings.out, "store": settings.store}) == settings
+    assert differences(back, settings, digests) == []
+    assert str(tmp_path) not in (folder / "run.toml").read_text()
+
+
+def test_differences_name_what_differs_and_let_the_rest_pass(run, tmp_path):
+    values = read(run).values
+    settings, folder = complete(values), run.parent / "results"
+    folder.mkdir()
+    (folder / "run.toml").write_text(text_of(settings, {"data": "1"}, folder=folder, made_by="a test"))
+    there = read(folder / "run.toml")
+    other = complete(values | {"workers": 3, "store": tmp_path / "v.db", "out": tmp_path / "o"})
+    assert differences(there, other, {"data": "1"}) == []
+    more = complete(
+        values
+        | {
+            "samples": 401,
+            "alpha": 0.02,
+            "noise": sc.Noise.from_dict(settings.noise.to_dict() | {"hub": 0.020000000000000004}),
+        }
+    )
+    found = " ".join(differences(there, more, {"data": "2"}))
+    for words in ("samples: there 400, now 401", "alpha: there 0.01", "hub=0.020000000000000004", "content of data"):
+        assert words in found
+    assert "seed" not in found
+
+
+BAD = [
+    (
+        "samples = 400",
+        "sampels = 400",
+        "'sampels' must be a setting of a run. Got 'sampels' instead. Did you mean samples?",
+    ),
+    ("samples = 400", 'samples = "many"', "'samples' must be a whole number from 1"),
+    ("samples = 400", "samples = 0", "'samples' must be a whole number from 1"),
+    ("samples = 400", "samples = 4.5", "'samples' must be a whole number"),
+    ("samples = 400", "samples = true", "'samples' must be a whole number"),
+    ("seed = 3", "seed = -1", "'seed' must be a whole number from 0"),
+    ("seed = 3", "alpha = 0.99", "Was a confidence level meant?"),
+    ("seed = 3", 'alpha = "low"', "'alpha' must be a failure probability"),
+    ("seed = 3", "workers = 0", "'workers' must be a whole number from 1"),
+    ("seed = 3", 'device = "tpu"', "'device' must name a device of torch"),
+    ("seed = 3", 'split = "best"', "'split' must be one of all, train, validation, test"),
+    ("seed = 3", "max_radius = 3", "'max_radius' must be whole numbers of flips"),
+    ("seed = 3", "max_radius = [-1]", "'max_radius' must be whole numbers of flips"),
+    ("model.py:classifier", "model.py", "'model' must name a Python file and a function in it"),
+    ("model.py:classifier", "modell.py:classifier", "Did you mean model.py?"),
+    ("model.py:classifier", "nowhere/model.py:classifier", "There is no folder"),
+    ("model.py:four", "models.py:four", "'regions' must name a Python file that exists"),
+    ('"graphs"', '"grahps/x"', "'data' must name a file or a folder that exists"),
+    ('"graphs"', "7", "'data' must be text"),
+    ("hub = 0.02", "hub = 1.5", "'noise.hub' must be a probability from 0 to 1"),
+    ("hub = 0.02", 'hub = "much"', "'noise.hub' must be a probability, or delete and add"),
+    ("hub = 0.02", "hub = { delete = 0.1 }", "'noise.hub' must be a probability, or delete and add"),
+    ("hub = 0.02", "hub = true", "'noise.hub' must be a probability"),
+    ("hub = 0.02", '"h.b" = 0.1', "'noise' must have region names without"),
+    ("seed = 3", "seed = ", "is no TOML: "),
+    ("[noise]", "[expected]\nfoo = 1\n[noise]", "'expected' must be the table that a run wrote"),
+]
+
+
+@pytest.mark.parametrize(("line", "by", "words"), BAD)
+def test_bad_run_files_name_the_file_and_the_key(run, line, by, words):
+    with pytest.raises(RunFileError) as caught:
+        read(changed(run, line, by))
+    assert str(caught.value).startswith(f"{run}: ")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(RunFileError, match=r"run\.toml: there is no such file\. `starcert init`"):
+        read(tmp_path / "run.toml")
+    with pytest.raises(RunFileError, match=r"is a folder\. Give the run file in it"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["model", "data", "noise"])
+def test_what_must_be_given_is_asked_for(run, key):
+    values = {name: value for name, value in read(run).values.items() if name != key}
+    with pytest.raises(InvalidParameterError, match=f"'{key}' must be given.*--{key}"):
+        complete(values)
+
+
+def test_a_radius_must_fit_the_noise_and_regions_must_be_said(run):
+    values = read(run).values
+    with pytest.raises(InvalidParameterError, match=r"Missing: motif, rest\.delete"):
+        complete(values | {"max_radius": {"hub": 1}})
+    with pytest.raises(InvalidParameterError, match=r"'regions' must say where the 4 regions.*hub, motif"):
+        complete(values | {"regions": None})
+
+
+def test_options_are_called_by_their_names(tmp_path):
+    with pytest.raises(InvalidParameterError, match=re.escape("'--split-seed' must be a whole number")):
+        take({"split_seed": -1}, base=tmp_path, named=lambda key: f"--{key.replace('_', '-')}")
+
+
+def test_a_folder_goes_before_a_tu_name(tmp_path):
+    assert take({"data": "MUTAG"}, base=tmp_path) == {"data": "MUTAG"}
+    (tmp_path / "MUTAG").mkdir()
+    assert take({"data": "MUTAG"}, base=tmp_path) == {"data": tmp_path / "MUTAG"}

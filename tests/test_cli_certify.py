@@ -1,0 +1,313 @@
+"""`starcert certify` and `starcert init`: a new user's way, and every mistake on it."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import runs_worlds as worlds
+from runs_worlds import starcert
+from starcert.cli import main
+
+PROTEINS = Path(__file__).parents[1].parent / "shared" / "data" / "TU" / "PROTEINS"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    worlds.project(tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """The command in this process: status, standard output, standard error."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["starcert", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_a_new_user_gets_a_report(tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    begun = starcert("init", cwd=folder)
+    assert (begun.returncode, begun.stderr) == (0, "")
+    assert "Next: starcert certify run.toml" in begun.stdout
+    done = starcert("certify", "run.toml", "--samples", 500, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "12 graphs, 3 classes" in done.stdout
+    assert "share of the majority class" in done.stdout
+    assert f"Report: {folder / 'results' / 'report.html'}" in done.stdout
+    assert {"report.html", "certificates.json", "results.csv", "run.toml"} <= set(os.listdir(folder / "results"))
+    assert not list(folder.rglob("__pycache__"))
+    assert starcert("verify", "results/certificates.json", cwd=folder).returncode == 0
+    again = starcert("init", cwd=folder)
+    assert again.returncode == 2
+    assert "run.toml" in again.stderr
+    assert again.stderr.count("\n") == 1
+
+
+def test_the_summary(project, here):
+    status, out, err = here("certify", "run.toml")
+    assert (status, err) == (0, "")
+    for words in ("6 graphs, 3 classes", "accuracy, smoothed", "abstains", "rest.delete", "33.3%", "at most 0.01"):
+        assert words in out
+    assert "Anchored" not in out
+
+
+def test_anchored_regions_are_said_to_be(project, here):
+    status, out, _ = here(
+        "certify",
+        "--model",
+        "model.py:classifier",
+        "--data",
+        "graphs",
+        "--regions",
+        "communities",
+        "--noise",
+        "inside=0.05,between=0.3",
+        "--samples",
+        200,
+        "--out",
+        "new",
+    )
+    assert status == 0
+    assert "Anchored: The communities were found from the edges of the clean graph." in out
+
+
+def test_options_go_before_the_file(project, here):
+    noise = "hub=0.02,motif=0.03,rest=0.3/0.2,bridge=0.45"
+    words = ["--samples", 300, "--alpha", 0.05, "--seed", 9, "--limit", 2, "--noise", noise, "--out", "deep/er"]
+    status, *_ = here("certify", "run.toml", *words, "--max-radius", "1,1,1,1,1", "--regions", "model.py:four")
+    assert status == 0
+    kept = json.loads((project / "deep" / "er" / "certificates.json").read_text())
+    assert (kept["alpha"], kept["max_radius"], len(kept["graphs"])) == (0.05, [1, 1, 1, 1, 1], 2)
+    assert (kept["settings"]["samples"], kept["settings"]["seed"]) == (300, 9)
+    assert here("certify", "deep/er/run.toml", "--limit", 1, "--out", "one")[0] == 0
+    # Without an output in the file or among the options, there is one beside the run file.
+    assert here("certify", "deep/er/run.toml")[0] == 0
+    assert (project / "deep/er/certified/certificates.json").read_bytes() == (
+        project / "deep/er/certificates.json"
+    ).read_bytes()
+
+
+def test_everything_can_stand_on_the_command_line(project, here):
+    words = ["--model", "model.py:plain", "--data", "graphs", "--noise", "all=0.02", "--samples", 150, "--limit", 3]
+    assert here("certify", *words)[0] == 0
+    assert (project / "certified" / "report.html").exists()
+
+
+BAD = [
+    ((), "'model' must be given"),
+    (("no.toml",), "no.toml: there is no such file"),
+    (("graphs",), "is a folder"),
+    (("model.py",), "model.py: is no TOML"),
+    (("run.toml", "--model", "model.py:clasifier"), "Did you mean classifier?"),
+    (("run.toml", "--model", "mode.py:classifier"), "'--model' must name a Python file that exists"),
+    (("run.toml", "--model", "model.py:shape"), "If it is itself the classifier of a graph, return it"),
+    (("run.toml", "--data", "nothing/here"), "'--data' must name a file or a folder that exists"),
+    (("run.toml", "--data", "."), "'data' must be a folder with graphs"),
+    (("run.toml", "--data", "model.py"), "'data' must be graphs, not code"),
+    (("run.toml", "--data", "run.toml"), "is no file of tensors"),
+    (("run.toml", "--noise", "a=2"), "--noise a"),
+    (("run.toml", "--noise", "all=0.1"), "'regions' must be those of the noise, all"),
+    (("run.toml", "--alpha", "0.95"), "Was a confidence level meant?"),
+    (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
+    (("run.toml", "--limit", "0"), "'--limit'"),
+    (("run.toml", "--split", "half"), "'--split' must be one of"),
+    (("run.toml", "--workers", "0"), "'--workers'"),
+    (("run.toml", "--device", "toaster"), "'--device' must name a device"),
+    (("run.toml", "--device", "cuda"), "'device' must be cpu for a CallableClassifier"),
+    (("run.toml", "--max-radius", "hub=1"), "Missing: motif"),
+    (("run.toml", "--regions", "comunities"), "Did you mean communities?"),
+    (("run.toml", "--regions", "model.py:fours"), "Did you mean four?"),
+    (("run.toml", "--regions", "node_labels:attribute=colour"), "'g1' cannot be used: 'attribute' must name data"),
+    (("run.toml", "--regions", "model.py:shape"), "The regions of graph 'g1' cannot be used"),
+    (("run.toml", "--out", "graphs"), "'out' must be a new folder"),
+    (("run.toml", "--out", "model.py"), "'out' must be a folder"),
+    (("run.toml", "--store", "no/folder/votes.db"), "does not exist"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD)
+def test_bad_input_ends_in_one_clear_line(project, here, words, message):
+    before = sorted(project.rglob("*"))
+    status, out, err = here("certify", *words)
+    assert (status, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert not (project / "results").exists()
+    if "--store" not in words:
+        assert sorted(path for path in project.rglob("*") if "__pycache__" not in str(path)) == before
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def classifier(:", "model.py, line 1: SyntaxError"),
+        ("import no_such_module", "model.py, line 1: ModuleNotFoundError"),
+        ("def classifier():\n    raise RuntimeError('boom')", "model.py, line 2: RuntimeError: boom"),
+        (
+            "def classifier():\n    return g\ndef g(graph):\n    return graph.nodes[99]",
+            "line 4) cannot answer graph 'g1'",
+        ),
+        ("def classifier(): return lambda graph: 3", "it answered 3; a class is a whole number from 0 to 2"),
+    ],
+)
+def test_mistakes_in_the_model_are_named_with_their_line(project, here, code, message):
+    (project / "model.py").write_text(code)
+    run = project / "run.toml"
+    run.write_text(run.read_text().replace("model.py:four", "node_sets:hub=0,motif=1-4,rest=*,between=bridge"))
+    status, out, err = here("certify", "run.toml")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_another_run_in_the_folder_is_refused_with_the_next_step(project, here):
+    assert here("certify", "run.toml")[0] == 0
+    status, _, err = here("certify", "run.toml", "--samples", 401)
+    assert status == 2
+    assert "holds another run (samples: there 400, now 401). Give another --out" in err
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(project):
+    (project / "model.py").write_text("def classifier():\n    return 1 / 0\ndef four(graph): pass\n")
+    for words in (("certify", "run.toml", "--debug"), ("--debug", "certify", "run.toml")):
+        done = starcert(*words, cwd=project)
+        assert done.returncode == 2
+        assert "Traceback" in done.stderr
+        assert done.stderr.splitlines()[-1].startswith("Error: ")
+    assert "Traceback" not in starcert("certify", "run.toml", cwd=project).stderr
+
+
+def test_a_fault_of_our_own_is_one_line_too(project, here, monkeypatch):
+    monkeypatch.setattr("starcert.runs.run.execute", lambda *_, **__: {}["nothing"])
+    status, _, err = here("certify", "run.toml")
+    assert status == 1
+    assert err == "Error: KeyError: 'nothing'. This is a fault in starcert; --debug shows where.\n"
+
+
+def test_help_has_examples_and_every_option(project, here):
+    _, out, _ = here("certify", "--help")
+    assert "starcert certify --model model.py:classifier --data MUTAG" in " ".join(out.split())
+    for option in (
+        "model",
+        "data",
+        "regions",
+        "noise",
+        "samples",
+        "alpha",
+        "device",
+        "workers",
+        "store",
+        "out",
+        "debug",
+    ):
+        assert f"--{option}" in out
+    assert "starcert init && starcert certify run.toml" in here("init", "--help")[1]
+
+
+INTERRUPTED = "Interrupted. What was counted is kept: the same command goes on.\n"
+
+
+def chunks_in(votes: Path) -> int:
+    if not votes.exists():
+        return 0
+    with closing(sqlite3.connect(votes)) as db:
+        try:
+            return db.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        except sqlite3.OperationalError:  # not made yet, or being written
+            return 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, workers):
+    model = project / "model.py"
+    model.write_text(
+        model.read_text().replace("def shapes(batch):", "import time\n\ndef shapes(batch):\n    time.sleep(0.02)")
+    )
+    words = [sys.executable, "-m", "starcert", "certify", "run.toml", "--workers", str(workers), "--samples", "20000"]
+    running = subprocess.Popen(
+        words,
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=worlds.environment(),
+    )
+    votes = project / "results.partial" / "votes.db"
+    deadline = time.monotonic() + 60
+    while not chunks_in(votes) and time.monotonic() < deadline:
+        assert running.poll() is None
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of its processes
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (130, "", INTERRUPTED)
+    assert not (project / "results").exists()
+    assert chunks_in(votes)
+    model.write_text(model.read_text().replace("time.sleep(0.02)", "pass"))
+    changed = starcert("certify", "run.toml", "--samples", "20000", cwd=project)
+    assert "results.partial: holds another run (content of model: " in changed.stderr
+
+
+def test_a_pyg_module_on_a_file_of_tensors(tmp_path, here, monkeypatch):
+    torch = pytest.importorskip("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("torch_geometric")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    graphs = [{"x": torch.eye(4, 3) * (1 + label), "edge_index": ring, "y": label} for label in (0, 1, 2)]
+    torch.save(graphs, "data.pt")
+    Path("model.py").write_text(
+        "import starcert as sc\ndef net(): return sc.models.GCN(3, 3)\ndef wide(): return sc.models.GCN(7, 3)\n"
+    )
+    words = ["--data", "data.pt", "--noise", "all=0.05", "--samples", 100]
+    status, out, err = here("certify", *words, "--model", "model.py:net")
+    assert err == ""
+    assert status == 0
+    assert "3 graphs, 3 classes" in out
+    status, out, err = here("certify", *words, "--model", "model.py:wide", "--out", "other")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "cannot answer graph 'data 0': RuntimeError: mat1 and mat2 shapes cannot be multiplied" in err
+    assert "the node data: x (4 × 3). If the model expects other features" in err
+    assert not list(tmp_path.glob("other*"))
+
+
+@pytest.mark.skipif(not PROTEINS.exists(), reason="PROTEINS is not there")
+def test_a_tu_folder(project, here):
+    (project / "model.py").write_text("def f(): return lambda graph: int(graph.number_of_nodes() > 40)")
+    words = ["--data", PROTEINS, "--noise", "bonds=0.01/0.001", "--model", "model.py:f", "--samples", 30, "--limit", 3]
+    status, out, _ = here("certify", *words)
+    assert status == 0
+    assert "bonds.delete" in out
+    assert json.loads((project / "certified/certificates.json").read_text())["classes"] == ["1", "2"]
+
+
+def test_a_model_that_is_trained_on_its_part_of_the_data(tmp_path, here, monkeypatch):
+    pytest.importorskip("grakel")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert here("init", "trial", "--example", "sklearn")[0] == 0
+    status, out, _ = here("certify", "trial/run.toml", "--samples", 200)
+    assert status == 0
+    assert "6 graphs, 3 classes" in out
+    assert Path("trial/results/report.html").exists()
