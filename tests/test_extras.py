@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-OPTIONAL = ["torch", "torch_geometric", "grakel", "sklearn", "matplotlib", "dask", "distributed", "loky"]
+OPTIONAL = ["torch", "torch_geometric", "grakel", "sklearn", "matplotlib", "dask", "distributed", "loky", "pandas"]
 BLOCKED = f"import sys; sys.modules.update(dict.fromkeys({OPTIONAL})); import starcert as sc, networkx as nx\n"
 
 
@@ -36,6 +36,8 @@ print(len(sc.datasets.motif(seed=0, train=2, validation=2, test=2).test))
         ("sc.Graph(2, []).to_pyg()", "torch"),
         ("sc.models.vertex_histogram_svm()", "kernels"),
         ("sc.models.KernelSVM().fit([], [])", "kernels"),
+        ("sc.transforms.AddNoise", "torch"),
+        ("sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.1)).to_frame()", "pandas"),
         ("sc.display.slack_map(sc.Noise(a=0.1, b=0.2), (2, 2))", "plots"),
     ],
 )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from os import PathLike
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.binding import Regions, bind, check_noise_and_regions
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier
 from starcert.core.confidence import Votes, check_alpha, clopper_pearson
-from starcert.errors import InvalidParameterError
-from starcert.graphs import Graph, Partition, Sites
-from starcert.graphs.rule import Rule, partition_by_rule
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.estimator import ClassifierConventions, is_estimator
+from starcert.graphs import Graph, Sites
 from starcert.noise import Noise, RadiusLike
 from starcert.progress import Advance, progress_bar
 from starcert.provenance import provenance
@@ -31,9 +32,6 @@ __all__ = ["ABSTAIN", "Regions", "SmoothedClassifier", "capacity"]
 ABSTAIN = -1
 """What `predict` answers where no class can be shown to be the likeliest."""
 
-Regions: TypeAlias = Partition | Rule
-"""A partition, if all graphs share their nodes, or a rule: a function from a graph to its partition."""
-
 
 def capacity(sites: Sites, noise: Noise) -> tuple[int, ...]:
     """How many sites an attacker finds on each axis: more flips than these are no further attack."""
@@ -44,14 +42,20 @@ def capacity(sites: Sites, noise: Noise) -> tuple[int, ...]:
     return tuple(found[axis] for axis in noise.axes)
 
 
-class SmoothedClassifier:
+class SmoothedClassifier(ClassifierConventions):
     """A base classifier, smoothed: it answers the class that the base classifier gives most often on noisy copies.
 
+    It keeps to scikit-learn's conventions: `sklearn.base.clone`, `cross_val_score`, pipelines and the like take it.
+
     Args:
-        base: the base classifier; see `starcert.classifiers`.
+        base: the base classifier; see `starcert.classifiers`. Or a scikit-learn estimator on lists of graphs, which
+            `fit` trains: a copy of it, on clean graphs.
         noise: a flip law for every region.
         regions: where the regions are: a `Partition`, or a rule from a graph to its partition. Without it, the one
             region of the noise is every node pair.
+        samples: estimation votes for each graph in `predict`, where the call does not say.
+        alpha: the probability that a certificate fails, where a call does not say.
+        seed: of the noise in `predict`, where the call does not say: a whole number, 0 or more.
 
     Example:
         >>> import networkx as nx
@@ -63,43 +67,87 @@ class SmoothedClassifier:
         [0, 1]
     """
 
-    def __init__(self, base: Classifier, noise: Noise, regions: Regions | None = None) -> None:
-        if not isinstance(base, Classifier):
+    def __init__(
+        self,
+        base: Classifier | Any,  # noqa: ANN401  (or any estimator of scikit-learn's)
+        noise: Noise,
+        regions: Regions | None = None,
+        *,
+        samples: int = 10_000,
+        alpha: float = 0.01,
+        seed: int = 0,
+    ) -> None:
+        if isinstance(base, type) or not (isinstance(base, Classifier) or is_estimator(base)):
             raise InvalidParameterError(
                 "base", "be a classifier", base, "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2)."
             )
-        if not isinstance(noise, Noise):
-            raise InvalidParameterError(
-                "noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45)."
-            )
-        if regions is None and len(noise.regions) > 1:
-            raise InvalidParameterError(
-                "regions",
-                f"say where the {len(noise.regions)} regions of the noise are",
-                None,
-                "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one.",
-            )
-        if not (regions is None or isinstance(regions, Partition) or callable(regions)):
-            raise InvalidParameterError("regions", "be a Partition or a function from a graph to one", regions)
+        check_noise_and_regions(noise, regions)
+        check_alpha(alpha)
+        _whole(samples, "samples", 1)
+        _whole(seed, "seed", 0)
         self.base = base
         self.noise = noise
         self.regions = regions
+        self.samples = samples
+        self.alpha = alpha
+        self.seed = seed
+        self._trained: Classifier | None = base if isinstance(base, Classifier) else None
+        self._taught: npt.NDArray[np.int64] | None = None  # the classes that `fit` has seen
 
     def __repr__(self) -> str:
-        return f"SmoothedClassifier({self.base.description}, {self.noise!r})"
+        base = self.base if self._trained is None else self._trained.description
+        return f"SmoothedClassifier({base}, {self.noise!r})"
+
+    @property
+    def classifier(self) -> Classifier:
+        """The base classifier that votes: `base` itself, or what `fit` has trained."""
+        if self._trained is None:
+            hint = "Call fit first, or wrap a fitted estimator: starcert.classifiers.from_sklearn(estimator)."
+            raise InvalidParameterError("base", "be trained", self.base, hint)
+        return self._trained
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self.classifier.n_classes
+
+    @property
+    def classes_(self) -> npt.NDArray[np.int64]:
+        """What `predict` may answer, besides `ABSTAIN`: class number i of a certificate is entry i."""
+        return np.arange(self.n_classes) if self._taught is None else self._taught
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._trained is not None
+
+    def fit(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> Self:
+        """Trains a copy of a scikit-learn estimator on these graphs. A base classifier that is trained stays as it is.
+
+        Args:
+            graphs: clean training graphs.
+            labels: their classes, whole numbers from 0.
+        """
+        graphs = _as_list(graphs)
+        classes = _classes(labels, len(graphs))
+        if self._trained is self.base:
+            return self
+        try:
+            from sklearn.base import clone  # noqa: PLC0415  (half a second; only where one of its estimators is)
+        except ImportError as error:
+            raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
+        from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
+
+        trained = from_sklearn(clone(self.base).fit(graphs, classes))
+        self._trained, self._taught = trained, np.asarray(trained.estimator.classes_)
+        return self
+
+    def score(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> float:
+        """The share of graphs that `predict` answers right; an abstention is no right answer."""
+        graphs = _as_list(graphs)
+        return float(np.mean(self.predict(graphs) == _classes(labels, len(graphs))))
 
     def sites(self, graph: Graph) -> Sites:
         """The sites of a graph: its partition, bound to it."""
-        if not isinstance(graph, Graph):
-            hint = "Convert it first, for instance with Graph.from_networkx(graph)."
-            raise InvalidParameterError("graphs", "be starcert Graphs", type(graph).__name__, hint)
-        if self.regions is None:
-            partition = Partition.everything(self.noise.regions[0])
-        elif isinstance(self.regions, Partition):
-            partition = self.regions
-        else:
-            partition = partition_by_rule(self.regions, graph)
-        return partition.sites(graph)
+        return bind(graph, self.noise, self.regions)
 
     def vote(
         self,
@@ -135,6 +183,7 @@ class SmoothedClassifier:
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
+        base = self.classifier
         samples = _whole(samples, "samples", 1)
         select = max(100, samples // 100) if selection_samples is None else selection_samples
         select = _whole(select, "selection_samples", 1)
@@ -142,17 +191,17 @@ class SmoothedClassifier:
         for each in sites:
             check_regions(each, self.noise)  # before anything is counted
         job = Job(
-            self.base,
+            base,
             self.noise,
             sites,
             _whole(seed, "seed", 0),
-            _whole(getattr(self.base, "chunk_size", CHUNK_SIZE) if chunk_size is None else chunk_size, "chunk_size", 1),
+            _whole(getattr(base, "chunk_size", CHUNK_SIZE) if chunk_size is None else chunk_size, "chunk_size", 1),
             None if batch_size is None else _whole(batch_size, "batch_size", 1),
         )
         if not graphs:
             raise InvalidParameterError("graphs", "hold at least one graph", graphs)
         wanted: dict[Purpose, int] = {"selection": select, "estimation": samples}
-        counts = {purpose: np.zeros((len(graphs), self.base.n_classes), dtype=np.int64) for purpose in wanted}
+        counts = {purpose: np.zeros((len(graphs), base.n_classes), dtype=np.int64) for purpose in wanted}
         opened = None if store is None else self._open(store, job)
         try:
             if opened is not None:
@@ -173,7 +222,7 @@ class SmoothedClassifier:
         graphs: Sequence[Graph],
         *,
         samples: int,
-        alpha: float = 0.01,
+        alpha: float | None = None,
         seed: int,
         max_radius: RadiusLike | None = None,
         **voting: object,
@@ -183,12 +232,12 @@ class SmoothedClassifier:
         Args:
             graphs: the clean graphs.
             samples: estimation votes for each graph.
-            alpha: the probability that a certificate fails.
+            alpha: the probability that a certificate fails; by default as the constructor was told, 0.01.
             seed: a whole number, 0 or more.
             max_radius: the box of radii to look at; by default all that an attacker can flip.
             voting: further arguments of `vote`.
         """
-        check_alpha(alpha)  # before hours of sampling, not after
+        alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
         limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
         graphs = _as_list(graphs)
         votes = self.vote(graphs, samples=samples, seed=seed, **voting)  # type: ignore[arg-type]
@@ -202,22 +251,43 @@ class SmoothedClassifier:
         )
 
     def predict(
-        self, graphs: Sequence[Graph], *, samples: int, alpha: float = 0.01, seed: int, **voting: object
+        self,
+        graphs: Sequence[Graph],
+        *,
+        samples: int | None = None,
+        alpha: float | None = None,
+        seed: int | None = None,
+        **voting: object,
     ) -> npt.NDArray[np.int64]:
-        """The smoothed classifier's answer for each graph, `ABSTAIN` where it cannot be shown to be the likeliest."""
-        certificates = self.certify(graphs, samples=samples, alpha=alpha, seed=seed, **voting)  # type: ignore[arg-type]
-        return np.array([ABSTAIN if one.abstained else one.label for one in certificates], dtype=np.int64)
+        """The smoothed classifier's answer for each graph, `ABSTAIN` where it cannot be shown to be the likeliest.
+
+        Args:
+            graphs: the clean graphs.
+            samples: estimation votes for each graph; by default as the constructor was told.
+            alpha: the probability that an answer is not the likeliest; by default as the constructor was told.
+            seed: a whole number, 0 or more; by default as the constructor was told.
+            voting: further arguments of `vote`.
+        """
+        certificates = self.certify(
+            graphs,
+            samples=self.samples if samples is None else samples,
+            alpha=alpha,
+            seed=self.seed if seed is None else seed,
+            **voting,  # type: ignore[arg-type]
+        )
+        abstained = np.array([one.abstained for one in certificates])
+        return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
     def _open(self, path: str | PathLike[str], job: Job) -> VoteStore:
         from starcert.store import GraphRecord, Settings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = Settings(
             noise=self.noise.to_dict(),
-            classifier=self.base.description,
-            n_classes=self.base.n_classes,
+            classifier=job.classifier.description,
+            n_classes=job.classifier.n_classes,
             seed=job.seed,
             chunk_size=job.chunk_size,
-            backend=backend_of(self.base),
+            backend=backend_of(job.classifier),
         )
         records = [
             GraphRecord(
@@ -275,3 +345,14 @@ def _whole(value: object, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InvalidParameterError(name, f"be a whole number, {least} or more", value)
     return int(value)
+
+
+def _classes(labels: npt.ArrayLike, n_graphs: int) -> npt.NDArray[np.int64]:
+    """Labels as class numbers: what is no such number could not be told from an abstention."""
+    classes = np.asarray(labels)
+    if classes.shape != (n_graphs,):
+        raise InvalidParameterError("labels", f"have one class for each of {n_graphs} graphs", classes.shape)
+    if classes.dtype.kind not in "biu" or (classes.dtype.kind == "i" and (classes < 0).any()):
+        hint = "numpy.unique(labels, return_inverse=True) numbers them."
+        raise InvalidParameterError("labels", "be whole numbers from 0", classes.tolist()[:5], hint)
+    return classes.astype(np.int64)

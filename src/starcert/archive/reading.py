@@ -10,7 +10,7 @@ from starcert.archive.fields import Field, MalformedError, parse
 from starcert.archive.record import MOST_VOTES, Archive
 from starcert.archive.writing import FORMAT, SAYS, VERSION, exact
 from starcert.core.channels import MAX_RADIUS
-from starcert.core.confidence import Votes
+from starcert.core.confidence import Votes, check_alpha
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
 from starcert.noise import Flip, Noise
@@ -70,9 +70,11 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
     noise = _noise(top["noise"])
     if top["axes"].value != list(noise.axes):
         top["axes"].refuse(f"be the axes of the noise, {', '.join(noise.axes)}")
-    alpha = top["alpha"].number()
+    alpha = check_alpha(top["alpha"].number())
     _check_exact(top["alpha_exact"], alpha)
     classes = tuple(name.text() for name in top["classes"].items())
+    if len(classes) < 2:
+        top["classes"].refuse("name two classes at least")
     graphs = top["graphs"].items()
     if not graphs:
         top["graphs"].refuse("hold at least one graph")

@@ -1,0 +1,132 @@
+"""The noise as a transform of PyTorch Geometric, for training on graphs like those that smoothing will ask about."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from starcert.binding import Regions, bind, check_noise_and_regions
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs import Graph
+from starcert.graphs.content import digest
+from starcert.sampling.sampler import Sampler, sampler
+from starcert.sampling.streams import WordStream
+
+try:
+    from torch.utils.data import get_worker_info
+    from torch_geometric.transforms import BaseTransform
+except ModuleNotFoundError as error:
+    raise StarcertError(f"transforms need {error.name}: pip install 'starcert[torch]'") from error
+
+if TYPE_CHECKING:
+    from starcert.noise import Noise
+
+__all__ = ["AddNoise"]
+
+MOST_SAMPLERS = 1024
+"""So many graphs keep their sampler for the next draw."""
+
+
+class AddNoise(BaseTransform):  # type: ignore[misc]
+    """Flips the node pairs of a graph as the noise does: each call returns a fresh noisy copy.
+
+    It draws from the very law that `SmoothedClassifier` smooths with, by the same sampler. The draws of one graph are
+    numbered, and each has its own random stream, keyed by the seed, the content of the graph, the number, and, in a
+    worker process of a `DataLoader`, by the seed that PyTorch gave that worker. So
+
+    - the same seed and the same order of calls give the same copies, to the bit;
+    - the workers of a loader draw independently of each other, and afresh in every epoch. Their copies are
+      reproducible if those of PyTorch's own are: give the loader a `generator` with a seed;
+    - no global generator is touched.
+
+    Nodes, their features and everything else in the data stay as they are. Data of edges cannot be carried over, since
+    edges that are added have none: it is refused unless it is named in `drop`.
+
+    Args:
+        noise: a flip law for every region.
+        regions: where the regions are: a `Partition`, or a rule from a graph to its partition. Without it, the one
+            region of the noise is every node pair.
+        seed: a whole number, 0 or more.
+        drop: the edge data to leave out of the copies, for instance ("edge_attr",).
+
+    Example:
+        >>> from starcert.noise import Noise
+        >>> data = Graph(4, [(0, 1), (1, 2), (2, 3)]).to_pyg()
+        >>> never, always = AddNoise(Noise(all=0.0)), AddNoise(Noise(all=1.0))
+        >>> never(data).edge_index.tolist() == data.edge_index.tolist()
+        True
+        >>> always(data).edge_index.tolist()
+        [[0, 0, 1, 2, 3, 3], [2, 3, 3, 0, 0, 1]]
+    """
+
+    def __init__(
+        self, noise: Noise, regions: Regions | None = None, *, seed: int = 0, drop: Sequence[str] = ()
+    ) -> None:
+        check_noise_and_regions(noise, regions)
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise InvalidParameterError("seed", "be a whole number, 0 or more", seed)
+        if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
+            raise InvalidParameterError("drop", "be names of edge data", drop, "Write drop=('edge_attr',).")
+        self.noise = noise
+        self.regions = regions
+        self.seed = int(seed)
+        self.drop = tuple(drop)
+        self._draws: dict[str, int] = {}
+        self._samplers: OrderedDict[str, Sampler] = OrderedDict()
+
+    def forward(self, data: Any) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
+        """Puts a noisy edge_index into `data`; calling the transform itself leaves `data` alone and returns a copy."""
+        _refuse_batches(data)
+        for name in self.drop:
+            if name in data and name != "edge_index":
+                del data[name]
+        _refuse_edge_data(data)
+        graph = Graph.from_pyg(data)
+        edges = self._sampler(graph).draw(self._stream(graph.key), 1).edges()
+        noisy = Graph(graph.n_nodes, np.column_stack([edges.u, edges.v])).to_pyg().edge_index
+        data.edge_index = noisy.to(data.edge_index.device)
+        data.num_nodes = graph.n_nodes  # nodes that have lost their edges are still there
+        return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.noise!r}, seed={self.seed})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_samplers": OrderedDict()}  # a worker makes its own
+
+    def _sampler(self, graph: Graph) -> Sampler:
+        if graph.key not in self._samplers:
+            self._samplers[graph.key] = sampler(bind(graph, self.noise, self.regions), self.noise)
+            if len(self._samplers) > MOST_SAMPLERS:
+                self._samplers.popitem(last=False)
+        return self._samplers[graph.key]
+
+    def _stream(self, graph_key: str) -> WordStream:
+        """The stream of the next draw of a graph in this process."""
+        worker = get_worker_info()
+        place = "the main process" if worker is None else f"the worker with seed {worker.seed}"
+        number = self._draws.get(graph_key, 0)
+        self._draws[graph_key] = number + 1
+        # The digest keeps these streams apart from those of the votes, whatever the seeds are.
+        return WordStream.of_chunk(self.seed, digest("AddNoise", graph_key, place), "selection", number)
+
+
+def _refuse_batches(data: Any) -> None:  # noqa: ANN401
+    if "ptr" in data or "batch" in data:
+        hint = "Give the transform to the data set, not to what the loader returns."
+        raise InvalidParameterError("data", "be one graph", "a batch of graphs", hint)
+    if "adj_t" in data:
+        hint = "Apply ToSparseTensor after this transform."
+        raise InvalidParameterError("data", "have its edges in edge_index alone", "adj_t", hint)
+
+
+def _refuse_edge_data(data: Any) -> None:  # noqa: ANN401
+    for name in data.keys():  # noqa: SIM118  (a method of Data's)
+        # PyG goes by sizes. What is as long as the nodes are many, or is y, is no data of edges unless it is called so.
+        of_edges = name not in ("edge_index", "y") and data.is_edge_attr(name)
+        if of_edges and ("edge" in name or len(data[name]) != data.num_nodes):
+            hint = f"Edges that the noise adds have none. Leave it out: AddNoise(…, drop=({name!r},))."
+            raise InvalidParameterError("data", "have no data of edges", name, hint)

@@ -1,0 +1,254 @@
+"""Writing and reading: to the last bit, whole or not at all, and no file can break it."""
+
+import contextlib
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import archive_worlds
+import starcert as sc
+from starcert import archive as archives
+from starcert.errors import ArchiveError
+
+WORLDS = [
+    archive_worlds.two_classes,
+    archive_worlds.three_classes,
+    lambda: archive_worlds.three_classes(selection=False),
+    archive_worlds.four_regions,
+]
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_what_was_written_is_read(tmp_path, world):
+    archive, path = world(), tmp_path / "certificates.json"
+    archives.write(path, archive)
+    again = archives.read(path)
+    assert again == archive
+    assert [one.frontier for one in again.certificates] == [one.frontier for one in archive.certificates]
+    assert [each.name for each in tmp_path.iterdir()] == ["certificates.json"]
+
+
+probabilities = st.floats(0, 1, allow_subnormal=True)
+laws = st.one_of(
+    probabilities.map(sc.Flip), st.builds(lambda d, a: sc.Flip(delete=d, add=a), probabilities, probabilities)
+)
+
+
+@settings(max_examples=60)
+@given(laws, st.floats(1e-300, 0.4999999), st.text(max_size=20))
+def test_floats_and_texts_survive_to_the_last_bit(tmp_path_factory, law, alpha, name):
+    bounds = sc.clopper_pearson(sc.Votes([[97, 3]], selection=[[9, 1]]), alpha=alpha)
+    archive = archives.Archive.from_result(
+        sc.certify(bounds, sc.Noise(r=law), max_radius=[0] * len(law.suffixes)), names=[name]
+    )
+    path = tmp_path_factory.mktemp("archive") / "one.json"
+    archives.write(path, archive)
+    again = archives.read(path)
+    assert again == archive
+    assert (again.noise["r"].delete.hex(), again.noise["r"].add.hex()) == (law.delete.hex(), law.add.hex())
+    assert again.alpha.hex() == alpha.hex()
+
+
+def test_the_file_describes_itself_and_claims_what_the_certificates_say(tmp_path):
+    archive, path = archive_worlds.two_classes(), tmp_path / "c.json"
+    archives.write(path, archive)
+    told = json.loads(path.read_text())
+    assert (told["format"], told["version"]) == ("starcert certificates", 1)
+    assert "smoothed classifier" in told["says"]
+    assert told["axes"] == ["motif", "random"]
+    assert told["noise"][0]["exact"]["flip"] == "3602879701896397/36028797018963968"
+    graph, one = told["graphs"][0], archive.certificates[0]
+    assert (graph["name"], graph["true_class"], graph["selection"]) == ("benzene", 0, [99, 1])
+    assert [tuple(radius) for radius in graph["claims"]["frontier"]] == list(one.frontier.radii)
+    assert graph["claims"]["p_lower"] == one.p_lower
+    assert len(path.read_text().splitlines()) == 12 + 1 + len(archive) + 2  # one line a graph
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "c.json"
+    path.write_text("what was there before")
+    endless = sc.certify(sc.clopper_pearson(sc.Votes([[99, 1]])), sc.Noise(a=0.5))  # certified without end: no frontier
+    with pytest.raises(sc.InvalidParameterError, match="max_radius"):
+        archives.write(path, archives.Archive.from_result(endless))
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(ArchiveError, match=r"c\.json: cannot be written \(No space left"):
+        archives.write(path, archive_worlds.four_regions())
+    assert path.read_text() == "what was there before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    archives.write(link, archive_worlds.two_classes())
+    assert link.is_symlink()
+    assert archives.read(target) == archives.read(link)
+
+
+def test_no_folder_no_file(tmp_path):
+    with pytest.raises(ArchiveError, match=r"nowhere.*cannot be written"):
+        archives.write(tmp_path / "nowhere" / "c.json", archive_worlds.two_classes())
+    for wrong in (tmp_path / "missing.json", tmp_path):
+        with pytest.raises(ArchiveError, match="cannot be read"):
+            archives.read(wrong)
+
+
+@pytest.fixture(scope="module")
+def valid(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("valid") / "c.json"
+    archives.write(path, archive_worlds.two_classes())
+    return path.read_text()
+
+
+def refused(tmp_path: Path, text: str | bytes) -> str:
+    path = tmp_path / "hostile.json"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(ArchiveError) as caught:
+        archives.read(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}: ")
+    assert "\n" not in said
+    assert len(said) < len(str(path)) + 400
+    return said
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "no whole JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"format": ' * 50_000, "nested too deeply"),
+        ("[1, 2]", "the file must be an object"),
+        ('"text"', "the file must be an object"),
+        ("{}", "'format'"),
+        ('{"format": "starcert certificates", "version": 2}', "'version' must be 1"),
+        ('{"format": "starcert certificates", "version": true}', "'version' must be 1"),
+        ('{"format": "starcert certificates", "format": 1}', "'format' stands twice"),
+        ('{"format": NaN}', "NaN"),
+        ('{"format": 1e999}', "1e999"),
+        ('{"format": ' + "9" * 10_000 + "}", "no whole JSON"),
+        (b"\xff\xfe{}", "UTF-8"),
+    ],
+)
+def test_what_is_no_file_of_certificates_is_refused(tmp_path, text, named):
+    assert named in refused(tmp_path, text)
+
+
+def test_a_file_that_was_cut_off_is_refused_wherever_it_was(tmp_path, valid):
+    for length in range(0, len(valid) - 2, 97):
+        refused(tmp_path, valid[:length])
+
+
+def test_a_file_too_large_is_not_even_read(tmp_path, valid, monkeypatch):
+    monkeypatch.setattr("starcert.archive.reading.MOST_BYTES", 100)
+    assert "more than 100" in refused(tmp_path, valid)
+
+
+BAD = [
+    (("says",), "All is well.", "'says'"),
+    (("noise",), {}, "'noise' must be a list"),
+    (("noise",), [], "'noise' must have at least one region"),
+    (("noise", 0, "flip"), 1.5, "'noise[0].flip' must be a probability"),
+    (("noise", 0, "flip"), "0.1", "'noise[0].flip' must be a number"),
+    (("noise", 0, "flip"), True, "'noise[0].flip' must be a number"),
+    (("noise", 0, "flip"), 10**4000, "'noise[0].flip' must be a number"),
+    (("noise", 0, "flip"), 0.2, "'noise[0].exact.flip' must be the fraction that 0.2 is"),
+    (("noise", 0, "region"), "random", "name a region once"),
+    (("noise", 0, "region"), "a.b", "region names"),
+    (("noise", 0, "region"), "other", "'axes'"),
+    (("noise", 0, "exact"), None, "'noise[0].exact' must be an object"),
+    (("axes",), ["random", "motif"], "'axes'"),
+    (("alpha",), 0.99, "confidence level"),
+    (("alpha",), 0.01, "'alpha_exact' must be the fraction"),
+    (("alpha",), None, "'alpha' must be a number"),
+    (("max_radius",), [1], "'max_radius' must be a list of 2 whole numbers"),
+    (("max_radius",), [1, -1], "'max_radius'"),
+    (("classes",), ["safe"], "'classes' must name two"),
+    (("classes",), ["a", "b", "c"], "'graphs[0].estimation'"),
+    (("classes",), ["safe", 1], "'classes[1]' must be text"),
+    (("settings",), [], "'settings' must be an object"),
+    (("provenance",), {"python": 3}, "'provenance.python' must be text"),
+    (("graphs",), [], "'graphs' must hold at least one graph"),
+    (("graphs",), None, "'graphs' must be a list"),
+    (("graphs", 1), 7, "'graphs[1]' must be an object"),
+    (("graphs", 1, "name"), None, "'graphs[1].name' must be text"),
+    (("graphs", 0, "true_class"), 2, "'graphs[0].true_class'"),
+    (("graphs", 0, "true_class"), 0.0, "'graphs[0].true_class'"),
+    (("graphs", 0, "estimation"), [1, 2, 3], "'graphs[0].estimation'"),
+    (("graphs", 0, "estimation"), [1.0, 2], "'graphs[0].estimation'"),
+    (("graphs", 0, "estimation"), [-1, 2], "'graphs[0].estimation'"),
+    (("graphs", 0, "estimation"), [0, 0], "'graphs[0].estimation' must hold from 1"),
+    (("graphs", 0, "estimation"), [10**4000, 2], "'graphs[0].estimation'"),
+    (("graphs", 0, "estimation"), [10**10, 10**10], "'graphs[0].estimation'"),
+    (("graphs", 2, "selection"), None, "'graphs[2].selection'"),
+    (("graphs", 0, "capacity"), [10**12, 1], "'graphs[0].capacity'"),
+    (("graphs", 0, "anchored"), False, "'graphs[0].anchored' must be text"),
+    (("graphs", 0, "claims"), [], "'graphs[0].claims' must be an object"),
+    (("graphs", 0, "claims", "class"), "safe", "'graphs[0].claims.class'"),
+    (("graphs", 0, "claims", "class"), 2, "'graphs[0].claims.class'"),
+    (("graphs", 0, "claims", "abstained"), 0, "'graphs[0].claims.abstained' must be true or false"),
+    (("graphs", 0, "claims", "p_lower"), 1.5, "'graphs[0].claims.p_lower'"),
+    (("graphs", 0, "claims", "margin"), "wide", "'graphs[0].claims.margin'"),
+    (("graphs", 0, "claims", "margin"), ["two-class"], "'graphs[0].claims.margin'"),
+    (("graphs", 0, "claims", "frontier"), [[1]], "'graphs[0].claims.frontier[0]'"),
+    (("graphs", 0, "claims", "frontier"), [[1, 10**10]], "'graphs[0].claims.frontier[0]'"),
+    (("graphs", 0, "claims", "frontier"), "far", "'graphs[0].claims.frontier' must be a list"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "named"), BAD)
+def test_a_wrong_field_is_named(tmp_path, valid, place, value, named):
+    told = json.loads(valid)
+    inside(told, place[:-1])[place[-1]] = value
+    assert named in refused(tmp_path, json.dumps(told))
+
+
+def everywhere(value, place=()):
+    if isinstance(value, dict | list):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from everywhere(inner, (*place, step))
+            yield (*place, step)
+
+
+def inside(told, place):
+    for step in place:
+        told = told[step]
+    return told
+
+
+def test_whatever_is_missing_is_named(tmp_path, valid):
+    places = [place for place in everywhere(json.loads(valid)) if isinstance(place[-1], str)]
+    for place in places:
+        if place[0] not in ("settings", "provenance") or len(place) == 1:  # the others are free
+            told = json.loads(valid)
+            del inside(told, place[:-1])[place[-1]]
+            missing = "delete" if place == ("noise", place[1] if len(place) > 1 else 0, "flip") else place[-1]
+            assert f"{missing}' is missing" in refused(tmp_path, json.dumps(told)) or missing in ("format", "version")
+
+
+def test_what_does_not_belong_there_is_named(tmp_path, valid):
+    objects = [
+        (),
+        *(place for place in everywhere(json.loads(valid)) if isinstance(inside(json.loads(valid), place), dict)),
+    ]
+    for place in objects:
+        if place[:1] not in [("settings",), ("provenance",)]:
+            told = json.loads(valid)
+            inside(told, place)["radius"] = 1000
+            assert "radius' does not belong there" in refused(tmp_path, json.dumps(told))
+
+
+@pytest.mark.parametrize("junk", [None, True, -1, 1e308, "text", [], {}, [[]], [{}], "\u0000\ud800", math.pi])
+def test_junk_anywhere_is_refused_or_harmless_and_never_a_traceback(tmp_path, valid, junk):
+    path = tmp_path / "hostile.json"
+    for place in everywhere(json.loads(valid)):
+        told = json.loads(valid)
+        inside(told, place[:-1])[place[-1]] = junk
+        path.write_text(json.dumps(told))
+        with contextlib.suppress(ArchiveError):  # and nothing else
+            archives.read(path)

@@ -1,0 +1,71 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+import archive_worlds
+from starcert import archive as archives
+
+
+def starcert(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(  # noqa: PLW1510
+        [sys.executable, "-m", "starcert", *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    archives.write(tmp_path / "certificates.json", archive_worlds.two_classes())
+    return tmp_path / "certificates.json"
+
+
+def test_a_true_file_ends_with_status_zero(path):
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "proved. Every claim about 3 graphs" in done.stdout
+    assert "Taken as stated" in done.stdout
+    assert "Anchored: The rule for the regions" in done.stdout
+    told = json.loads(starcert("verify", str(path), "--json").stdout)
+    assert (told["verdict"], told["graphs"], told["mismatches"]) == ("proved", 3, [])
+    assert told["proved_in_whole_numbers"] > 0
+
+
+def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(path):
+    told = json.loads(path.read_text())
+    told["graphs"][1]["claims"] |= {"frontier": [[3, 45]]}
+    told["graphs"][0]["claims"] |= {"p_lower": 0.5}
+    path.write_text(json.dumps(told))
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "refuted" in done.stdout
+    assert "(3, 45)" in done.stdout
+    assert "\x1b" not in done.stdout  # the name of this graph would colour the terminal
+    done = starcert("verify", str(path), "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)["mismatches"]
+    assert [(each["graph"], each["field"], each["kind"]) for each in found] == [
+        (0, "p_lower", "weaker"),
+        (1, "frontier", "false"),
+    ]
+    del told["graphs"][1]
+    path.write_text(json.dumps(told))
+    done = starcert("verify", str(path))
+    assert done.returncode == 0
+    assert "1 says less than can be proved" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": "starcert certificates", "version": 9}', None])
+def test_what_cannot_be_read_ends_with_status_two_and_one_line(path, text):
+    if text is None:
+        path = path.with_name("missing.json")
+    else:
+        path.write_text(text)
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {path}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_has_an_example():
+    assert "starcert verify certificates.json" in starcert("verify", "--help").stdout
