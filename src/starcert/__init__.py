@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert import archive, classifiers, datasets, display, models, regions, report, transforms
+    from starcert import archive, classifiers, datasets, display, metrics, models, regions, report, transforms
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
     from starcert.certificate import Certificate, Certificates, certify
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
@@ -32,7 +32,7 @@ _HOME = {
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
-_PACKAGES = ("archive", "classifiers", "datasets", "display", "models", "regions", "report", "transforms")
+_PACKAGES = ("archive", "classifiers", "datasets", "display", "metrics", "models", "regions", "report", "transforms")
 
 __all__ = [
     "ABSTAIN",
@@ -57,6 +57,7 @@ __all__ = [
     "clopper_pearson",
     "datasets",
     "display",
+    "metrics",
     "models",
     "regions",
     "report",

@@ -180,7 +180,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs  # noqa: PLC0415  (only where a report is written)
     except ModuleNotFoundError as error:
-        raise StarcertError("A report needs plotly: pip install 'starcert[report]'") from error
+        raise StarcertError("A report needs plotly: pip install plotly") from error
     script: str = get_plotlyjs()
     return script
 

@@ -144,7 +144,7 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
 def _check_report() -> None:
     """Refuses to begin what could not end: the report is written last."""
     if find_spec("plotly") is None:
-        raise StarcertError("A report needs plotly: pip install 'starcert[report]'")
+        raise StarcertError("A report needs plotly: pip install plotly")
 
 
 def _write_report(path: Path, kept: Archive, sites: Sequence[Sites]) -> None:
