@@ -13,7 +13,6 @@ from starcert.archive import Archive
 from starcert.report import write_report
 from starcert.smoothing import capacity
 
-pytest.importorskip("plotly")
 pytest.importorskip("selenium")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
@@ -141,7 +140,7 @@ SURE = [[4990, 10], [60, 4940], [5000, 0]]
 @pytest.mark.parametrize(
     ("noise", "max_radius", "partition"),
     [(TWO, None, None), (TWO, None, ragged), (ONE, None, None), (DELETE_ADD, 3, None)],
-    ids=repr,
+    ids=lambda each: getattr(each, "__name__", repr(each)),
 )
 def test_the_slider_moves_the_frontier_to_what_the_library_computes(shown, noise, max_radius, partition):
     asked = None if max_radius is None else (max_radius,) * len(noise.axes)

@@ -1,8 +1,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -14,8 +12,6 @@ from report_worlds import FOUR, HOSTILE, ONE, TWO, random_counts, world
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.report import content as content_module
 from starcert.report import write_report
-
-pytest.importorskip("plotly")
 
 
 class Page(HTMLParser):
@@ -168,9 +164,3 @@ def test_nothing_half_written_and_plain_words_about_the_file(tmp_path, monkeypat
         write_report(path, archive, sites)
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["report.html"]
-
-
-def test_without_plotly_the_extra_is_named():
-    code = "import sys; sys.modules['plotly'] = None\nfrom starcert.report.page import _plotly\n_plotly()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
-    assert "pip install plotly" in done.stderr.splitlines()[-1]

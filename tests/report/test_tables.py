@@ -27,7 +27,7 @@ def placed(pair, counts, n_axes):
     return tuple(radius)
 
 
-@pytest.mark.parametrize("noise", [ONE, TWO, DELETE_ADD, FOUR], ids=repr)
+@pytest.mark.parametrize("noise", [ONE, TWO, DELETE_ADD, FOUR], ids=lambda each: getattr(each, "__name__", repr(each)))
 def test_a_slack_decides_as_the_library_does(noise):
     archive, _ = world(noise, random_counts(5, 2, seed=1))
     slices = Slices(archive)
@@ -74,7 +74,9 @@ def test_long_axes_are_tabulated_in_steps():
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
-    ("noise", "partition"), [(ONE, None), (TWO, None), (TWO, ragged), (DELETE_ADD, None), (FOUR, None)], ids=repr
+    ("noise", "partition"),
+    [(ONE, None), (TWO, None), (TWO, ragged), (DELETE_ADD, None), (FOUR, None)],
+    ids=lambda each: getattr(each, "__name__", repr(each)),
 )
 def test_a_surface_counts_what_the_certificates_say(noise, partition, classes):
     rng = np.random.default_rng(5)

@@ -177,10 +177,8 @@ def _hash(script: str) -> str:
 
 
 def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs  # noqa: PLC0415  (only where a report is written)
-    except ModuleNotFoundError as error:
-        raise StarcertError("A report needs plotly: pip install plotly") from error
+    from plotly.offline import get_plotlyjs  # noqa: PLC0415  (slow to import)
+
     script: str = get_plotlyjs()
     return script
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +62,6 @@ def execute(
         expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
         note: is told what a user may want to know on the way.
     """
-    _check_report()
     place = Output(settings.out)
     place.check_place()
     # A mistake in the name of a builder is told before data are read.
@@ -139,12 +137,6 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "backend": backend_of(base),
         "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
-
-
-def _check_report() -> None:
-    """Refuses to begin what could not end: the report is written last."""
-    if find_spec("plotly") is None:
-        raise StarcertError("A report needs plotly: pip install plotly")
 
 
 def _write_report(path: Path, kept: Archive, sites: Sequence[Sites]) -> None:
