@@ -95,9 +95,9 @@ def long_study(folder: str) -> None:
     Parts(Path(folder) / "parts", workers=2).run(long_parts(Path(folder), 0.2), "a study that will be killed")
 
 
-def small_data(seed: int):
+def small_data(seed: int, train: int = 40):
     """The motif data with few graphs."""
-    return motif(seed=seed, train=40, validation=10, test=6)
+    return motif(seed=seed, train=train, validation=10, test=6)
 
 
 def more_than_half(batch):

@@ -43,7 +43,7 @@ def _trends(found: Synthetic) -> list[Check]:
         Check(
             "the score never rises with p_motif",
             "falls",
-            f"{falls} of 81 neighbouring cells rise",
+            f"{falls} of {low[:, 1:].size} neighbouring cells rise",
             falls == 0,
             True,
             _ERRORS,
