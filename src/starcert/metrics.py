@@ -42,7 +42,10 @@ def majority_share(labels: npt.ArrayLike) -> float:
         >>> majority_share([0, 1, 1, 1])
         0.75
     """
-    return float(np.unique(np.asarray(labels), return_counts=True)[1].max() / np.size(labels))
+    truth = np.asarray(labels)
+    if truth.ndim != 1 or not truth.size:
+        raise InvalidParameterError("labels", "be a row of classes, one or more", f"an array of shape {truth.shape}")
+    return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
 
 
 def certified_share(

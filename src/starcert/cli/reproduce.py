@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,7 @@ import typer
 
 from starcert.cli.app import app
 from starcert.cli.views import show
+from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -49,7 +50,11 @@ def reproduce(
     from starcert.experiments.reproduce import reproduce as run  # noqa: PLC0415
     from starcert.files import write_whole  # noqa: PLC0415
 
-    n_workers = len(os.sched_getaffinity(0)) if workers is None and hasattr(os, "sched_getaffinity") else workers or 1
+    if name == "all":
+        _check_folder_of_all(out, STUDIES)
+    elif name not in STUDIES:
+        raise InvalidParameterError("NAME", f"be one of {', '.join(STUDIES)}, all", name)
+    n_workers = _cores() if workers is None else workers
     finished = []
     for each in STUDIES if name == "all" else [name]:
         folder = out / each if name == "all" else out
@@ -60,6 +65,19 @@ def reproduce(
         show(f"All of it: {out / 'index.html'}")
     if not all(check.as_documented for each in finished for check in each.checks):
         raise typer.Exit(1)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_folder_of_all(out: Path, studies: Iterable[str]) -> None:
+    """The folder of all studies must hold nothing yet, or studies: an `index.html` of another kind stays as it is."""
+    begun = any((out / study / "settings.json").exists() for study in studies)
+    foreign = out.exists() and (not out.is_dir() or any(out.iterdir())) and not begun
+    if foreign or (out / "settings.json").exists():
+        hint = "Give a new folder, or one that this command began."
+        raise InvalidParameterError("--out", "be empty or hold the studies", str(out), hint)
 
 
 def _view(finished: Finished) -> Sequence[RenderableType]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from starcert.display.axes import new_axes, new_figure, two_axes
 from starcert.display.style import MAJORITY, PAGE, SHADES
-from starcert.errors import InvalidParameterError
+from starcert.metrics import certified_share, majority_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,20 +46,8 @@ class RadiusMap:
     ) -> RadiusMap:
         """Computes the map of all radii up to `max_radius`, for a noise with two axes."""
         axes = two_axes(certificates.noise)
-        limits = certificates.noise.radius(max_radius, "max_radius")
-        right = np.ones(len(certificates), dtype=bool)
-        majority = None
-        if labels is not None:
-            truth = np.asarray(labels)
-            if truth.shape != (len(certificates),):
-                raise InvalidParameterError(
-                    "labels", f"have one class for each of {len(certificates)} graphs", truth.shape
-                )
-            right = certificates.labels == truth
-            majority = float(np.unique(truth, return_counts=True)[1].max() / truth.size)
-        share = np.zeros(tuple(limit + 1 for limit in limits))
-        for radius in product(*(range(limit + 1) for limit in limits)):
-            share[radius] = (certificates.certified(radius) & right).mean()
+        share = certified_share(certificates, labels, max_radius=max_radius)
+        majority = None if labels is None else majority_share(labels)
         return cls(axes, share, majority, any(certificates.anchored))
 
     def plot(self, ax: Axes | None = None, *, bar: bool = True) -> Axes:
@@ -71,8 +58,12 @@ class RadiusMap:
         if bar:
             self.bar(image, [ax])
         ax.set(xlabel=f"flips in {self.axes[1]}", ylabel=f"flips in {self.axes[0]}")
-        ax.set_title("Certified at each radius" + (" (anchored regions)" if self.anchored else ""))
+        ax.set_title("Certified at each radius" + self._anchor)
         return ax
+
+    @property
+    def _anchor(self) -> str:
+        return " (anchored regions)" if self.anchored else ""
 
     def bar(self, image: ScalarMappable, axes: Sequence[Axes]) -> None:
         """Draws the scale beside one map or several, with a mark where a constant answer would be."""
@@ -88,7 +79,7 @@ def stacked(maps: Mapping[str, RadiusMap], height: float) -> Figure:
     figure = new_figure(PAGE, height * len(maps) + 0.5)
     axes = np.atleast_1d(figure.subplots(len(maps), 1, sharex=True)).tolist()
     for ax, (title, each) in zip(axes, maps.items(), strict=True):
-        each.plot(ax, bar=False).set(title=title, yticks=range(each.share.shape[0]))
+        each.plot(ax, bar=False).set(title=title + each._anchor, yticks=range(each.share.shape[0]))
         if ax is not axes[-1]:
             ax.set_xlabel("")
     each.bar(axes[0].collections[0], axes)

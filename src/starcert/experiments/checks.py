@@ -73,6 +73,8 @@ class Check:
 def next_draw(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
     """Where one more value is expected, with probability `level`, if all are normal and independent (Student's t).
 
+    Fewer than three values predict nothing: anywhere.
+
     Example:
         >>> low, high = next_draw([0.9, 1.0, 1.1], level=0.9)
         >>> round(low, 3), round(high, 3)

@@ -52,12 +52,11 @@ class Level:
         return cls(noise, votes, found)
 
     def shifted(self, errors: float) -> Certificates:
-        """The certificates if every vote count were so many standard errors higher for its class (or lower)."""
+        """The certificates if each count for a graph's class, of two, were so many standard errors higher or lower."""
         counts = self.votes.counts
         total, rows, chosen = counts.sum(axis=1), np.arange(len(counts)), self.certificates.labels
         share = counts[rows, chosen] / total
         for_class = np.clip(np.rint(total * share + errors * np.sqrt(total * share * (1 - share))), 0, total)
-        # With two margins in one, only the counts for and against the chosen class are told apart here.
         against = total - for_class
         two = np.where(chosen[:, None] == np.arange(2), for_class[:, None], against[:, None])
         moved = clopper_pearson(Votes(two, selection=self.votes.selection), alpha=ALPHA)
@@ -110,8 +109,9 @@ def as_if(votes: Votes, samples: int) -> Votes:
         >>> as_if(Votes([[99, 1]]), 1000).counts.tolist()
         [[990, 10]]
     """
-    scale = samples / votes.counts.sum(axis=1, keepdims=True)
-    counts = np.rint(votes.counts * scale).astype(np.int64)
+    so_far = votes.counts.cumsum(axis=1)
+    # Sums are rounded, not counts: so they end with `samples` exactly.
+    counts = np.diff(np.rint(so_far * (samples / so_far[:, -1:])), axis=1, prepend=0)
     return Votes(counts, selection=votes.selection)
 
 

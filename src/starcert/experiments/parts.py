@@ -11,13 +11,15 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from starcert.errors import StarcertError
 from starcert.files import write_whole
 from starcert.progress import progress_bar
 
@@ -61,15 +63,26 @@ class Parts:
 
     def result(self, name: str) -> Any:  # noqa: ANN401  (whatever JSON holds)
         """What a finished part returned."""
-        return json.loads(self._path(name).read_text("utf-8"))
+        try:
+            return json.loads(self._path(name).read_text("utf-8"))
+        except ValueError as error:  # not by a killed run: somebody wrote there
+            raise StarcertError(
+                f"{self._path(name)}: is damaged ({error}). Delete it, and run the same again."
+            ) from error
 
     def run(self, parts: Sequence[Part], title: str) -> dict[str, Any]:
-        """What each part returned, by name; computed here and now where it is not there yet."""
+        """What each part returned, by name; computed here and now where it is not there yet.
+
+        When a part fails, what is finished or under way is kept, and then its error is raised.
+        """
+        assert len({part.name for part in parts}) == len(parts), "each part has a name of its own"
         self.folder.mkdir(parents=True, exist_ok=True)
         missing = [part for part in parts if not self.has(part.name)]
-        total, done = (sum(part.weight for part in some) for some in (parts, [p for p in parts if p not in missing]))
-        with progress_bar(title, total, done, shown=self.progress) as advance:
-            for part, result in self._computed(missing):
+        total, left = (sum(part.weight for part in some) for some in (parts, missing))
+        # Closed at once, also when a result cannot be written: nobody waits for the parts after it.
+        bar, computed = progress_bar(title, total, total - left, shown=self.progress), closing(self._computed(missing))
+        with bar as advance, computed as results:
+            for part, result in results:
                 write_whole(self._path(part.name), [json.dumps(result), "\n"])
                 advance(part.weight)
         return {part.name: self.result(part.name) for part in parts}
@@ -77,15 +90,25 @@ class Parts:
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.json"
 
-    def _computed(self, parts: Sequence[Part]) -> Iterator[tuple[Part, Any]]:
+    def _computed(self, parts: Sequence[Part]) -> Generator[tuple[Part, Any]]:
         if self.workers == 1 or len(parts) < 2:
             for part in parts:
                 yield part, part.function(*part.arguments)
             return
         with _pool(min(self.workers, len(parts))) as pool:
             waiting: dict[Future[Any], Part] = {pool.submit(p.function, *p.arguments): p for p in parts}
+            failed: BaseException | None = None
             for future in as_completed(waiting):
-                yield waiting.pop(future), future.result()
+                if future.cancelled():
+                    continue
+                if (error := future.exception()) is None:
+                    yield waiting[future], future.result()
+                elif failed is None:
+                    failed = error
+                    for other in waiting:
+                        other.cancel()
+            if failed is not None:
+                raise failed
 
 
 @contextmanager
@@ -97,6 +120,11 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _follow_parent, (os.getpid(),))
     try:
         yield pool
+    except BrokenProcessPool as error:
+        raise StarcertError(
+            "A worker process died, perhaps for want of memory. What is finished is kept: run the same again, with "
+            "fewer workers."
+        ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -41,6 +41,7 @@ class Study:
     def load(self) -> ModuleType:
         """Its module, with what it needs; without that, an error that says what to install."""
         try:
+            import_module("matplotlib")  # before hours of votes, not after
             return import_module(self.module)
         except ModuleNotFoundError as error:
             raise StarcertError(
@@ -81,7 +82,7 @@ def reproduce(
         progress: whether to draw progress bars; None: on a terminal only.
     """
     if name not in STUDIES:
-        raise InvalidParameterError("NAME", f"be one of {', '.join(STUDIES)}", name)
+        raise InvalidParameterError("name", f"be one of {', '.join(STUDIES)}", name)
     for parameter, value, least in (("samples", samples, 10), ("seed", seed, 0), ("workers", workers, 1)):
         if value is not None and value < least:
             raise InvalidParameterError(parameter, f"be {least} or more", value)
@@ -115,6 +116,8 @@ def _claim(out: Path, settings: dict[str, Any]) -> None:
     try:
         if record.exists():
             stored = json.loads(record.read_text("utf-8"))
+            if not isinstance(stored, dict):
+                raise TypeError(f"{record.name} holds no settings")
             if stored != wanted:
                 differ = sorted(k for k in {*stored, *wanted} if stored.get(k) != wanted.get(k))
                 told = "; ".join(f"{k}: there {stored.get(k)}, now {wanted.get(k)}" for k in differ)
@@ -126,7 +129,7 @@ def _claim(out: Path, settings: dict[str, Any]) -> None:
             raise InvalidParameterError("--out", "be empty or hold the same study", str(out), hint)
         out.mkdir(parents=True, exist_ok=True)
         write_whole(record, [json.dumps(settings, indent=2), "\n"])
-    except (OSError, json.JSONDecodeError, AttributeError) as error:
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
         raise StarcertError(f"{out}: cannot be used as the folder of a study ({error}). Give another --out.") from error
 
 

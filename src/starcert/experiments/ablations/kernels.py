@@ -93,7 +93,7 @@ def run(settings: Settings, parts: Parts) -> Outcome:
         for kernel in KERNELS
     }
     return Outcome(
-        _summary(levels),
+        _summary(levels, labels),
         [
             Picture(
                 "radii",
@@ -200,6 +200,9 @@ def _table(
     return Table("kernels", "Accuracies without and with noise, and bounds, by kernel.", columns, rows)
 
 
-def _summary(levels: dict[str, Level]) -> list[str]:
-    told = ", ".join(f"{kernel.replace('_', ' ')} {level.smallest_p_lower:.5f}" for kernel, level in levels.items())
-    return [f"All three kernels answer every graph right; the smallest p_lower of their votes: {told}."]
+def _summary(levels: dict[str, Level], labels: Labels) -> list[str]:
+    told = "; ".join(
+        f"{kernel.replace('_', ' ')} {accuracy(level.votes, labels):.0%}, {level.smallest_p_lower:.5f}"
+        for kernel, level in levels.items()
+    )
+    return [f"Smoothed answers that are right, and the smallest p_lower of the votes: {told}."]

@@ -38,13 +38,13 @@ def pictures(found: Mutag) -> list[Picture]:
     return [
         Picture(
             "split",
-            f"{about} One test set of 19 molecules. Above: here. Below: in the paper.",
+            f"{about} One test set of {len(found.split.labels)} molecules. Above: here. Below: in the paper.",
             partial(_split, found),
         ),
         Picture(
             "every",
-            f"{about} All molecules by 10-fold cross-validation; {found.every.accuracy:.1%} are answered right, the "
-            f"majority class has {found.majority_share:.1%}.",
+            f"{about} Of {found.tested}, {found.every.accuracy:.1%} are answered right; the majority class has "
+            f"{found.majority_share:.1%}.",
             partial(_every, found),
         ),
         Picture(

@@ -114,6 +114,14 @@ class Mutag:
     every: Judged
     sweep: dict[tuple[str, float, float], Judged]
 
+    @property
+    def tested(self) -> str:
+        """Which molecules the cross-validation has tested, in words."""
+        n, folds = len(self.every.labels), self.settings.folds
+        return (
+            f"all {n} molecules by 10-fold cross-validation" if folds == 10 else f"{n} molecules, {folds} of 10 folds"
+        )
+
 
 def compute(settings: Settings, parts: Parts) -> Mutag:
     """Everything but drawing and judging."""

@@ -1,0 +1,109 @@
+"""Metrics against loops over the certificates themselves."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError
+from starcert.metrics import accuracy, certified_ratio, certified_share, majority_share, score, volume
+
+NOISE = sc.Noise(a=0.1, b=0.4)
+VOTES = sc.Votes(
+    [[9990, 10], [9000, 1000], [3000, 7000], [4900, 5100], [40, 9960]],
+    selection=[[99, 1], [90, 10], [70, 30], [49, 51], [0, 100]],
+)
+CERTIFICATES = sc.certify(sc.clopper_pearson(VOTES), NOISE)
+LABELS = [0, 1, 1, 1, 1]
+# By selection votes: right, wrong, wrong (its estimation votes say otherwise), right but abstains, right.
+RIGHT = [True, False, False, True, True]
+BOX = (3, 4)
+RADII = list(product(range(4), range(5)))
+
+
+def test_the_certified_share_is_counted_graph_by_graph():
+    found = certified_share(CERTIFICATES, LABELS, max_radius=BOX)
+    anyway = certified_share(CERTIFICATES, max_radius={"b": 4, "a": 3})
+    assert found.shape == anyway.shape == (4, 5)
+    for radius in RADII:
+        verdicts = [one.certified(radius) for one in CERTIFICATES]
+        assert anyway[radius] == sum(verdicts) / 5
+        both = sum(verdict and right for verdict, right in zip(verdicts, RIGHT, strict=True))
+        assert found[radius] == both / 5 == CERTIFICATES.certified_accuracy(LABELS, radius)
+    assert (anyway[0, 0], found[0, 0]) == (3 / 5, 2 / 5)  # two abstain, one is wrong
+    assert len(np.unique(found)) > 2
+
+
+def test_one_axis_and_three():
+    bounds = sc.Bounds.certain([0.9, 0.7])
+    assert certified_share(sc.certify(bounds, sc.Noise(all=0.2)), max_radius=2).tolist() == [1, 0.5, 0]
+    three = sc.certify(bounds, sc.Noise(a=0.2, b=0.3, c=0.4))
+    found = certified_share(three, max_radius=(1, 1, 2))
+    assert found.shape == (2, 2, 3)
+    for radius in product(range(2), range(2), range(3)):
+        assert found[radius] == np.mean([one.certified(radius) for one in three])
+
+
+def test_the_certified_ratio_is_of_the_right_ones():
+    found = certified_ratio(CERTIFICATES, LABELS, max_radius=BOX)
+    for radius in RADII:
+        among = [one.certified(radius) for one, right in zip(CERTIFICATES, RIGHT, strict=True) if right]
+        assert found[radius] == pytest.approx(sum(among) / 3, abs=1e-15)
+    assert found[0, 0] == pytest.approx(2 / 3)
+
+
+def test_without_right_answers_there_is_no_ratio():
+    wrong = 1 - CERTIFICATES.labels
+    assert np.isnan(certified_ratio(CERTIFICATES, wrong, max_radius=BOX)).all()
+    assert certified_share(CERTIFICATES, wrong, max_radius=BOX).max() == 0
+
+
+def test_the_score_wants_strictly_more_than_half():
+    bounds = sc.Bounds.certain([0.999, 0.999, 0.4, 0.4])
+    noise = sc.Noise(all=0.2)
+    labels = [0, 0, 0, 0]
+    # Two of four are certified up to some radius: that is half of them, not more.
+    assert certified_share(sc.certify(bounds, noise), labels, max_radius=9)[0] == 0.5
+    assert score(sc.certify(bounds, noise), labels, max_radius=9) == 0
+    three = sc.certify(sc.Bounds.certain([0.999, 0.999, 0.999, 0.4]), noise)
+    reach = max(three[0].frontier.radii)[0]
+    assert score(three, labels, max_radius=9) == reach + 1 == 6
+    assert score(three, labels, max_radius=1) == 2
+    assert score(three, [0, 0, 1, 1], max_radius=9) == 0  # certified, but wrong
+    shares = [
+        sum(one.certified(radius) and right for one, right in zip(CERTIFICATES, RIGHT, strict=True)) for radius in RADII
+    ]
+    assert score(CERTIFICATES, LABELS, max_radius=BOX) == sum(2 * share > 5 for share in shares)
+
+
+def test_the_volume_counts_radii():
+    found = volume(CERTIFICATES, max_radius=BOX)
+    assert found.tolist() == [sum(one.certified(radius) for radius in RADII) for one in CERTIFICATES]
+    assert found[2] == found[3] == 0  # abstentions
+    assert found[0] > found[1] > 0
+
+
+def test_accuracies():
+    assert accuracy(VOTES, LABELS) == 4 / 5  # by estimation votes the third is right
+    assert accuracy(sc.Votes([[1, 2, 3]]), [2]) == 1
+    assert majority_share(LABELS) == 4 / 5
+    assert majority_share([2, 2, 7, 7]) == 0.5
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [[0], [1], [1], [1], [1]], 1, []])
+def test_labels_of_another_shape_are_refused(labels):
+    for metric in (certified_share, certified_ratio, score):
+        with pytest.raises(InvalidParameterError, match="'labels' must have one class for each of 5 graphs"):
+            metric(CERTIFICATES, labels, max_radius=BOX)
+    with pytest.raises(InvalidParameterError, match="'labels' must have one class for each of 5 graphs"):
+        accuracy(VOTES, labels)
+    if np.ndim(labels) != 1 or not labels:
+        with pytest.raises(InvalidParameterError, match="'labels' must be a row of classes, one or more"):
+            majority_share(labels)
+
+
+def test_radii_of_other_axes_are_refused():
+    for metric in (certified_share, volume):
+        with pytest.raises(InvalidParameterError, match="max_radius"):
+            metric(CERTIFICATES, max_radius={"a": 1})
