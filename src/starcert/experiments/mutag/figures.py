@@ -55,8 +55,8 @@ def pictures(found: Mutag) -> list[Picture]:
         Picture(
             "trade_off",
             f"Accuracy against the share that is right and certified at {SHOWN_RADIUS[0]} deletion and "
-            f"{SHOWN_RADIUS[1]} addition (sparsity-aware), one point a noise. Those that no other beats are named delete/add. The "
-            "dotted line is a constant answer.",
+            f"{SHOWN_RADIUS[1]} addition (sparsity-aware), one point a noise. Those that no other beats are named "
+            "delete/add. The dotted line is a constant answer.",
             partial(_trade_off, found),
         ),
     ]  # fmt: skip
@@ -127,7 +127,7 @@ def _trade_off(found: Mutag) -> Figure:
         ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=colour_of(number), label=model.title)
     unbeaten = [at for at, point in points.items() if not any(_beats(other, point) for other in points.values())]
     for number, at in enumerate(sorted(unbeaten, key=lambda at: points[at])):
-        place = (points[at][0] + 0.1 * (number - len(unbeaten) / 2), points[at][1] + 0.05)  # side by side, above them
+        place = (points[at][0] + 0.15 * (number - len(unbeaten) / 2), points[at][1] + 0.05)  # side by side, above them
         line = {"arrowstyle": "-", "lw": 0.5, "color": "#555555"}
         ax.annotate(f"{at[1]:g}/{at[2]:g}", points[at], xytext=place, fontsize=6, ha="center", arrowprops=line)
     ax.axhline(found.majority_share, color=MAJORITY, lw=0.8, ls=":")
