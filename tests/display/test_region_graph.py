@@ -1,0 +1,106 @@
+"""Graphs with their regions, and the matrix of flip probabilities, node pair by node pair."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.display.region_graph import layout, noise_matrix, region_graph, region_matrix
+from starcert.display.style import FIXED, SHADES, colour_of
+
+pytest.importorskip("matplotlib")
+
+GRAPH = sc.Graph(7, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (0, 6)])
+SETS = {"core": [0, 1, 2], "rest": [3, 4, 5]}
+PARTITIONS = {
+    "sets": sc.Partition.from_node_sets(SETS),
+    "everything": sc.Partition.everything("all"),
+    "pairs": sc.Partition.from_pairs({"b": [(6, 2), (0, 1)], "a": [(3, 4)]}),
+    "edges": sc.Partition.from_present_edges(GRAPH, present="bonds", absent="gaps"),
+}
+
+
+@pytest.fixture(params=PARTITIONS)
+def sites(request):
+    return PARTITIONS[request.param].sites(GRAPH)
+
+
+def region_of(sites, u, v):
+    """The number of the region of a pair, by looking at each of its sites."""
+    for i, (offset, size) in enumerate(zip(sites.offsets, sites.sizes, strict=True)):
+        for position in range(offset, offset + size):
+            a, b = (int(end[0]) for end in sites.endpoints([position]))
+            if {a, b} == {u, v}:
+                return i
+    return -1
+
+
+def test_the_region_of_every_pair(sites):
+    found = region_matrix(sites)
+    assert found.shape == (7, 7)
+    assert (found == found.T).all()
+    assert set(np.diag(found)) == {-1}
+    for u, v in combinations(range(7), 2):
+        assert found[u, v] == region_of(sites, u, v)
+
+
+def test_node_sets_by_hand():
+    found = region_matrix(PARTITIONS["sets"].sites(GRAPH))
+    inside = [set(nodes) for nodes in SETS.values()]
+    for u, v in combinations(range(7), 2):
+        assert found[u, v] == next((i for i, nodes in enumerate(inside) if {u, v} <= nodes), -1)
+
+
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_the_matrix_has_the_flip_probability_of_every_pair(asymmetric):
+    sites = PARTITIONS["sets"].sites(GRAPH)
+    rest = sc.Flip(delete=0.04, add=0.2) if asymmetric else sc.Flip(0.45)
+    ax = noise_matrix(sites, sc.Noise(core=0.02, rest=rest))
+    (image,) = ax.images
+    drawn = image.get_array().filled(np.nan)
+    edges = {tuple(edge) for edge in GRAPH.edges.tolist()}
+    for u in range(7):
+        for v in range(7):
+            if u >= v or not ({u, v} <= {0, 1, 2} or {u, v} <= {3, 4, 5}):
+                assert np.isnan(drawn[u, v])  # the lower triangle, and what is fixed
+            elif u < 3:
+                assert drawn[u, v] == 0.02
+            else:
+                assert drawn[u, v] == ((0.04 if (u, v) in edges else 0.2) if asymmetric else 0.45)
+    assert (image.get_cmap().name, image.get_clim()) == (SHADES, (0, 0.5))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("node", "node")
+
+
+def test_a_graph_without_edges_has_a_matrix():
+    sites = PARTITIONS["sets"].sites(sc.Graph(7, []))
+    drawn = noise_matrix(sites, sc.Noise(core=0.02, rest=sc.Flip(delete=0.04, add=0.2))).images[0].get_array()
+    assert drawn[3, 4] == 0.2
+
+
+def test_edges_and_nodes_have_the_colours_of_their_regions(sites):
+    places = np.random.default_rng(0).random((7, 2))
+    ax = region_graph(sites, positions=places)
+    shown = [line for line in ax.lines if len(line.get_xdata())]
+    edges, nodes = shown[:7], shown[7:]
+    for (u, v), line in zip(GRAPH.edges.tolist(), edges, strict=True):
+        np.testing.assert_array_equal(np.array(line.get_data()).T, places[[u, v]])
+        region = region_of(sites, u, v)
+        assert line.get_color() == (FIXED if region < 0 else colour_of(region))
+    assert len(nodes) == 7
+    for node, line in enumerate(nodes):
+        homes = [region_of(sites, node, other) for other in range(7) if other != node]
+        counts = [homes.count(i) for i in range(len(sites.regions))]
+        expected = colour_of(counts.index(max(counts))) if max(counts) else FIXED
+        assert line.get_color() == expected
+    labels = [line.get_label() for line in ax.lines if not len(line.get_xdata())]
+    assert labels == [*sites.regions, *(["fixed"] if len(sites.fixed_edges) else [])]
+
+
+def test_a_layout_depends_on_the_seed_alone():
+    sites = PARTITIONS["sets"].sites(GRAPH)
+    one = layout(sites)
+    assert one.shape == (7, 2)
+    np.testing.assert_array_equal(one, layout(sites))
+    np.testing.assert_array_equal(one, layout(PARTITIONS["everything"].sites(GRAPH)))
+    assert len(region_graph(sites).lines) == 7 + 7 + 3
