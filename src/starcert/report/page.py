@@ -144,4 +144,3 @@ def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
             wanted = f"offer an attacker the sites of {archive.names[number]!r}, {known}"
             hint = "Give the sites of the archive's graphs in the archive's order."
             raise InvalidParameterError(f"sites[{number}]", wanted, capacity(each, archive.noise), hint)
-
