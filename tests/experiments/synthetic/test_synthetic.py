@@ -64,9 +64,9 @@ def rows_of(folder, name):
 
 
 def test_settings_of_the_command_line():
-    assert results.settings(None, 1, False) == results.Settings(100_000, 100_000, 19, 10_000, 1, 0)
+    assert results.settings(None, 1, False) == results.Settings(100_000, 100_000, 19, 5_000, 1, 0)
     assert results.settings(None, 2, True) == results.Settings(10_000, 100_000, 5, 2_000, 2, 0)
-    assert results.settings(5000, 3, False) == results.Settings(5000, 5000, 19, 500, 3, 0)
+    assert results.settings(5000, 3, False) == results.Settings(5000, 5000, 19, 250, 3, 0)
     assert results.settings(50, 1, True) == results.Settings(50, 50, 5, 100, 1, 0)
 
 

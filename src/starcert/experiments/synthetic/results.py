@@ -74,7 +74,7 @@ class Settings:
     samples: int = 100_000
     featured_samples: int = 100_000
     draws: int = 19
-    draw_samples: int = 10_000
+    draw_samples: int = 5_000
     seed: int = 1
     data_seed: int = 0
 
@@ -82,7 +82,7 @@ class Settings:
 def settings(samples: int | None, seed: int, quick: bool) -> Settings:
     """The settings that a command line asks for."""
     if samples is not None:
-        return Settings(samples, samples, 5 if quick else 19, max(100, samples // 10), seed)
+        return Settings(samples, samples, 5 if quick else 19, max(100, samples // 20), seed)
     return Settings(10_000, 100_000, 5, 2_000, seed) if quick else Settings(seed=seed)
 
 
