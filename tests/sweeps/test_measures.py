@@ -57,6 +57,16 @@ def test_the_measures_are_those_of_the_metrics(worlds):
         assert level.majority_share == metrics.majority_share(TRUTH) == 4 / 7
 
 
+def test_exactly_half_of_the_graphs_is_no_score():
+    noise, counts, capacities = sc.Noise(a=0.2, b=0.45), np.array([[2000, 0], [2000, 0]]), [(4, 9)] * 2
+    found = sc.certify(clopper_pearson(Votes(counts, counts), alpha=0.01), noise, capacity=capacities)
+    for truth, score in (([0, 1], 0), ([0, 0], None)):
+        (level,) = measured([outcome_of(found, truth, truth, capacities)])
+        box = tuple(max(radius[axis] for radius in found[0].frontier.radii) for axis in (0, 1))
+        assert level.score == metrics.score(found, truth, max_radius=box)
+        assert (level.score == 0) == (score == 0)
+
+
 def test_nothing_is_said_beyond_the_box_that_was_looked_at():
     found = certificates(sc.Noise(a=0.2, b=0.45), votes_of(1), max_radius=(1, 4))
     (level,) = measured([outcome_of(found, TRUTH, TRUTH, CAPACITY)])

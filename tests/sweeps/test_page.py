@@ -134,13 +134,26 @@ def test_of_three_factors_two_are_drawn_and_one_is_held(shown):
 def test_a_chosen_level_has_its_command(shown):
     sweep = invented(TWO)
     browser = shown(sweep)
-    assert f"Level {sweep.worthwhile[0] + 1}: " in texts(browser, "#chosen-heading")[0]
+    assert f"Level {sweep.suggested + 1}: " in texts(browser, "#chosen-heading")[0]
     for number, noise in ((0, "motif=0.02,random=0.2"), (5, "motif=0.1,random=0.45")):
         browser.execute_script("document.querySelector(`tr[data-level='${arguments[0]}'] button`).click()", number)
         assert texts(browser, "#chosen-heading") == [f"Level {number + 1}: {noise}"]
         words = ["starcert", "certify", "my sweep/run.toml", "--noise", noise, "--split", "test", "--out", "certified"]
         assert shlex.split(texts(browser, "#command")[0]) == words
     assert [int(text) - 1 for text in texts(browser, "#level-table tbody td:first-child")] == order(sweep)
+
+
+def test_what_is_suggested_certifies_something():
+    def suggested(changes):
+        return invented(
+            TWO, changes={number: {"n_right": 40 - number, **changes.get(number, {})} for number in range(6)}
+        )
+
+    nothing = {"mean_radii": (0.0, 0.0)}
+    sweep = suggested({0: {"n_right": 60, **nothing}, 1: {"n_right": 59}, 2: {"n_right": 58}})
+    assert sweep.worthwhile[:2] == (0, 1)
+    assert sweep.suggested == 1
+    assert suggested(dict.fromkeys(range(6), nothing)).suggested is None
 
 
 def test_one_level_and_levels_without_volume(shown):

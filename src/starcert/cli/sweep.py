@@ -180,7 +180,9 @@ def _view(found: Sweep) -> Iterator[RenderableType]:
     )
     for notice in notices(found):
         yield f"{notice.head}. {notice.text}"
-    if found.worthwhile:
-        yield "Next, for the most accurate of the unbeaten levels:"
-        yield f"  {next_command(found, found.worthwhile[0], os.path.relpath(found.folder / RUN))}"
+    if found.suggested is None:
+        yield "No level that is better than a constant answer certifies a flip. Next: other levels, or more --samples."
+    else:
+        yield "Next, for the most accurate of the unbeaten levels that certify a flip:"
+        yield f"  {next_command(found, found.suggested, os.path.relpath(found.folder / RUN))}"
     yield f"Page: {found.folder / PAGE}"

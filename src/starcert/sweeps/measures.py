@@ -17,6 +17,7 @@ from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.metrics import steps_to
 from starcert.noise import Noise
+from starcert.progress import progress_bar
 
 __all__ = ["MOST_CELLS", "Level", "Outcome", "can_certify", "measured"]
 
@@ -155,12 +156,17 @@ def outcome_of(
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None
     assert alpha is not None
+    radii = []
+    with progress_bar("radii", len(certificates)) as advance:
+        for one in certificates:
+            radii.append(one.frontier.radii)
+            advance(1)
     return Outcome(
         certificates.noise,
         np.array(truth, dtype=np.int64),
         np.array(base, dtype=np.int64),
         np.asarray(certificates.labels),
-        tuple(one.frontier.radii for one in certificates),
+        tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
         can_certify(certificates.noise, capacities, votes, alpha),

@@ -120,7 +120,7 @@ def _data(sweep: Sweep) -> dict[str, object]:
         "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
         "axes": list(first.noise.axes),
         "majority": first.majority_share,
-        "chosen": (sweep.worthwhile or sweep.unbeaten)[0],
+        "chosen": sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
         "levels": [
             {
                 "noise": noise_text(level.noise),

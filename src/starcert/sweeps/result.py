@@ -59,3 +59,8 @@ class Sweep:
         Those that are not can beat none of these: they are less accurate.
         """
         return tuple(number for number in self.unbeaten if not self.levels[number].constant)
+
+    @property
+    def suggested(self) -> int | None:
+        """The most accurate of the worthwhile levels that certify a flip at all; None if there is none."""
+        return next((number for number in self.worthwhile if any(self.levels[number].mean_radii)), None)
