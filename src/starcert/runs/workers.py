@@ -11,6 +11,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -64,6 +65,8 @@ def pool(classifier: Classifier, file: Path, workers: int, note: Callable[[str],
     finally:
         executor.shutdown(wait=finished, cancel_futures=True)
         if not finished:  # nobody waits for what is under way: it can be counted again
+            # Python 3.11's pool prints a traceback when a worker dies before it has put away what was cancelled.
+            time.sleep(0.2)
             for child in set(active_children()) - before:
                 child.terminate()
 
