@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from starcert.core.confidence import Votes
     from starcert.noise import RadiusLike
 
-__all__ = ["accuracy", "certified_ratio", "certified_share", "majority_share", "score", "volume"]
+__all__ = ["accuracy", "certified_ratio", "certified_share", "majority_share", "score", "steps_to", "volume"]
+
+MOST_STEPS = 6
 
 Shares = npt.NDArray[np.float64]
 
@@ -92,6 +94,19 @@ def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
     radii = product(*(range(limit + 1) for limit in limits))
     counts: Shares = np.sum([certificates.certified(radius) for radius in radii], axis=0, dtype=np.float64)
     return counts
+
+
+def steps_to(farthest: int) -> list[int]:
+    """Some counts of flips to tell shares at: 1, 2, 5, 10, … as far as anything is certified.
+
+    Example:
+        >>> steps_to(60), steps_to(0), steps_to(3000)
+        ([1, 2, 5, 10, 20, 50], [1], [1, 2, 5, 10, 20, 2000])
+    """
+    steps = [first * 10**power for power in range(9) for first in (1, 2, 5)]
+    reached = [step for step in steps if step <= farthest] or [1]
+    # The first steps tell most, and the last one how far it goes.
+    return reached if len(reached) <= MOST_STEPS else [*reached[: MOST_STEPS - 1], reached[-1]]
 
 
 def _right(certificates: Certificates, labels: npt.ArrayLike) -> npt.NDArray[np.bool_]:

@@ -161,6 +161,7 @@ class SmoothedClassifier(ClassifierConventions):
         chunk_size: int | None = None,
         batch_size: int | None = None,
         progress: bool | None = None,
+        title: str = "votes",
     ) -> Votes:
         """The votes of the base classifier on noisy copies of each graph.
 
@@ -178,6 +179,7 @@ class SmoothedClassifier(ClassifierConventions):
                 1,024 on a CPU.
             batch_size: the most noisy graphs that the classifier sees at once; by default as many as it wants.
             progress: whether to draw a progress bar; by default on a terminal only.
+            title: what the bar is called.
         """
         graphs = _as_list(graphs)
         if executor is not None and not hasattr(executor, "submit"):
@@ -206,7 +208,7 @@ class SmoothedClassifier(ClassifierConventions):
         try:
             if opened is not None:
                 _check_a_stored_chunk(job, opened)
-            with progress_bar("votes", len(graphs) * sum(wanted.values()), shown=progress) as advance:
+            with progress_bar(title, len(graphs) * sum(wanted.values()), shown=progress) as advance:
                 for chunk, votes in tallies(job, _missing(job, wanted, counts, opened, advance), executor):
                     counts[chunk.purpose][chunk.graph] += votes
                     if opened is not None:

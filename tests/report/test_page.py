@@ -171,6 +171,8 @@ def test_nothing_half_written_and_plain_words_about_the_file(tmp_path, monkeypat
 
 
 def test_without_plotly_the_extra_is_named():
-    code = "import sys; sys.modules['plotly'] = None\nfrom starcert.report.page import _plotly\n_plotly()"
+    code = (
+        "import sys; sys.modules['plotly'] = None\nfrom starcert.report.document import plotly_script\nplotly_script()"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert "pip install plotly" in done.stderr.splitlines()[-1]

@@ -10,61 +10,41 @@ from typing import Annotated
 import typer
 
 from starcert.cli.app import NOISE_HELP, DebugOption, app
+from starcert.cli.options import (
+    AlphaOption,
+    DataOption,
+    DeviceOption,
+    MaxRadiusOption,
+    ModelOption,
+    RegionsOption,
+    RunArgument,
+    SeedOption,
+    SelectionOption,
+    SplitSeedOption,
+    WorkersOption,
+    named,
+    note,
+)
 from starcert.cli.parsing import parse_noise, parse_radius
 from starcert.cli.views import show
 
 __all__ = ["certify"]
 
-_DATA_HELP = (
-    "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, with the "
-    "classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
-    "or molecules (a file .smi, or .csv with a column smiles)."
-)
-_MODEL_HELP = (
-    "A function that returns a starcert classifier, a PyG module called as model(x, edge_index, batch), a fitted "
-    "scikit-learn estimator on graphs, or a function from a networkx graph to its class. It may have the parameters "
-    "device, data, and train, the training part under --split."
-)
-_REGIONS_HELP = (
-    "Where the regions of the noise are: a builder with its parameters, such as communities:resolution=1.5, "
-    "node_labels:attribute=part or node_sets:motif=0-9,rest=*; or file.py:function, from a Graph to its Partition. "
-    "Without it, all node pairs are one region."
-)
-
 
 @app.command()
 def certify(
-    run: Annotated[
-        Path | None,
-        typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML"),
-    ] = None,
-    model: Annotated[str | None, typer.Option(help=_MODEL_HELP, metavar="FILE.PY:FUNCTION")] = None,
-    data: Annotated[str | None, typer.Option(help=_DATA_HELP, metavar="NAME|PATH")] = None,
-    regions: Annotated[str | None, typer.Option(help=_REGIONS_HELP, metavar="BUILDER|FILE.PY:FUNCTION")] = None,
+    run: RunArgument = None,
+    model: ModelOption = None,
+    data: DataOption = None,
+    regions: RegionsOption = None,
     noise: Annotated[str | None, typer.Option(help=NOISE_HELP, metavar="REGION=P[/P],…")] = None,
     samples: Annotated[
         int | None, typer.Option(help="Noisy copies of each graph that bound its class.", show_default="10,000")
     ] = None,
-    selection_samples: Annotated[
-        int | None,
-        typer.Option(
-            help="Noisy copies that choose the class.", show_default="a hundredth of the samples, at least 100"
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            help="The probability that a graph's certificate fails (not the confidence).", show_default="0.01"
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="The seed of all noise.", show_default="0")] = None,
-    max_radius: Annotated[
-        str | None,
-        typer.Option(
-            help="The box of radii to look at: motif=3,random=45. Without it, all that can be flipped.",
-            metavar="AXIS=COUNT,…",
-        ),
-    ] = None,
+    selection_samples: SelectionOption = None,
+    alpha: AlphaOption = None,
+    seed: SeedOption = None,
+    max_radius: MaxRadiusOption = None,
     limit: Annotated[int | None, typer.Option(help="Certify the first so many graphs.", show_default="all")] = None,
     split: Annotated[
         str | None,
@@ -74,12 +54,9 @@ def certify(
             metavar="PART",
         ),
     ] = None,
-    split_seed: Annotated[int | None, typer.Option(help="The seed of that division.", show_default="0")] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(help="Where a torch module runs: cpu, cuda, cuda:1.", show_default="where the model is"),
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that count votes.", show_default="1")] = None,
+    split_seed: SplitSeedOption = None,
+    device: DeviceOption = None,
+    workers: WorkersOption = None,
     store: Annotated[
         Path | None,
         typer.Option(help="The file of votes, to share between runs.", show_default="votes.db in the output"),
@@ -121,7 +98,7 @@ def certify(
         "store": store,
         "out": out,
     }
-    options = take({key: value for key, value in given.items() if value is not None}, base=Path.cwd(), named=_option)
+    options = take({key: value for key, value in given.items() if value is not None}, base=Path.cwd(), named=named)
     file = RunFile({}) if run is None else read(run)
     values: dict[str, object] = {
         "out": Path.cwd() / "certified" if run is None else Path(run).absolute().parent / "certified"
@@ -135,19 +112,11 @@ def certify(
     if max_radius is not None:
         settings = complete({**values, "max_radius": parse_radius(settings.noise, max_radius, "--max-radius")})
     try:
-        outcome = execute(settings, expected=_still_expected(file.expected, options), note=_note)
+        outcome = execute(settings, expected=_still_expected(file.expected, options), note=note)
     except KeyboardInterrupt:
         print("Interrupted. What was counted is kept: the same command goes on.", file=sys.stderr)
         raise typer.Exit(130) from None
     show(*outcome_view(outcome))
-
-
-def _option(key: str) -> str:
-    return f"--{key.replace('_', '-')}"
-
-
-def _note(text: str) -> None:
-    print(f"Note: {text}", file=sys.stderr)
 
 
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:

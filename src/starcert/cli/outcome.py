@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from starcert.metrics import steps_to
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
     from starcert.runs.run import Outcome
 
 __all__ = ["outcome_view", "steps_of"]
-
-MOST_STEPS = 6
 
 
 def outcome_view(outcome: Outcome) -> list[RenderableType]:
@@ -85,15 +85,8 @@ def _reach(archive: Archive) -> list[RenderableType]:
 
 
 def steps_of(archive: Archive) -> list[int]:
-    """Some counts of flips, 1, 2, 5, 10, …, as far as a graph is certified on some axis alone."""
-    farthest = max(
-        (radius[axis] for one in archive.certificates for radius in one.frontier.radii for axis in range(len(radius))),
-        default=0,
-    )
-    steps = [first * 10**power for power in range(9) for first in (1, 2, 5)]
-    reached = [step for step in steps if step <= farthest] or [1]
-    # The first steps tell most, and the last one how far it goes.
-    return reached if len(reached) <= MOST_STEPS else [*reached[: MOST_STEPS - 1], reached[-1]]
+    """Some counts of flips, as far as a graph is certified on some axis alone."""
+    return steps_to(max((max(radius) for one in archive.certificates for radius in one.frontier.radii), default=0))
 
 
 def _notes(archive: Archive) -> list[str]:

@@ -3,41 +3,74 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.noise import Flip, Noise
+    from starcert.runs.grid import Grid
 
-__all__ = ["parse_counts", "parse_noise", "parse_radius"]
+__all__ = ["parse_counts", "parse_grid", "parse_noise", "parse_radius"]
 
 
 def parse_noise(text: str) -> Noise:
     """A noise from REGION=P or REGION=DELETE/ADD, separated by commas."""
-    from starcert.noise import Flip, Noise  # noqa: PLC0415
+    from starcert.noise import Noise  # noqa: PLC0415
 
-    def law(probabilities: str) -> Flip:
-        parts = [float(part) for part in probabilities.split("/")]
+    items = _parse_items(text, "--noise", "be REGION=P or REGION=DELETE/ADD, separated by commas")
+    return Noise({name: _law(value, f"--noise {name}") for name, value in items})
+
+
+def _law(text: str, name: str) -> Flip:
+    """A flip law from P or DELETE/ADD."""
+    from starcert.noise import Flip  # noqa: PLC0415
+
+    try:
+        parts = [float(part) for part in text.split("/")]
         if len(parts) > 2:
-            raise ValueError(probabilities)
+            raise ValueError(text)
         return Flip(parts[0]) if len(parts) == 1 else Flip(delete=parts[0], add=parts[1])
+    except InvalidParameterError as error:
+        raise InvalidParameterError(name, *error.args[1:]) from None
+    except ValueError:
+        hint = "Write motif=0.02 or bonds=0.04/0.2."
+        raise InvalidParameterError(name, "be a probability, or two as delete/add", text, hint) from None
 
-    laws: dict[str, Flip] = {}
-    for name, value in _parse_items(text, "--noise", "be REGION=P or REGION=DELETE/ADD, separated by commas"):
+
+def parse_grid(texts: Sequence[str]) -> Grid:
+    """A grid from REGION=P,P,… with commas between regions too; P may be DELETE/ADD.
+
+    REGION.delete=P,P,… and REGION.add=P,P,… vary the two apart. A part without = is one more level of what was named
+    last.
+    """
+    from starcert.runs.grid import Factor, Grid  # noqa: PLC0415
+
+    levels: list[tuple[str, list[str]]] = []
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        name, equals, value = (word.strip() for word in part.rpartition("="))
+        if equals and name and "=" not in name:
+            levels.append((name, [value]))
+        elif levels and not equals:
+            levels[-1][1].append(value)
+        else:
+            hint = "For example motif=0.02,0.05,0.1,random=0.2,0.45 or bonds=0.04/0.2,0.1/0.3."
+            raise InvalidParameterError("--grid", "be REGION=P,P,… for each region", ", ".join(texts), hint)
+    factors = []
+    for name, values in levels:
+        laws = [_law(value, f"--grid {name}") for value in values]
+        if "." in name and not all(law.symmetric for law in laws):
+            hint = f"Write {name}=0.04,0.1, or {name.partition('.')[0]}=0.04/0.2 for both."
+            raise InvalidParameterError(f"--grid {name}", "be probabilities", ", ".join(values), hint)
         try:
-            laws[name] = law(value)
+            factors.append(Factor(name, tuple(law.add if "." in name else law for law in laws)))
         except InvalidParameterError as error:
-            _, requirement, got, hint = error.args
-            raise InvalidParameterError(f"--noise {name}", requirement, got, hint) from None
-        except ValueError:
-            raise InvalidParameterError(
-                f"--noise {name}",
-                "be a probability, or two as delete/add",
-                value,
-                "Write motif=0.02 or bonds=0.04/0.2.",
-            ) from None
-    return Noise(laws)
+            raise InvalidParameterError(f"--grid {name}", *error.args[1:]) from None
+    try:
+        return Grid(tuple(factors))
+    except InvalidParameterError as error:
+        raise InvalidParameterError("--grid", *error.args[1:]) from None
 
 
 def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:

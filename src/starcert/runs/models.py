@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
 
 from starcert.classifiers.base import Classifier
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
@@ -22,9 +23,10 @@ from starcert.voting import Chunk, Job, count_chunk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starcert.graphs import Graph, Sites
+    from starcert.graphs import Graph, Partition, Sites
+    from starcert.graphs.rule import Rule
 
-__all__ = ["LARGEST_DENSE", "Offer", "aligned", "as_classifier", "call_model", "clean_answers"]
+__all__ = ["LARGEST_DENSE", "Offer", "aligned", "as_classifier", "asks_for", "call_model", "clean_answers"]
 
 LARGEST_DENSE = 128
 """A module that can run on dense adjacency (it has a method `dense`) does so where no graph has more nodes."""
@@ -38,21 +40,34 @@ class Offer:
         device: where the model shall be, such as "cpu".
         data: all the data of the run.
         train: the training part of them; None if the run certifies all of the data.
+        noise: the noise that the model will be smoothed with.
+        regions: the regions of that noise, a partition or a rule; None if they follow from the model.
     """
 
     device: str
     data: RunData
     train: RunData | None
+    noise: Noise | None = None
+    regions: Rule | Partition | None = None
+
+
+_OFFERED = tuple(field.name for field in fields(Offer))
+
+
+def asks_for(reference: Reference, name: str) -> bool:
+    """Whether a model function has a parameter of this name."""
+    found = reference.load()
+    return _is_function(found) and name in inspect.signature(found).parameters
 
 
 def call_model(reference: Reference, offer: Offer) -> object:
     """What the user's model function returns; a name that holds a model rather than a function is taken as it is."""
-    found = reference.load()
-    if not inspect.isroutine(found) and not inspect.isclass(found):
+    found: Any = reference.load()
+    if not _is_function(found):
         return found  # a model that the file made when it was imported
     given = {}
     for name, parameter in inspect.signature(found).parameters.items():
-        if name in ("device", "data", "train"):
+        if name in _OFFERED:
             given[name] = getattr(offer, name)
         elif parameter.default is parameter.empty and parameter.kind not in (
             parameter.VAR_POSITIONAL,
@@ -60,18 +75,27 @@ def call_model(reference: Reference, offer: Offer) -> object:
         ):
             raise InvalidParameterError(
                 "model",
-                "name a function that returns the classifier, with no parameters but device, data and train",
+                f"name a function that returns the classifier, with no parameters but {', '.join(_OFFERED)}",
                 f"{reference} with the parameter {name!r}",
                 f"If it is itself the classifier of a graph, return it: def classifier(): return {reference.name}.",
             )
     if "train" in given and given["train"] is None:
         hint = 'Set split = "test": the function is given the 80% for training, and the 10% for testing are certified.'
         raise InvalidParameterError("split", f"be test for {reference}, which asks for training data", "all", hint)
+    if "regions" in given and given["regions"] is None:
+        hint = "Give regions that are known before the model is."
+        raise InvalidParameterError(
+            "regions", f"not be read off the model of {reference}, which asks for them", None, hint
+        )
     with blaming(reference.file):
         model = found(**given)
     if model is None:
         raise UserCodeError(f"{reference.file}: {reference.name} returned None. Let it return the classifier.")
     return model
+
+
+def _is_function(found: object) -> TypeGuard[Callable[..., object]]:
+    return inspect.isroutine(found) or inspect.isclass(found)
 
 
 def as_classifier(model: Any, reference: Reference, data: RunData, device: str | None) -> Classifier:  # noqa: ANN401

@@ -15,6 +15,7 @@ from pathlib import Path
 from starcert import __version__
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.files import write_whole
+from starcert.runs.grid import Grid
 from starcert.runs.run_file import RunFileError, differences, read, text_of
 from starcert.runs.settings import RunSettings
 
@@ -32,9 +33,11 @@ class Output:
 
     Attributes:
         final: the folder's own name.
+        files: what it holds once it is finished.
     """
 
     final: Path
+    files: tuple[str, ...] = FILES
 
     @property
     def partial(self) -> Path:
@@ -42,9 +45,14 @@ class Output:
         return self.final.with_name(f"{self.final.name}.partial")
 
     @property
+    def kept(self) -> Path:
+        """The folder where votes are kept: the finished one, if the run is finished already."""
+        return self.final if (self.final / RUN).exists() else self.partial
+
+    @property
     def votes(self) -> Path:
-        """The file of votes: in the finished folder, if the run is finished already."""
-        return (self.final if (self.final / RUN).exists() else self.partial) / VOTES
+        """The file of votes."""
+        return self.kept / VOTES
 
     def check_place(self) -> None:
         """Refuses a place that cannot be an output folder, before any work is done."""
@@ -61,14 +69,20 @@ class Output:
         if not (above.is_dir() and os.access(above, os.W_OK)):
             raise InvalidParameterError("out", "be a folder that can be written", str(self.final))
 
-    def begin(self, settings: RunSettings, expected: Mapping[str, str]) -> None:
-        """Makes the working folder with the run file, or goes on in it; refuses one of another run."""
+    def begin(self, settings: RunSettings, expected: Mapping[str, str], grid: Grid | None = None) -> None:
+        """Makes the working folder with the run file, or goes on in it; refuses one of another run.
+
+        Args:
+            settings: those of the run.
+            expected: digests of what it is made from.
+            grid: the noise levels of a sweep.
+        """
         for folder in (self.final, self.partial):
             if (folder / RUN).is_file():
-                self._check_same(folder, settings, expected)
+                self._check_same(folder, settings, expected, grid)
         self.partial.mkdir(parents=True, exist_ok=True)
         made_by = f"starcert {__version__}"
-        write_whole(self.partial / RUN, [text_of(settings, expected, folder=self.final, made_by=made_by)])
+        write_whole(self.partial / RUN, [text_of(settings, expected, folder=self.final, made_by=made_by, grid=grid)])
 
     def finish(self) -> None:
         """Gives everything that was written its final name."""
@@ -77,14 +91,14 @@ class Output:
                 self.final.rmdir()
             self.partial.rename(self.final)
             return
-        for name in FILES:  # the same run again: every file is replaced whole
+        for name in self.files:  # the same run again: every file is replaced whole
             os.replace(self.partial / name, self.final / name)
         shutil.rmtree(self.partial)
 
-    def _check_same(self, folder: Path, settings: RunSettings, expected: Mapping[str, str]) -> None:
+    def _check_same(self, folder: Path, settings: RunSettings, expected: Mapping[str, str], grid: Grid | None) -> None:
         advice = f"Give another --out, or remove {folder} first."
         try:
-            found = differences(read(folder / RUN), settings, expected)
+            found = differences(read(folder / RUN), settings, expected, grid)
         except (RunFileError, InvalidParameterError) as error:
             raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
         if found:

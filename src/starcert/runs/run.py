@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcert import archive as archives
 from starcert.archive import Archive
-from starcert.errors import StarcertError
 from starcert.files import write_whole
-from starcert.graphs.content import digest
 from starcert.runs import output as outputs
-from starcert.runs import results, sources
-from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
+from starcert.runs import results
 from starcert.runs.output import Output
-from starcert.runs.rules import describe, known_regions, needs_model, rule_of
+from starcert.runs.prepare import check_expected, check_plotly, gather, prepare
+from starcert.runs.rules import describe
 from starcert.runs.settings import RunSettings
 from starcert.runs.workers import pool
 from starcert.smoothing import SmoothedClassifier
@@ -63,32 +60,17 @@ def execute(
         expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
         note: is told what a user may want to know on the way.
     """
-    _check_report()
+    check_plotly()
     place = Output(settings.out)
     place.check_place()
-    # A mistake in the name of a builder is told before data are read.
-    rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
-    everything = sources.load(settings.data)
-    train = None if settings.split == "all" else everything.part("train", settings.split_seed)
-    model = call_model(settings.model, Offer(settings.device or "cpu", everything, train))
-    chosen = everything.part(settings.split, settings.split_seed).first(settings.limit)
-    base = as_classifier(model, settings.model, chosen, settings.device)
-    chosen = aligned(chosen, base)
-    rule = rule_of(settings.regions, settings.noise, model=model) if rule is None else rule
-    regions, sites = known_regions(rule, settings.noise, chosen)
-    answers = clean_answers(base, settings.model, chosen, sites)
-    digests = {
-        "model": settings.model.digest,
-        "classifier": base.description,
-        "data": chosen.digest,
-        "regions": digest([(each.key, each.reason) for each in sites]),
-    }
-    _check_expected(digests, expected or {})
+    ready = prepare(settings, gather(settings))
+    base, digests = ready.base, ready.digests
+    check_expected(digests, expected or {})
     place.begin(settings, digests)
-    smoothed = SmoothedClassifier(base, settings.noise, regions)
+    smoothed = SmoothedClassifier(base, settings.noise, ready.regions)
     with pool(base, settings.model.file, settings.workers, note) as executor:
         certificates = smoothed.certify(
-            chosen.graphs,
+            ready.data.graphs,
             samples=settings.samples,
             selection_samples=settings.selection_samples,
             alpha=settings.alpha,
@@ -99,25 +81,16 @@ def execute(
         )
     kept = Archive.from_result(
         certificates,
-        names=chosen.names,
-        labels=chosen.labels,
-        class_names=chosen.class_names,
-        settings=_record(settings, describe(rule), base, digests),
+        names=ready.data.names,
+        labels=ready.data.labels,
+        class_names=ready.data.class_names,
+        settings=_record(settings, describe(ready.rule), base, digests),
     )
     archives.write(place.partial / outputs.CERTIFICATES, kept)
-    write_whole(place.partial / outputs.RESULTS, results.lines(kept, answers))
-    _write_report(place.partial / outputs.REPORT, kept, sites)
+    write_whole(place.partial / outputs.RESULTS, results.lines(kept, ready.answers))
+    _write_report(place.partial / outputs.REPORT, kept, ready.sites)
     place.finish()
-    return Outcome(kept, tuple(answers), place.final)
-
-
-def _check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    changed = [name for name, content in expected.items() if digests.get(name) != content]
-    if changed:
-        raise StarcertError(
-            f"This run shall repeat another, but not everything is as it was: {', '.join(changed)}. "
-            "Bring it back, or take the table [expected] out of the run file to certify what is there now."
-        )
+    return Outcome(kept, ready.answers, place.final)
 
 
 def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:
@@ -139,12 +112,6 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "backend": backend_of(base),
         "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
-
-
-def _check_report() -> None:
-    """Refuses to begin what could not end: the report is written last."""
-    if find_spec("plotly") is None:
-        raise StarcertError("A report needs plotly: pip install plotly")
 
 
 def _write_report(path: Path, kept: Archive, sites: Sequence[Sites]) -> None:

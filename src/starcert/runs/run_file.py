@@ -10,13 +10,18 @@ from pathlib import Path
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs import toml
+from starcert.runs.grid import Grid
 from starcert.runs.reference import Reference
 from starcert.runs.settings import KEYS, RunSettings, take
 
-__all__ = ["EXPECTED", "RunFile", "RunFileError", "differences", "read", "text_of"]
+__all__ = ["EXPECTED", "SWEEP_KEYS", "RunFile", "RunFileError", "differences", "read", "text_of"]
 
 EXPECTED = ("model", "data", "regions", "classifier")
 """What a run is made from: the model's file, the graphs, their regions, and the classifier as it describes itself."""
+
+
+SWEEP_KEYS = ("samples", "selection_samples", "limit", "split", "out")
+"""What a sweep may have settings of its own for, in the table [sweep], beside its grid."""
 
 
 class RunFileError(StarcertError, ValueError):
@@ -30,10 +35,14 @@ class RunFile:
     Attributes:
         values: settings by their keys, checked, with absolute paths.
         expected: what the run that wrote the file was made from, as digests; see `EXPECTED`.
+        sweep: settings that are a sweep's own, by their keys; see `SWEEP_KEYS`.
+        grid: the noise levels of a sweep; None if the file has none.
     """
 
     values: Mapping[str, object]
     expected: Mapping[str, str] = field(default_factory=dict)
+    sweep: Mapping[str, object] = field(default_factory=dict)
+    grid: Grid | None = None
 
 
 def read(path: str | os.PathLike[str]) -> RunFile:
@@ -58,38 +67,68 @@ def read(path: str | os.PathLike[str]) -> RunFile:
     if not isinstance(expected, dict) or not all(k in EXPECTED and isinstance(v, str) for k, v in expected.items()):
         raise RunFileError(f"{file}: 'expected' must be the table that a run wrote. Take it out to go without it.")
     try:
-        return RunFile(take(values, base=file.parent), expected)
+        sweep, grid = _sweep_of(values.pop("sweep", {}), file.parent)
+        return RunFile(take(values, base=file.parent), expected, sweep, grid)
     except InvalidParameterError as error:
         raise RunFileError(f"{file}: {error}") from None
 
 
-def text_of(settings: RunSettings, expected: Mapping[str, str], *, folder: Path, made_by: str) -> str:
-    """The run file that repeats a run from another folder.
+def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None]:
+    """What the table [sweep] says."""
+    if not isinstance(table, dict):
+        hint = "Write a table: [sweep.grid], and below it a line such as motif = [0.02, 0.05] for every region."
+        raise InvalidParameterError("sweep", "be a table", table, hint)
+    given = dict(table)
+    grid = Grid.of(given.pop("grid"), "sweep.grid") if "grid" in given else None
+    for key in given:
+        if key not in SWEEP_KEYS:
+            hint = f"There are grid, {', '.join(SWEEP_KEYS)}; everything else stands above all tables."
+            raise InvalidParameterError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
+    return take(given, base=base, named=lambda key: f"sweep.{key}"), grid
+
+
+def text_of(
+    settings: RunSettings, expected: Mapping[str, str], *, folder: Path, made_by: str, grid: Grid | None = None
+) -> str:
+    """The run file that repeats a run, or a sweep if there is a grid, from another folder.
 
     Paths are relative to that folder, so that a whole project can move. Where the output went is left out: a
-    repetition writes into a folder of its own.
+    repetition writes into a folder of its own. What is a sweep's own stands in its table, so that `starcert certify`
+    can take the same file.
     """
+    command = "certify" if grid is None else "sweep"
+    own = () if grid is None else SWEEP_KEYS
     lines: list[str | tuple[str, object]] = [
-        f"# A run of starcert certify, made by {made_by}. Certify again: starcert certify run.toml --out FOLDER",
+        f"# A run of starcert {command}, made by {made_by}. Run it again: starcert {command} run.toml --out FOLDER",
         "# Paths are relative to the folder of this file.",
         "",
     ]
-    for key in KEYS:
-        item = _plain(getattr(settings, key), folder)
-        if item is not None and key not in ("noise", "max_radius", "store", "out"):
-            lines.append((key, item))
+    plain = {
+        key: _plain(getattr(settings, key), folder)
+        for key in KEYS
+        if key not in ("noise", "max_radius", "store", "out")
+    }
+    lines += [(key, item) for key, item in plain.items() if item is not None and key not in own]
     lines.append(("noise", settings.noise.to_dict()))
     if settings.max_radius is not None:
         lines.append(("max_radius", dict(zip(settings.noise.axes, settings.max_radius, strict=True))))
+    if grid is not None:
+        sweep = {key: item for key, item in plain.items() if item is not None and key in own}
+        lines.append(("sweep", {**sweep, "grid": grid.to_table()}))
     lines += ["", "# What the run was made from: no run starts from this file that finds something else."]
     lines.append(("expected", dict(expected)))
     return toml.document(lines)
 
 
-def differences(there: RunFile, settings: RunSettings, expected: Mapping[str, str]) -> list[str]:
+def differences(
+    there: RunFile, settings: RunSettings, expected: Mapping[str, str], grid: Grid | None = None
+) -> list[str]:
     """Every difference that makes a stored run another one than this; workers and places of files make none."""
-    known = RunSettings(**{**there.values, "out": settings.out})  # type: ignore[arg-type]
-    found = []
+    if (there.grid is None) != (grid is None):
+        return [f"there {'a run of certify' if there.grid is None else 'a sweep'}"]
+    own = {} if grid is None else there.sweep
+    known = RunSettings(**{**there.values, **own, "out": settings.out})  # type: ignore[arg-type]
+    found = [] if there.grid == grid else [f"grid: there {there.grid}, now {grid}"]
     for key in KEYS:
         # Of data it is the content that counts, below; of code the names and the content, not the folder.
         if key not in ("workers", "store", "out", "data"):

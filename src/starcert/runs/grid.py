@@ -1,0 +1,217 @@
+"""The grid of a sweep: which noise levels are tried.
+
+A grid is a product of factors. A factor is a region with the flip laws it may have, or one axis of a region
+(`bonds.delete`) with the probabilities it may have; a level is a noise that takes one value of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import product
+from math import prod
+
+from starcert.errors import InvalidParameterError
+from starcert.noise import Flip, Noise
+
+__all__ = ["MOST_LEVELS", "Factor", "Grid", "law_text", "noise_text"]
+
+MOST_LEVELS = 1_000
+_WAYS = ("delete", "add")
+_HINT = (
+    "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."
+)
+
+
+def law_text(law: Flip) -> str:
+    """A flip law as `--noise` takes it: P, or DELETE/ADD."""
+    return repr(law.delete) if law.symmetric else f"{law.delete!r}/{law.add!r}"
+
+
+def noise_text(noise: Noise) -> str:
+    """A noise as `--noise` takes it.
+
+    Example:
+        >>> noise_text(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
+        'motif=0.02,bonds=0.04/0.2'
+    """
+    return ",".join(f"{region}={law_text(noise[region])}" for region in noise.regions)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One thing that a grid varies.
+
+    Attributes:
+        name: a region, or an axis `region.delete` or `region.add`.
+        values: the flip laws of the region; of an axis the probabilities.
+    """
+
+    name: str
+    values: tuple[Flip | float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise InvalidParameterError(self.name, "have at least one level", [], _HINT)
+        texts = self.texts
+        if len(set(texts)) < len(texts):
+            raise InvalidParameterError(self.name, "name each level once", ", ".join(texts))
+        if len({isinstance(value, Flip) and value.symmetric for value in self.values}) > 1:
+            hint = "Count deletions and additions apart in all of them, 0.1 as 0.1/0.1, or in none."
+            raise InvalidParameterError(self.name, "have levels of one kind", ", ".join(texts), hint)
+
+    @property
+    def region(self) -> str:
+        """The region that it varies."""
+        return self.name.partition(".")[0]
+
+    @property
+    def way(self) -> str:
+        """Which axis of the region it varies alone, "delete" or "add"; "" if it varies the whole law."""
+        return self.name.partition(".")[2]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values as a command line has them."""
+        return tuple(law_text(value) if isinstance(value, Flip) else repr(value) for value in self.values)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The factors of a sweep; its levels are all their combinations, the last factor changing fastest.
+
+    Example:
+        >>> grid = Grid.of({"motif": [0.02, 0.05], "random": [0.45]})
+        >>> [noise_text(noise) for noise in grid.levels()]
+        ['motif=0.02,random=0.45', 'motif=0.05,random=0.45']
+        >>> [noise_text(noise) for noise in Grid.of({"bonds": {"delete": [0.1], "add": [0.0, 0.2]}}).levels()]
+        ['bonds=0.1/0.0', 'bonds=0.1/0.2']
+    """
+
+    factors: tuple[Factor, ...]
+
+    def __post_init__(self) -> None:
+        names = [factor.name for factor in self.factors]
+        if not names:
+            raise InvalidParameterError("grid", "name a region and its levels", None, _HINT)
+        for factor in self.factors:
+            if factor.way and factor.way not in _WAYS:
+                requirement = "name a region, or its axis with .delete or .add"
+                raise InvalidParameterError("grid", requirement, factor.name)
+            if names.count(factor.name) > 1 or (factor.way and factor.region in names):
+                raise InvalidParameterError("grid", f"give the levels of {factor.region!r} once", ", ".join(names))
+        n_levels = prod(len(factor.values) for factor in self.factors)
+        if n_levels > MOST_LEVELS:
+            hint = "Try a coarse grid first, and a finer one around its best levels."
+            raise InvalidParameterError("grid", f"have at most {MOST_LEVELS:,} levels", f"{n_levels:,}", hint)
+
+    @classmethod
+    def of(cls, table: object, name: str = "grid") -> Grid:
+        """A grid from plain values, as a run file has them.
+
+        Args:
+            table: for each region a probability or a list of them, a list of tables with delete and add, or a table
+                with a list for delete and one for add, all of whose combinations are tried.
+            name: what messages call it.
+        """
+        if not isinstance(table, Mapping):
+            raise InvalidParameterError(name, "be a table of regions and their levels", table, _HINT)
+        return cls(tuple(factor for region, given in table.items() for factor in _factors(region, given, name)))
+
+    def to_table(self) -> dict[str, object]:
+        """The plain values that `of` takes."""
+        table: dict[str, object] = {}
+        for factor in self.factors:
+            values = [
+                value if not isinstance(value, Flip) else Noise({"x": value}).to_dict()["x"] for value in factor.values
+            ]
+            if factor.way:
+                both = table.setdefault(factor.region, {})
+                assert isinstance(both, dict)
+                both[factor.way] = values
+            else:
+                table[factor.region] = values
+        return table
+
+    def __str__(self) -> str:
+        return ",".join(f"{factor.name}={','.join(factor.texts)}" for factor in self.factors)
+
+    def levels(self, fixed: Noise | None = None) -> tuple[Noise, ...]:
+        """The noise levels.
+
+        Args:
+            fixed: the laws of what the grid does not vary. It plays no part if it has none of the grid's regions: the
+                grid is then about other regions, and stands alone.
+        """
+        regions = dict.fromkeys(factor.region for factor in self.factors)
+        if fixed is None or not set(regions) & set(fixed.regions):
+            fixed = None
+        else:
+            _check_known(regions, fixed)
+            regions = dict.fromkeys(fixed.regions)
+        return tuple(
+            Noise({region: self._law(region, values, fixed) for region in regions})
+            for values in product(*(factor.values for factor in self.factors))
+        )
+
+    def _law(self, region: str, values: Sequence[Flip | float], fixed: Noise | None) -> Flip:
+        """The law of a region when the factors have these values."""
+        ways: dict[str, float] = {}
+        for factor, value in zip(self.factors, values, strict=True):
+            if factor.region == region:
+                if isinstance(value, Flip):
+                    return value
+                ways[factor.way] = value
+        known = None if fixed is None else fixed[region]
+        if not ways:
+            assert known is not None
+            return known
+        for way in _WAYS:
+            if way not in ways:
+                if known is None or known.symmetric:
+                    hint = f"Add {region}.{way}=… to the grid."
+                    got = ", ".join(f"{region}.{each}" for each in ways)
+                    raise InvalidParameterError("grid", f"say both {region}.delete and {region}.add", got, hint)
+                ways[way] = getattr(known, way)
+        return Flip(delete=ways["delete"], add=ways["add"])
+
+
+def _check_known(regions: Mapping[str, None], fixed: Noise) -> None:
+    for region in regions:
+        if region not in fixed.regions:
+            close = get_close_matches(region, fixed.regions, n=1)
+            hint = f"Did you mean {close[0]}?" if close else "Or give the levels of all regions."
+            raise InvalidParameterError("grid", f"name regions of the noise, {', '.join(fixed.regions)}", region, hint)
+
+
+def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
+    called = f"{name}.{region}"
+    if not isinstance(region, str) or "." in region:
+        raise InvalidParameterError(name, "name regions without dots", region, _HINT)
+    try:
+        if isinstance(given, Mapping):
+            if set(given) != set(_WAYS):
+                raise InvalidParameterError(called, "have lists for delete and add", given, _HINT)
+            for way in _WAYS:
+                yield Factor(f"{region}.{way}", tuple(_probability(value) for value in _listed(given[way])))
+        else:
+            yield Factor(region, tuple(_law(value) for value in _listed(given)))
+    except InvalidParameterError as error:
+        raise InvalidParameterError(called, *error.args[1:]) from None
+
+
+def _listed(given: object) -> Sequence[object]:
+    return given if isinstance(given, list | tuple) else [given]
+
+
+def _law(value: object) -> Flip:
+    if isinstance(value, Mapping) and set(value) == set(_WAYS):
+        return Flip(delete=_probability(value["delete"]), add=_probability(value["add"]))
+    return Flip(_probability(value))
+
+
+def _probability(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidParameterError("grid", "have probabilities", value, _HINT)
+    return Flip(value).delete

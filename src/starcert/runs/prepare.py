@@ -1,0 +1,113 @@
+"""What a run needs before it can vote: data, a model, regions, and a first try of all of them on the clean graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from starcert.errors import StarcertError
+from starcert.graphs import Partition
+from starcert.graphs.content import digest
+from starcert.graphs.rule import Rule
+from starcert.runs import sources
+from starcert.runs.data import RunData
+from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
+from starcert.runs.rules import KnownRegions, known_regions, needs_model, rule_of
+from starcert.runs.settings import RunSettings
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.graphs import Sites
+
+__all__ = ["Material", "Prepared", "check_expected", "check_plotly", "gather", "prepare"]
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is there before any model is made.
+
+    Attributes:
+        rule: from a graph to its regions; None if that follows from the model.
+        everything: all the data.
+        train: the training part of them; None if they are not divided.
+        chosen: the graphs of the run.
+    """
+
+    rule: Rule | Partition | None
+    everything: RunData
+    train: RunData | None
+    chosen: RunData
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that a run votes with.
+
+    Attributes:
+        model: the digest of the model's file.
+        base: the base classifier.
+        data: the graphs of the run, their classes numbered as the classifier numbers them.
+        rule: from a graph to its regions.
+        regions: the regions of these graphs.
+        sites: the sites of each graph.
+        answers: the base classifier's answer on each clean graph.
+    """
+
+    model: str
+    base: Classifier
+    data: RunData
+    rule: Rule | Partition
+    regions: KnownRegions
+    sites: Sequence[Sites]
+    answers: tuple[int, ...]
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """What the run is made from."""
+        return {
+            "model": self.model,
+            "classifier": self.base.description,
+            "data": self.data.digest,
+            "regions": digest([(each.key, each.reason) for each in self.sites]),
+        }
+
+
+def gather(settings: RunSettings) -> Material:
+    """Reads the data of a run, once its regions are known to be there."""
+    # A mistake in the name of a builder is told before data are read.
+    rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
+    everything = sources.load(settings.data)
+    train = None if settings.split == "all" else everything.part("train", settings.split_seed)
+    chosen = everything.part(settings.split, settings.split_seed).first(settings.limit)
+    return Material(rule, everything, train, chosen)
+
+
+def prepare(settings: RunSettings, material: Material) -> Prepared:
+    """Makes the model of a run, and tries it and the regions on every clean graph."""
+    offer = Offer(settings.device or "cpu", material.everything, material.train, settings.noise, material.rule)
+    model = call_model(settings.model, offer)
+    base = as_classifier(model, settings.model, material.chosen, settings.device)
+    data = aligned(material.chosen, base)
+    rule = rule_of(settings.regions, settings.noise, model=model) if material.rule is None else material.rule
+    regions, sites = known_regions(rule, settings.noise, data)
+    answers = clean_answers(base, settings.model, data, sites)
+    return Prepared(settings.model.digest, base, data, rule, regions, sites, tuple(answers))
+
+
+def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    """Refuses to repeat a run from something else than it was made from."""
+    changed = [name for name, content in expected.items() if digests.get(name) != content]
+    if changed:
+        raise StarcertError(
+            f"This run shall repeat another, but not everything is as it was: {', '.join(changed)}. "
+            "Bring it back, or take the table [expected] out of the run file to certify what is there now."
+        )
+
+
+def check_plotly() -> None:
+    """Refuses to begin what could not end: the page is written last."""
+    if find_spec("plotly") is None:
+        raise StarcertError("A report needs plotly: pip install plotly")

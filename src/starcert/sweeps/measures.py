@@ -1,0 +1,203 @@
+"""What the certificates of a noise level are worth, beside the share of the majority class.
+
+Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificate import Certificates, certify
+from starcert.core.confidence import Votes, clopper_pearson
+from starcert.metrics import steps_to
+from starcert.noise import Noise
+
+__all__ = ["MOST_CELLS", "Level", "Outcome", "can_certify", "measured"]
+
+MOST_CELLS = 100_000
+"""Score and volume are counted in a box of at most so many radii."""
+
+Radii = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came out at one noise level, graph by graph.
+
+    Attributes:
+        noise: the noise level.
+        truth: the class of each graph.
+        base: the base classifier's answer on each clean graph.
+        answers: the smoothed classifier's answer on each graph.
+        radii: the maximal certified radii of each graph; none after an abstention.
+        able: whether so many samples could certify a flip at all, see `can_certify`.
+    """
+
+    noise: Noise
+    truth: npt.NDArray[np.int64]
+    base: npt.NDArray[np.int64]
+    answers: npt.NDArray[np.int64]
+    radii: tuple[Radii, ...]
+    able: bool
+
+    @property
+    def answered(self) -> npt.NDArray[np.bool_]:
+        """On which graphs the smoothed classifier does not abstain."""
+        return np.array([len(radii) > 0 for radii in self.radii])
+
+    @property
+    def right(self) -> npt.NDArray[np.bool_]:
+        """Which graphs are answered right."""
+        return self.answered & (self.answers == self.truth)
+
+    @property
+    def reach(self) -> npt.NDArray[np.int64]:
+        """How far each graph (row) is certified on each axis (column) alone, 0 unless it is answered right."""
+        nothing = (0,) * len(self.noise.axes)
+        far = [tuple(map(max, zip(*radii, strict=True))) if radii else nothing for radii in self.radii]
+        return np.where(self.right[:, None], np.array(far, dtype=np.int64), 0)
+
+
+@dataclass(frozen=True)
+class Level:
+    """The measures of one noise level.
+
+    Attributes:
+        noise: the noise level.
+        n_graphs: on how many graphs it was tried.
+        n_right: how many the smoothed classifier answers right, abstentions left out.
+        n_abstained: on how many it abstains.
+        n_base_right: how many the base classifier answers right without noise.
+        n_majority: how many graphs have the most frequent class: a constant answer is right on these.
+        answer: the class that the smoothed classifier answers most often; None if it always abstains.
+        n_answer: how often it does.
+        mean_radii: for each axis, how many flips on that axis alone are certified, the mean over all graphs.
+        steps: some counts of flips.
+        shares: for each axis and each of these steps, the share of graphs that are right and certified there.
+        volume: how many radii are certified, the mean over all graphs, 0 for those not answered right; None if the box
+            of radii is too large to be counted.
+        score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
+        able: whether unanimous votes could certify a flip.
+    """
+
+    noise: Noise
+    n_graphs: int
+    n_right: int
+    n_abstained: int
+    n_base_right: int
+    n_majority: int
+    answer: int | None
+    n_answer: int
+    mean_radii: tuple[float, ...]
+    steps: tuple[int, ...]
+    shares: tuple[tuple[float, ...], ...]
+    volume: float | None
+    score: int | None
+    able: bool
+
+    @property
+    def accuracy(self) -> float:
+        """The share of graphs that the smoothed classifier answers right; an abstention is no right answer."""
+        return self.n_right / self.n_graphs
+
+    @property
+    def majority_share(self) -> float:
+        """The accuracy of the best constant answer."""
+        return self.n_majority / self.n_graphs
+
+    @property
+    def constant(self) -> bool:
+        """Whether a constant answer is as accurate."""
+        return self.n_right <= self.n_majority
+
+    @property
+    def answer_share(self) -> float:
+        """The share of its most frequent answer among all that the smoothed classifier gives."""
+        return self.n_answer / max(1, self.n_graphs - self.n_abstained)
+
+    @property
+    def criteria(self) -> tuple[float, ...]:
+        """What levels are compared by: the accuracy, and the mean certified radius on every axis."""
+        return (self.accuracy, *self.mean_radii)
+
+
+def can_certify(noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float) -> bool:
+    """Whether votes that all agree would certify a flip somewhere."""
+    unanimous = Votes(_unanimous(votes.counts), None if votes.selection is None else _unanimous(votes.selection))
+    best = certify(clopper_pearson(unanimous, alpha=alpha), noise)
+    open_axes = [axis for axis, sizes in enumerate(zip(*capacities, strict=True)) if max(sizes) > 0]
+    units = [tuple(int(i == axis) for i in range(len(noise.axes))) for axis in open_axes]
+    return any(bool(best.certified(unit)[0]) for unit in units)
+
+
+def _unanimous(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    found = np.zeros((1, counts.shape[1]), dtype=np.int64)
+    found[0, 0] = counts.sum(axis=1).max()
+    return found
+
+
+def outcome_of(
+    certificates: Certificates, truth: Sequence[int], base: Sequence[int], capacities: Sequence[tuple[int, ...]]
+) -> Outcome:
+    """What certificates say, graph by graph."""
+    votes, alpha = certificates.votes, certificates.bounds.alpha
+    assert votes is not None
+    assert alpha is not None
+    return Outcome(
+        certificates.noise,
+        np.array(truth, dtype=np.int64),
+        np.array(base, dtype=np.int64),
+        np.asarray(certificates.labels),
+        tuple(one.frontier.radii for one in certificates),
+        can_certify(certificates.noise, capacities, votes, alpha),
+    )
+
+
+def measured(outcomes: Sequence[Outcome]) -> tuple[Level, ...]:
+    """The measures of all levels, at the same steps and in the same box: the smallest that holds all of them."""
+    reaches = [each.reach for each in outcomes]
+    box = tuple(np.max([reach.max(axis=0) for reach in reaches], axis=0).tolist())
+    return tuple(_level(each, reach, box, steps_to(max(box))) for each, reach in zip(outcomes, reaches, strict=True))
+
+
+def _level(outcome: Outcome, reach: npt.NDArray[np.int64], box: tuple[int, ...], steps: Sequence[int]) -> Level:
+    right, answered, n_graphs = outcome.right, outcome.answered, len(outcome.truth)
+    given = Counter(outcome.answers[answered].tolist())
+    answer, n_answer = min(given.items(), key=lambda item: (-item[1], item[0])) if given else (None, 0)
+    counts = _counts(outcome, right, box)
+    return Level(
+        noise=outcome.noise,
+        n_graphs=n_graphs,
+        n_right=int(right.sum()),
+        n_abstained=int((~answered).sum()),
+        n_base_right=int((outcome.base == outcome.truth).sum()),
+        n_majority=int(np.unique(outcome.truth, return_counts=True)[1].max()),
+        answer=answer,
+        n_answer=n_answer,
+        mean_radii=tuple((reach.sum(axis=0) / n_graphs).tolist()),
+        steps=tuple(steps),
+        shares=tuple(tuple(float(np.mean(column >= step)) for step in steps) for column in reach.T),
+        volume=None if counts is None else float(counts.sum() / n_graphs),
+        score=None if counts is None else int((2 * counts > n_graphs).sum()),
+        able=outcome.able,
+    )
+
+
+def _counts(outcome: Outcome, right: npt.NDArray[np.bool_], box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+    """At every radius of the box, how many graphs are right and certified: read off their frontiers."""
+    shape = tuple(limit + 1 for limit in box)
+    if prod(shape) > MOST_CELLS:
+        return None
+    counts = np.zeros(shape, dtype=np.int64)
+    for radii, n in Counter(radii for radii, is_right in zip(outcome.radii, right, strict=True) if is_right).items():
+        certified = np.zeros(shape, dtype=np.bool_)
+        for radius in radii:
+            certified[tuple(slice(count + 1) for count in radius)] = True
+        counts += n * certified
+    return counts

@@ -1,0 +1,110 @@
+// The plots of a sweep: the trade-off front, and a measure over the grid as a map or, with one factor, as a line.
+// The share of the majority class stands in each of them.
+const Sweeps = (() => {
+  const { CONFIG, WARN, INK, BLUE, layout, scale, lineTrace } = Charts;
+  const GREY = "#9aa4ae";
+  const NAMED = 40; // so many points carry their names in the plot
+
+  const kind = (level) => (level.constant ? "constant" : level.unbeaten ? "unbeaten" : "beaten");
+  const KINDS = {
+    beaten: { name: "beaten by another level", marker: { color: GREY, size: 9, symbol: "circle" } },
+    constant: { name: "no better than a constant answer", marker: { color: WARN, size: 11, symbol: "x-thin", line: { color: WARN, width: 3 } } },
+    unbeaten: { name: "unbeaten", marker: { color: BLUE, size: 13, symbol: "circle", line: { color: INK, width: 1.5 } } },
+  };
+  const short = (data, level) => data.varied.map((f) => data.factors[f].values[level.at[f]]).join(", ") || level.noise;
+  const percent = (share) => Text.percent(share);
+
+  // The unbeaten of two numbers alone, more of each being better: from the most accurate down.
+  function staircase(levels, of) {
+    const sorted = levels.map((level, n) => [of(level), level.accuracy, n]).sort((a, b) => b[1] - a[1] || b[0] - a[0]);
+    const front = [];
+    for (const point of sorted) if (!front.length || point[0] > front[front.length - 1][0]) front.push(point);
+    return front;
+  }
+
+  function front(div, data, measure) {
+    const named = data.levels.length <= NAMED;
+    const traces = [];
+    const line = { x: [], y: [] };
+    for (const [x, y] of staircase(data.levels.filter((level) => !level.constant), measure.of)) {
+      if (line.x.length) { line.x.push(line.x[line.x.length - 1]); line.y.push(y); }
+      line.x.push(x); line.y.push(y);
+    }
+    traces.push(lineTrace(line, "front of these two", { color: BLUE, width: 2, dash: "dot" }));
+    for (const [which, look] of Object.entries(KINDS)) {
+      const numbers = data.levels.map((_, n) => n).filter((n) => kind(data.levels[n]) === which);
+      const levels = numbers.map((n) => data.levels[n]);
+      traces.push({
+        type: "scatter", mode: named || which === "unbeaten" ? "markers+text" : "markers", name: look.name, marker: look.marker, cliponaxis: false,
+        x: levels.map(measure.of), y: levels.map((level) => level.accuracy), customdata: numbers,
+        text: levels.map((level) => Text.plain(short(data, level))), textposition: "top center", textfont: { size: 11, color: which === "unbeaten" ? INK : "#56616e" },
+        hovertext: levels.map((level) => `${Text.plain(level.noise)}<br>accuracy ${percent(level.accuracy)}<br>${Text.plain(measure.name)} ${measure.show(measure.of(level))}<br>${Text.plain(level.verdict)}`),
+        hoverinfo: "text",
+      });
+    }
+    const ends = data.levels.map(measure.of);
+    const pad = 0.06 * Math.max(...ends) || 0.5;
+    const across = [Math.min(0, ...ends) - pad, Math.max(...ends) + pad];
+    traces.push(lineTrace({ x: across, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
+    const shown = layout(Text.plain(measure.name), "accuracy", { plot_bgcolor: "#fff", showlegend: true, margin: { l: 62, r: 24, t: 66, b: 54 }, hovermode: "closest" });
+    Object.assign(shown.yaxis, { range: [-0.03, 1.08], tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
+    Object.assign(shown.xaxis, { range: across, tickformat: "", showgrid: true, gridcolor: "#e3e7eb" });
+    return Plotly.react(div, traces, shown, CONFIG);
+  }
+
+  const mark = (level) => (level.constant ? " ✗" : level.unbeaten ? " ★" : "");
+
+  // A measure over one factor, the levels in their order.
+  function line(div, data, measure, view) {
+    const factor = data.factors[view.across];
+    const levels = view.levels;
+    const x = levels.map((level) => level.at[view.across]);
+    const traces = [lineTrace({ x, y: levels.map(measure.of) }, Text.plain(measure.name), { color: BLUE, width: 2.5 })];
+    for (const [which, look] of Object.entries(KINDS)) {
+      const some = levels.filter((level) => kind(level) === which);
+      if (some.length) traces.push({
+        type: "scatter", mode: "markers", name: look.name, marker: look.marker, x: some.map((level) => level.at[view.across]), y: some.map(measure.of),
+        hovertext: some.map((level) => `${Text.plain(level.noise)}: ${measure.show(measure.of(level))}`), hoverinfo: "text",
+      });
+    }
+    const reach = [-0.5, factor.values.length - 0.5];
+    if (measure.key === "accuracy") traces.push(lineTrace({ x: reach, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
+    else traces.push(majorityMark(data));
+    const shown = layout(`noise in ${Text.plain(factor.name)}`, Text.plain(measure.name), { plot_bgcolor: "#fff", showlegend: true, margin: { l: 62, r: 16, t: 84, b: 54 } });
+    Object.assign(shown.xaxis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values.map(Text.plain), tickformat: "", range: reach });
+    Object.assign(shown.yaxis, { showgrid: true, gridcolor: "#e3e7eb", rangemode: "tozero" }, measure.key === "accuracy" ? { range: [-0.03, 1.05], tickformat: ".0%" } : {});
+    return Plotly.react(div, traces, shown, CONFIG);
+  }
+
+  // Where accuracy is no axis: the majority's share in the legend, with the mark of the levels that do not exceed it.
+  const majorityMark = (data) => ({
+    type: "scatter", mode: "markers", x: [null], y: [null], name: `✗ at most the majority-class share ${percent(data.majority)}`, hoverinfo: "skip", marker: { color: WARN, symbol: "x-thin", line: { color: WARN, width: 3 }, size: 10 },
+  });
+
+  // A measure over two factors; the others are held at the values of the view.
+  function map(div, data, measure, view) {
+    const [up, across] = [data.factors[view.up], data.factors[view.across]];
+    const cell = (i, j) => view.levels.find((level) => level.at[view.up] === i && level.at[view.across] === j);
+    const cells = up.values.map((_, i) => across.values.map((_, j) => cell(i, j)));
+    const isShare = measure.key === "accuracy";
+    const most = isShare ? 1 : Math.max(...data.levels.map(measure.of)) || 1;
+    const marks = [0, 0.25, 0.5, 0.75, 1].filter((share) => Math.abs(share - data.majority) > 0.12);
+    const ticks = isShare ? { tickvals: [...marks, data.majority], ticktext: [...marks.map((share) => `${100 * share}%`), `<b>majority<br>class ${percent(data.majority)}</b>`] } : {};
+    const traces = [
+      { type: "heatmap", x: across.values.map((_, j) => j), y: up.values.map((_, i) => i), z: cells.map((row) => row.map(measure.of)), zmin: 0, zmax: most, colorscale: "Cividis", xgap: 1, ygap: 1,
+        colorbar: scale(div, "", ticks),
+        hovertext: cells.map((row) => row.map((level) => `${Text.plain(level.noise)}<br>${Text.plain(measure.name)} ${measure.show(measure.of(level))}<br>${Text.plain(level.verdict)}`)), hoverinfo: "text" },
+    ];
+    if (!isShare) traces.push(majorityMark(data));
+    else traces.push({ ...majorityMark(data), name: "✗ at most the majority-class share" });
+    const shown = layout(`noise in ${Text.plain(across.name)}`, `noise in ${Text.plain(up.name)}`, { showlegend: true, margin: { l: 62, r: 16, t: 40, b: 54 } });
+    for (const [axis, factor] of [[shown.xaxis, across], [shown.yaxis, up]]) Object.assign(axis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values.map(Text.plain), tickformat: "", range: [-0.5, factor.values.length - 0.5] });
+    if (up.values.length * across.values.length <= 120) shown.annotations = cells.flatMap((row, i) => row.map((level, j) => ({
+      x: j, y: i, text: measure.show(measure.of(level)) + mark(level), showarrow: false,
+      font: { size: 12, color: measure.of(level) / most > 0.55 ? "#000" : "#fff" },
+    })));
+    return Plotly.react(div, traces, shown, CONFIG);
+  }
+
+  return { front, line, map };
+})();
