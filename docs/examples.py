@@ -74,11 +74,11 @@ class Block:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The fenced blocks of a page, in their order.
+    r"""The fenced blocks of a page, in their order.
 
     Example:
-        >>> blocks_of("Try:\\n\\n```python\\n1 + 1  # 2\\n```\\n")
-        [Block(line=4, language='python', title='', code='1 + 1  # 2\\n')]
+        >>> blocks_of("Try:\n\n```python\n1 + 1  # 2\n```\n")
+        [Block(line=4, language='python', title='', code='1 + 1  # 2\n')]
     """
     found = []
     for match in _FENCE.finditer(text):

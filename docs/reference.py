@@ -54,12 +54,12 @@ def _parameters(command: Any) -> Iterator[str]:  # noqa: ANN401
         else:
             name = f"`{option}`" if parameter.is_flag else f"`{option} {value}`"
         told = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
-        text = " ".join((parameter.help or "").split())
+        text = " ".join((parameter.help or "").split()).replace("*", r"\*")
         if parameter.required:
             text += " Must be given."
         elif told not in (None, False, "", Path()):
             text += f" By default {told}."
-        rows.append(f"| {_cell(name)} | {_cell(text)} |")
+        rows.append(f"| {name} | {_cell(text)} |")
     yield "\n".join(["| option | what it is |", "| --- | --- |", *rows])
 
 
@@ -67,7 +67,8 @@ def builders_table() -> str:
     """The region builders with what one must know to choose one, as a table."""
     from starcert.regions import BUILDERS  # noqa: PLC0415
 
-    rows = ["| builder, with its defaults | its regions | anchored | why one would choose it |", "| --- | --- | --- | --- |"]
+    rows = ["| builder, with its defaults | its regions | anchored | why one would choose it |"]
+    rows.append("| --- | --- | --- | --- |")
     for builder in BUILDERS.values():
         anchored = f"yes: {builder.reason}" if builder.anchored else "no"
         needs = " (needs the model)" if builder.needs_model else ""
