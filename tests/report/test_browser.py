@@ -1,69 +1,17 @@
 """The page in a real browser, opened from disk."""
 
 import json
-import shutil
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import starcert as sc
+from browsing import open_page, set_value, texts
 from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 from starcert.archive import Archive
 from starcert.report import write_report
 from starcert.smoothing import capacity
-
-pytest.importorskip("plotly")
-pytest.importorskip("selenium")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    from selenium import webdriver  # noqa: PLC0415
-    from selenium.webdriver.chrome.options import Options  # noqa: PLC0415
-    from selenium.webdriver.chrome.service import Service  # noqa: PLC0415
-
-    options = Options()
-    options.binary_location = CHROMIUM
-    profile = tmp_path_factory.mktemp("profile")
-    for argument in ("--no-sandbox", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.add_argument(f"--user-data-dir={profile}")
-    options.add_argument("--window-size=1280,1000")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.set_page_load_timeout(120)
-    driver.set_script_timeout(60)
-    driver.execute_cdp_cmd("Network.enable", {})
-    driver.execute_cdp_cmd(
-        "Network.emulateNetworkConditions",
-        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
-    )
-    yield driver
-    driver.quit()
-
-
-def open_page(browser, uri):
-    from selenium.webdriver.support.ui import WebDriverWait  # noqa: PLC0415
-
-    browser.get(uri)
-    ready = "return location.href === arguments[0] && document.documentElement.dataset.ready === 'yes'"
-    WebDriverWait(browser, 60, poll_frequency=0.05).until(lambda driver: driver.execute_script(ready, uri))
-
-
-@pytest.fixture
-def quiet(browser):
-    """A browser that has nothing to complain of during the test, and loads nothing but the page itself."""
-    for log in ("browser", "performance"):
-        browser.get_log(log)
-    yield browser
-    assert browser.get_log("browser") == []
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    requested = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    inside = ("data:", "blob:", "about:", "chrome:")  # the page's own, and the browser's empty first tab
-    assert {url for url in requested if not url.startswith(inside)} <= {browser.current_url}
 
 
 @pytest.fixture
@@ -96,22 +44,6 @@ def on_sure(quiet, sure):
         open_page(quiet, uri)
     choose(quiet, 0)
     return quiet, archive, sites
-
-
-def texts(browser, selector):
-    return browser.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector
-    )
-
-
-def set_value(browser, selector, value, event):
-    browser.execute_script(
-        "const each = document.querySelector(arguments[0]); each.value = arguments[1];"
-        "each.dispatchEvent(new Event(arguments[2], { bubbles: true }))",
-        selector,
-        value,
-        event,
-    )
 
 
 def choose(browser, graph):

@@ -91,7 +91,9 @@ def sweep(
 
     For example:
 
-    starcert init && starcert sweep run.toml --grid motif=0.02,0.05,0.1,random=0.2,0.4
+    starcert init && starcert sweep run.toml
+
+    starcert sweep run.toml --grid motif=0.02,0.05,0.1,random=0.2,0.4 --samples 2000 --out finer
 
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
@@ -156,7 +158,7 @@ def _view(found: Sweep) -> Iterator[RenderableType]:
         "beaten by",
     )
     for head in heads:
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", min_width=max(map(len, head.split())))
     for number in order(found)[:MOST_ROWS]:
         level, beater = found.levels[number], found.beaten_by[number]
         table.add_row(

@@ -86,6 +86,11 @@ out = "results"
 [noise]
 motif = 0.05
 random = 0.4
+
+# The noise levels that `starcert sweep run.toml` tries, all combinations, to choose between them.
+[sweep.grid]
+motif = [0.02, 0.05, 0.1]
+random = [0.2, 0.4]
 """
 
 EXAMPLES = {

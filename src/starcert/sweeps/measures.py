@@ -36,6 +36,8 @@ class Outcome:
         base: the base classifier's answer on each clean graph.
         answers: the smoothed classifier's answer on each graph.
         radii: the maximal certified radii of each graph; none after an abstention.
+        capacities: how many sites an attacker finds in each graph (row) on each axis (column).
+        max_radius: the box of radii that was looked at; None: all.
         able: whether so many samples could certify a flip at all, see `can_certify`.
     """
 
@@ -44,6 +46,8 @@ class Outcome:
     base: npt.NDArray[np.int64]
     answers: npt.NDArray[np.int64]
     radii: tuple[Radii, ...]
+    capacities: npt.NDArray[np.int64]
+    max_radius: tuple[int, ...] | None
     able: bool
 
     @property
@@ -54,7 +58,8 @@ class Outcome:
     @property
     def right(self) -> npt.NDArray[np.bool_]:
         """Which graphs are answered right."""
-        return self.answered & (self.answers == self.truth)
+        right: npt.NDArray[np.bool_] = self.answered & (self.answers == self.truth)
+        return right
 
     @property
     def reach(self) -> npt.NDArray[np.int64]:
@@ -79,9 +84,10 @@ class Level:
         n_answer: how often it does.
         mean_radii: for each axis, how many flips on that axis alone are certified, the mean over all graphs.
         steps: some counts of flips.
-        shares: for each axis and each of these steps, the share of graphs that are right and certified there.
-        volume: how many radii are certified, the mean over all graphs, 0 for those not answered right; None if the box
-            of radii is too large to be counted.
+        shares: for each axis and each of these steps, the share of graphs that are right and certified there, a graph
+            with fewer sites if it is certified with all of them flipped; None beyond the box that was looked at.
+        volume: how many radii of a box are certified, the mean over all graphs, 0 for those not answered right; the box
+            is the smallest that holds all levels. None if it is too large to be counted.
         score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
         able: whether unanimous votes could certify a flip.
     """
@@ -96,7 +102,7 @@ class Level:
     n_answer: int
     mean_radii: tuple[float, ...]
     steps: tuple[int, ...]
-    shares: tuple[tuple[float, ...], ...]
+    shares: tuple[tuple[float | None, ...], ...]
     volume: float | None
     score: int | None
     able: bool
@@ -155,6 +161,8 @@ def outcome_of(
         np.array(base, dtype=np.int64),
         np.asarray(certificates.labels),
         tuple(one.frontier.radii for one in certificates),
+        np.array(capacities, dtype=np.int64),
+        certificates.max_radius,
         can_certify(certificates.noise, capacities, votes, alpha),
     )
 
@@ -182,22 +190,35 @@ def _level(outcome: Outcome, reach: npt.NDArray[np.int64], box: tuple[int, ...],
         n_answer=n_answer,
         mean_radii=tuple((reach.sum(axis=0) / n_graphs).tolist()),
         steps=tuple(steps),
-        shares=tuple(tuple(float(np.mean(column >= step)) for step in steps) for column in reach.T),
+        shares=tuple(tuple(_share(outcome, right, reach, axis, step) for step in steps) for axis in range(len(box))),
         volume=None if counts is None else float(counts.sum() / n_graphs),
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
         able=outcome.able,
     )
 
 
+def _share(
+    outcome: Outcome, right: npt.NDArray[np.bool_], reach: npt.NDArray[np.int64], axis: int, step: int
+) -> float | None:
+    if outcome.max_radius is not None and step > outcome.max_radius[axis]:
+        return None
+    return float(np.mean(right & (reach[:, axis] >= np.minimum(step, outcome.capacities[:, axis]))))
+
+
 def _counts(outcome: Outcome, right: npt.NDArray[np.bool_], box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
-    """At every radius of the box, how many graphs are right and certified: read off their frontiers."""
+    """At every radius of the box, how many graphs are right and certified: read off their frontiers.
+
+    More flips than a graph has sites are no further attack: a radius that takes all of an axis has no end there.
+    """
     shape = tuple(limit + 1 for limit in box)
     if prod(shape) > MOST_CELLS:
         return None
+    rows = zip(outcome.radii, map(tuple, outcome.capacities.tolist()), right.tolist(), strict=True)
     counts = np.zeros(shape, dtype=np.int64)
-    for radii, n in Counter(radii for radii, is_right in zip(outcome.radii, right, strict=True) if is_right).items():
+    for (radii, capacity), n in Counter((radii, sizes) for radii, sizes, is_right in rows if is_right).items():
         certified = np.zeros(shape, dtype=np.bool_)
         for radius in radii:
-            certified[tuple(slice(count + 1) for count in radius)] = True
+            inside = (slice(None if count >= size else count + 1) for count, size in zip(radius, capacity, strict=True))
+            certified[tuple(inside)] = True
         counts += n * certified
     return counts

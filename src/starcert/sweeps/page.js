@@ -9,9 +9,12 @@
   for (const key of ["volume", "score"]) {
     if (data.levels.every((level) => level[key] !== null)) measures.push({ key, name: key, of: (level) => level[key], show: figure });
   }
-  const state = { measure: 0, up: data.varied[0], across: data.varied[1] ?? data.varied[0], held: data.factors.map(() => 0), level: data.chosen };
+  // To begin with, the axis on which the levels differ most.
+  const different = data.axes.map((_, i) => new Set(data.levels.map(measures[i].of)).size);
+  const state = { measure: different.indexOf(Math.max(...different)), up: data.varied[0], across: data.varied[1] ?? data.varied[0], held: data.factors.map(() => 0), level: data.chosen };
 
   measures.forEach((measure, i) => $("measure").append(Text.element("option", { value: i }, measure.name)));
+  $("measure").value = state.measure;
 
   // The levels of the drawn slice: those that have the held value of every factor that is not drawn.
   function view() {
@@ -54,7 +57,7 @@
 
   function drawFront() {
     const measure = measures[state.measure];
-    $("front-caption").textContent = `Each point is a noise level${data.varied.length ? `, named by its noise in ${data.varied.map((f) => data.factors[f].name).join(", ")}` : ""}. `
+    $("front-caption").textContent = `Each point is a noise level, or several (+)${data.varied.length ? `, named by its noise in ${data.varied.map((f) => data.factors[f].name).join(", ")}` : ""}. `
       + `Blue points are beaten by no other level in accuracy and all mean radii together; the dotted line is the front of the two numbers drawn here. Always answering the majority class would be right on ${Text.percent(data.majority)}.`;
     $("front-plot").setAttribute("aria-label", `Accuracy against ${measure.name}. ${$("front-caption").textContent}`);
     Sweeps.front($("front-plot"), data, measure);
@@ -64,8 +67,8 @@
     state.level = n;
     const level = data.levels[n];
     $("chosen-heading").replaceChildren(`Level ${n + 1}: `, Text.name(level.noise));
-    const radii = data.axes.map((axis, i) => `${figure(level.radii[i])} flips in ${axis}`).join(", ");
-    $("chosen-text").textContent = `Accuracy ${Text.percent(level.accuracy)} (majority-class share ${Text.percent(data.majority)}); certified on average, each alone: ${radii}; ${level.verdict}.`;
+    const radii = data.axes.map((axis, i) => `${axis} ${figure(level.radii[i])}`).join(", ");
+    $("chosen-text").textContent = `Accuracy ${Text.percent(level.accuracy)} (majority-class share ${Text.percent(data.majority)}); mean certified radii, each axis alone: ${radii}; ${level.verdict}.`;
     $("command").textContent = level.command;
     for (const row of document.querySelectorAll("#level-table tbody tr")) row.setAttribute("aria-selected", Number(row.dataset.level) === n);
   }

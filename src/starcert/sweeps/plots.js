@@ -22,8 +22,30 @@ const Sweeps = (() => {
     return front;
   }
 
+  // Levels that stand at the same point of the plot, the unbeaten ones first; one of them carries the name of all.
+  function crowds(data, measure) {
+    const at = new Map();
+    data.levels.forEach((level, n) => {
+      const key = `${measure.of(level)} ${level.accuracy}`;
+      at.set(key, [...(at.get(key) || []), n]);
+    });
+    const found = [];
+    for (const crowd of at.values()) {
+      crowd.sort((a, b) => data.levels[b].unbeaten - data.levels[a].unbeaten || a - b);
+      for (const n of crowd) found[n] = crowd;
+    }
+    return found;
+  }
+
   function front(div, data, measure) {
     const named = data.levels.length <= NAMED;
+    const crowd = crowds(data, measure);
+    const label = (n) => (crowd[n][0] !== n ? "" : Text.plain(short(data, data.levels[n])) + (crowd[n].length > 1 ? ` (+${crowd[n].length - 1})` : ""));
+    const told = (n) => {
+      const names = crowd[n].slice(0, 6).map((m) => `${Text.plain(data.levels[m].noise)}: ${Text.plain(data.levels[m].verdict)}`);
+      const more = crowd[n].length > 6 ? [`… and ${crowd[n].length - 6} more`] : [];
+      return [...names, ...more, `accuracy ${percent(data.levels[n].accuracy)}`, `${Text.plain(measure.name)} ${measure.show(measure.of(data.levels[n]))}`].join("<br>");
+    };
     const traces = [];
     const line = { x: [], y: [] };
     for (const [x, y] of staircase(data.levels.filter((level) => !level.constant), measure.of)) {
@@ -37,8 +59,8 @@ const Sweeps = (() => {
       traces.push({
         type: "scatter", mode: named || which === "unbeaten" ? "markers+text" : "markers", name: look.name, marker: look.marker, cliponaxis: false,
         x: levels.map(measure.of), y: levels.map((level) => level.accuracy), customdata: numbers,
-        text: levels.map((level) => Text.plain(short(data, level))), textposition: "top center", textfont: { size: 11, color: which === "unbeaten" ? INK : "#56616e" },
-        hovertext: levels.map((level) => `${Text.plain(level.noise)}<br>accuracy ${percent(level.accuracy)}<br>${Text.plain(measure.name)} ${measure.show(measure.of(level))}<br>${Text.plain(level.verdict)}`),
+        text: numbers.map(label), textposition: "top center", textfont: { size: 11, color: which === "unbeaten" ? INK : "#56616e" },
+        hovertext: numbers.map(told),
         hoverinfo: "text",
       });
     }
@@ -78,7 +100,7 @@ const Sweeps = (() => {
 
   // Where accuracy is no axis: the majority's share in the legend, with the mark of the levels that do not exceed it.
   const majorityMark = (data) => ({
-    type: "scatter", mode: "markers", x: [null], y: [null], name: `✗ at most the majority-class share ${percent(data.majority)}`, hoverinfo: "skip", marker: { color: WARN, symbol: "x-thin", line: { color: WARN, width: 3 }, size: 10 },
+    type: "scatter", mode: "markers", x: [null], y: [null], name: `at most the majority-class share ${percent(data.majority)}`, hoverinfo: "skip", marker: { color: WARN, symbol: "x-thin", line: { color: WARN, width: 3 }, size: 10 },
   });
 
   // A measure over two factors; the others are held at the values of the view.
@@ -95,8 +117,7 @@ const Sweeps = (() => {
         colorbar: scale(div, "", ticks),
         hovertext: cells.map((row) => row.map((level) => `${Text.plain(level.noise)}<br>${Text.plain(measure.name)} ${measure.show(measure.of(level))}<br>${Text.plain(level.verdict)}`)), hoverinfo: "text" },
     ];
-    if (!isShare) traces.push(majorityMark(data));
-    else traces.push({ ...majorityMark(data), name: "✗ at most the majority-class share" });
+    traces.push(majorityMark(data));
     const shown = layout(`noise in ${Text.plain(across.name)}`, `noise in ${Text.plain(up.name)}`, { showlegend: true, margin: { l: 62, r: 16, t: 40, b: 54 } });
     for (const [axis, factor] of [[shown.xaxis, across], [shown.yaxis, up]]) Object.assign(axis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values.map(Text.plain), tickformat: "", range: [-0.5, factor.values.length - 0.5] });
     if (up.values.length * across.values.length <= 120) shown.annotations = cells.flatMap((row, i) => row.map((level, j) => ({

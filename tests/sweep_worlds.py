@@ -1,0 +1,49 @@
+"""Sweeps for the tests of their page: made from numbers that nobody measured."""
+
+from pathlib import Path
+
+import numpy as np
+
+from starcert.cli.parsing import parse_grid
+from starcert.runs import Reference, RunSettings
+from starcert.sweeps import Sweep, SweepSettings
+from starcert.sweeps.measures import Level
+
+
+def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority=30, changes=None, **told):
+    """A sweep over a grid with random measures; `changes` by level number."""
+    parsed = parse_grid([grid])
+    noises = parsed.levels()
+    rng = np.random.default_rng(seed)
+    run = RunSettings(
+        model=Reference(Path("model.py"), "f"), data="MUTAG", noise=noises[0], regions="x", split="validation"
+    )
+    levels = []
+    for number, noise in enumerate(noises):
+        axes = len(noise.axes)
+        values = {
+            "noise": noise,
+            "n_graphs": n_graphs,
+            "n_right": int(rng.integers(20, 61)),
+            "n_abstained": 3,
+            "n_base_right": 58,
+            "n_majority": n_majority,
+            "answer": 1,
+            "n_answer": 30,
+            "mean_radii": tuple(rng.integers(0, 50, axes) / 10),
+            "steps": (1, 2),
+            "shares": ((0.5, 0.25),) * axes,
+            "volume": float(rng.integers(1, 100)),
+            "score": int(rng.integers(1, 50)),
+            "able": True,
+        }
+        levels.append(Level(**{**values, **(changes or {}).get(number, {})}))
+    values = {
+        "majority": 0,
+        "n_unlabelled": 0,
+        "anchored": (),
+        "one_model": True,
+        "folder": Path("/work/my sweep"),
+        **told,
+    }
+    return Sweep(SweepSettings(run, parsed), tuple(levels), class_names=tuple(classes), **values)

@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert import metrics
+from starcert.core.confidence import Votes, clopper_pearson
+from starcert.sweeps import measures
+from starcert.sweeps.measures import can_certify, measured, outcome_of
+
+TRUTH = [0, 1, 2, 0, 1, 0, 0]
+CAPACITY = [(4, 9), (1, 9), (4, 2), (4, 9), (4, 3), (0, 5), (4, 9)]
+
+
+def certificates(noise, counts, max_radius=None):
+    counts = np.asarray(counts)
+    votes = Votes(counts, selection=counts)
+    return sc.certify(clopper_pearson(votes, alpha=0.01), noise, max_radius=max_radius, capacity=CAPACITY)
+
+
+def votes_of(seed, samples=2000):
+    """Three classes, most graphs answered right, one hopeless, one wrong."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for graph, label in enumerate(TRUTH):
+        own = samples // 2 if graph == 2 else samples - int(samples * 10 ** -rng.uniform(1, 4))
+        row = [0, 0, 0]
+        row[1 if graph == 3 else label] = own
+        row[(label + 2) % 3] += samples - own
+        rows.append(row)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    noises = [sc.Noise(a=0.1, b=0.3), sc.Noise(a=0.2, b=0.45), sc.Noise(a=0.05, b=0.05)]
+    found = [certificates(noise, votes_of(seed)) for seed, noise in enumerate(noises)]
+    return found, measured([outcome_of(each, TRUTH, [0] * 7, CAPACITY) for each in found])
+
+
+def test_the_measures_are_those_of_the_metrics(worlds):
+    for found, level in zip(*worlds, strict=True):
+        box = tuple(
+            max(radius[axis] for each in worlds[0] for one in each for radius in one.frontier.radii) for axis in (0, 1)
+        )
+        shares = metrics.certified_share(found, TRUTH, max_radius=box)
+        assert level.accuracy == pytest.approx(shares[0, 0])
+        assert level.accuracy == pytest.approx(found.certified_accuracy(TRUTH, (0, 0)))
+        assert level.volume == pytest.approx(shares.sum())
+        assert level.score == metrics.score(found, TRUTH, max_radius=box)
+        for axis, mean in enumerate(level.mean_radii):
+            reaches = [row[f"reach_{'ab'[axis]}"] or 0 for row in found.rows()]
+            assert mean == pytest.approx(np.sum(reaches, where=found.labels == TRUTH) / 7)
+        for axis, row in enumerate(level.shares):
+            for step, share in zip(level.steps, row, strict=True):
+                radius = (step, 0) if axis == 0 else (0, step)
+                assert share == pytest.approx(found.certified_accuracy(TRUTH, radius))
+        assert level.majority_share == metrics.majority_share(TRUTH) == 4 / 7
+
+
+def test_nothing_is_said_beyond_the_box_that_was_looked_at():
+    found = certificates(sc.Noise(a=0.2, b=0.45), votes_of(1), max_radius=(1, 4))
+    (level,) = measured([outcome_of(found, TRUTH, TRUTH, CAPACITY)])
+    assert level.steps == (1, 2)
+    assert level.shares[0] == (found.certified_accuracy(TRUTH, (1, 0)), None)
+    assert level.shares[1][1] == found.certified_accuracy(TRUTH, (0, 2)) > 0
+
+
+def test_abstentions_and_answers_are_counted(worlds):
+    for found, level in zip(*worlds, strict=True):
+        answered = [one.label for one in found if not one.abstained]
+        assert level.n_abstained == 7 - len(answered) == 1
+        assert level.answer == max(range(3), key=answered.count)
+        assert level.answer_share == answered.count(level.answer) / len(answered)
+        assert level.n_base_right == 4
+        assert level.n_right == 5
+        assert not level.constant
+
+
+def test_more_votes_for_the_right_class_are_never_worse():
+    noise = sc.Noise(a=0.1, b=0.3)
+    before, after = np.array(votes_of(1)), np.array(votes_of(1))
+    for row, label in zip(after, TRUTH, strict=True):
+        other = (label + 2) % 3
+        moved = row[other] // 2
+        row[label] += moved
+        row[other] -= moved
+    worse, better = (
+        measured([outcome_of(certificates(noise, counts), TRUTH, TRUTH, CAPACITY)])[0] for counts in (before, after)
+    )
+    assert all(x <= y for x, y in zip(worse.criteria, better.criteria, strict=True))
+    assert worse.criteria != better.criteria
+
+
+def test_a_constant_answer_is_found_out_however_robust():
+    counts = [[2000, 0, 0]] * 7
+    (level,) = measured([outcome_of(certificates(sc.Noise(a=0.2, b=0.45), counts), TRUTH, TRUTH, CAPACITY)])
+    assert level.constant
+    assert level.accuracy == level.majority_share
+    assert (level.answer, level.answer_share) == (0, 1)
+    assert level.mean_radii[1] > 3
+
+
+def test_large_boxes_have_no_volume(monkeypatch):
+    monkeypatch.setattr(measures, "MOST_CELLS", 3)
+    (level,) = measured([outcome_of(certificates(sc.Noise(a=0.2, b=0.45), votes_of(0)), TRUTH, TRUTH, CAPACITY)])
+    assert (level.volume, level.score) == (None, None)
+    assert level.mean_radii[1] > 0
+
+
+def test_whether_votes_could_certify_anything():
+    def able(samples, p, capacity=(9,)):
+        votes = Votes([[samples, 0]], selection=[[10, 0]])
+        return can_certify(sc.Noise(a=p), [capacity], votes, 0.01)
+
+    slack = sc.slack(sc.Noise(a=0.01), 1)
+    enough = next(
+        n for n in range(1, 10_000) if clopper_pearson(Votes([[n, 0]], [[1, 0]]), alpha=0.01).failure[0] < slack
+    )
+    assert not able(enough - 1, 0.01)
+    assert able(enough, 0.01)
+    assert not able(10_000, 0.0)
+    assert not able(10_000, 0.1, capacity=(0,))
