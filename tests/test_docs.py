@@ -33,7 +33,7 @@ NEEDS = {
     "mathematics": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
-    "regions": ("rdkit", "matplotlib"),
+    "regions": ("rdkit", "grakel", "matplotlib"),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "voting": ("distributed",),
 }
