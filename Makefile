@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help setup demo test test-slow lint format paper bench pictures clean
+.PHONY: help setup demo test test-slow lint format paper bench docs pictures clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -49,7 +49,11 @@ bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/gnn.py
 	$(BIN)/python benchmarks/classifiers.py
 
-pictures: $(READY) ## draw the picture of the README
+docs: $(READY)   ## build the documentation, to be read from disk
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open build/docs/index.html"
+
+pictures: $(READY) ## draw the pictures of the README and the docs (needs chromium)
 	$(BIN)/python docs/pictures.py
 
 clean:           ## remove what the other targets made

@@ -1,78 +1,344 @@
-"""Every example of the README and the docs that can run here is run here."""
+"""Every example of the README and of the pages is run here, and the pages are built as `make docs` builds them."""
 
+import doctest
+import html
+import importlib
+import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import warnings
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import examples
+import reference
+from starcert.regions import BUILDERS
+
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-VOTING = (ROOT / "docs" / "voting.md").read_text(encoding="utf-8")
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("*.md"))}
+
+NEEDS = {
+    "index": (),
+    "certificates": (),
+    "commands": (),
+    "mathematics": (),
+    "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
+    "paper": ("grakel", "matplotlib"),
+    "regions": ("rdkit", "grakel", "matplotlib"),
+    "tutorial": ("torch_geometric", "grakel", "pandas"),
+    "voting": ("distributed",),
+}
+"""What the examples of each page need besides the package itself."""
+
+SLOW = {"paper", "tutorial"}
+NOT_RUN = {("index", "it installs the package."), ("paper", "it takes about 25 minutes on two cores.")}
+"""The blocks that are shown and not run, each with the reason that readers see."""
 
 
 def run(*words: str, folder: Path = ROOT) -> str:
     done = subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, check=False, timeout=300, cwd=folder
+        [sys.executable, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory) -> Path:
-    """What `make demo` does, in a folder of its own."""
-    folder = tmp_path_factory.mktemp("demo")
-    said = run(str(ROOT / "examples" / "first_certificate.py"), "votes.db", folder=folder)
-    assert said.split() == shown(0)
+# The pages' examples ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PAGES])
+def test_the_examples_of_a_page_do_what_it_says(name, tmp_path):
+    for package in NEEDS[name]:
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"needs {package}")
+    done = examples.run(DOCS / f"{name}.md", tmp_path, src=ROOT / "src")
+    assert done == [block.line for block in examples.blocks_of(PAGES[name]) if block.runs]
+
+
+def test_no_block_is_skipped_in_silence():
+    skipped = set()
+    for name, text in PAGES.items():
+        blocks = examples.blocks_of(text)
+        assert text.count("```") == 2 * len(blocks), f"{name}: a fence that is not understood"
+        for block in blocks:
+            where = f"{name}.md, line {block.line}"
+            assert block.language in examples.LANGUAGES, f"{where}: what is a {block.language!r}?"
+            assert "Not run" not in block.code or block.not_run, f"{where}: the reason must be the first line"
+            if block.language in ("text", "csv", "toml") and not block.file:
+                assert block.language == "text", f"{where}: is for no file"
+                assert not re.search(r"^(\$ |starcert |python |import |from )", block.code, re.MULTILINE), where
+            elif block.not_run:
+                skipped.add((name, block.not_run))
+            else:
+                assert block.runs, where
+        assert not re.search(r"^    (starcert|python|pip|import|>>>)\b", _outside_fences(text), re.MULTILINE), name
+    assert skipped == NOT_RUN
+
+
+def test_every_file_that_a_page_shows_is_used_by_another_block():
+    for name, text in PAGES.items():
+        blocks = examples.blocks_of(text)
+        for block in blocks:
+            others = "\n".join(each.code for each in blocks if each is not block)
+            known = (block.file, Path(block.file).stem, str(Path(block.file).parent) if "/" in block.file else "")
+            used = any(re.search(rf"\b{re.escape(word)}\b", others) for word in known if word)
+            assert not block.file or used, f"{name}.md, line {block.line}: nobody uses {block.file}"
+
+
+def _outside_fences(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+# The runner itself --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```python\n1 + 1  # 3\n```\n", "the page says\n3\nbut this was printed:\n2"),
+        ("```python\nprint('a', 'b')\n# a\n# c\n```\n", "the page says\na\nc"),
+        ("```python\n1 / 0\n```\n", "line 2"),
+        ("```bash\nfalse\ntrue\n```\n", "ended with status 1"),
+        ("```console\n$ echo one two\none three\n```\n", "but this was printed:\none two"),
+        ("```console\n$ echo one two\none … four\n```\n", "but this was printed:\none two"),
+        ('```console title="numbers may differ"\n$ echo 12.5% right\n99% wrong\n```\n', "12.5% right"),
+        ("```toml\na = 1\n```\n", "give it the title of a file"),
+    ],
+)
+def test_a_page_that_says_something_else_is_refused(text, complaint, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    with pytest.raises(RuntimeError) as refused:
+        examples.run(page, tmp_path, src=ROOT / "src")
+    assert complaint in str(refused.value)
+
+
+def test_the_runner_is_documented_truly():
+    assert doctest.testmod(examples).failed == 0
+    assert doctest.testmod(examples).attempted
+
+
+def test_blocks_share_a_folder_and_a_session(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        '```csv title="in/one.csv"\n1,2\n```\n\n'
+        "```python\nvalue = open('in/one.csv').read()\nlen(value)  # 4\n```\n\n"
+        "```python\n# Not run by the tests: it would fail.\n1 / 0\n```\n\n"
+        '```console title="numbers may differ"\n$ cat in/one.csv && \\\n  echo "and 3.5% more"\n7,8\nand 42% …\n```\n\n'
+        "```python\nvalue  # '1,2…\n```\n",
+        encoding="utf-8",
+    )
+    assert examples.run(page, tmp_path, src=ROOT / "src") == [2, 6, 16, 23]
+
+
+# What the pages take from the code ----------------------------------------------------------------------------------
+
+
+def test_the_table_of_region_builders_is_current():
+    assert reference.builders_table() in PAGES["regions"], f"docs/regions.md must have\n{reference.builders_table()}"
+    assert set(re.findall(r"^\| `(\w+)", PAGES["regions"], flags=re.MULTILINE)) == set(BUILDERS)
+
+
+def test_the_reference_has_every_command_with_every_option_and_its_examples():
+    text = reference.on_page_markdown(PAGES["commands"])
+    assert reference.MARKER not in text
+    for command in re.findall(r"^│ (\w+)  ", _help(), flags=re.MULTILINE):
+        (section,) = re.findall(rf"^## starcert {command}\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
+        options = set(re.findall(r"--[a-z][a-z-]+", _help(command))) - {"--help"}
+        assert options, command
+        assert options <= set(re.findall(r"--[a-z][a-z-]+", section)), command
+        assert f"\nstarcert {command}" in section or f"&& starcert {command}" in section, command
+    assert text.count("\n## starcert ") == len(re.findall(r"^│ (\w+)  ", _help(), flags=re.MULTILINE)) >= 7
+
+
+def _help(*command: str) -> str:
+    os.environ.setdefault("COLUMNS", "200")
+    return run("-m", "starcert", *command, "--help")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_names_in_the_text_exist(name):
+    """Options, paths, modules and make targets that the text mentions are there under these names."""
+    words = re.findall(r"`([^`\n]+)`", _outside_fences(PAGES[name]))
+    known = set(re.findall(r"--[a-z][a-z-]+", reference.commands())) | {"--help"}
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for word in words:
+        assert set(re.findall(r"--[a-z][a-z-]+", word)) <= known, word
+        for dotted in re.findall(r"\b(?:sc|starcert)\.([a-z_]+(?:\.\w+)*)", word):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # PyTorch Geometric speaks of others when it is imported
+                _resolve(dotted)
+        if re.fullmatch(r"(core|tests|archive)/[\w/]+\.py", word):
+            assert (ROOT / word).exists() or (ROOT / "src" / "starcert" / word).exists(), word
+        if word.startswith("make "):
+            assert word.removeprefix("make ") in targets, word
+
+
+def _resolve(dotted: str) -> None:
+    found = importlib.import_module("starcert")
+    for part in dotted.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            found = importlib.import_module(f"{found.__name__}.{part}")
+
+
+def test_the_paper_page_quotes_the_claims_that_do_not_hold():
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/starcert/experiments").rglob("*.py"))
+    quoted = re.findall(r"^> (.*)$", PAGES["paper"], flags=re.MULTILINE)
+    assert quoted
+    assert all(f'"{claim}"' in source for claim in quoted)
+    assert len(re.findall(r"^        False,$", source, flags=re.MULTILINE)) == len(quoted)
+
+
+# The site -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The pages, built strictly: MkDocs complains of every link, anchor and page that is not there."""
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("material")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert done.returncode == 0, done.stderr
     return folder
 
 
-def shown(number: int) -> list[str]:
-    return re.findall(r"^```\n(.*?)```", README, flags=re.MULTILINE | re.DOTALL)[number].split()
+class _Links(HTMLParser):
+    """What a page loads, where it links to, and the anchors that it has."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.loads: set[str] = set()
+        self.links: set[str] = set()
+        self.anchors: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        for name in ("src", "srcset", "data", "poster", "action"):
+            if name in given and tag != "meta":
+                self.loads.add(given[name])
+        if "href" in given:
+            (self.links if tag == "a" else self.loads).add(given["href"])
 
 
-def test_the_demo_prints_what_the_readme_shows(demo):
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (command,) = re.findall(r"\(BIN\)/starcert (frontier .*)", makefile)
-    words = command.replace("build/demo/votes.db", "votes.db").split()
-    assert run("-m", "starcert", *words, folder=demo).split() == shown(1)
+def test_the_site_has_every_page(site):
+    assert {page.stem for page in site.glob("*.html")} == {*PAGES, "404"}
+    assert not list(site.rglob("*.py"))
+    assert "starcert certify" in html.unescape((site / "commands.html").read_text(encoding="utf-8"))
 
 
-COMMANDS = re.findall(r"^    (starcert .*)$", README + VOTING, flags=re.MULTILINE)
+def test_no_link_of_the_site_is_broken_or_leads_to_the_network(site):
+    pages = {page: _Links(page) for page in site.glob("*.html") if page.name != "404.html"}
+    n_links = 0
+    for page, found in pages.items():
+        for link in found.links | found.loads:
+            parts = urlsplit(link)
+            assert parts.scheme + parts.netloc == "", f"{page.name} refers to {link}"
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            assert target.is_file() or link in (".", "./"), f"{page.name} links to {link}, which is not there"
+            if parts.fragment:
+                assert unquote(parts.fragment) in pages[target].anchors, f"{page.name}: no anchor {link}"
+            n_links += 1
+    assert n_links > 100
+    for style in site.rglob("*.css"):
+        assert not re.search(r"@import|url\(\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+
+
+@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
+def test_the_site_opens_from_disk_and_asks_the_network_for_nothing(site, tmp_path):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--no-sandbox", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.add_argument(f"--user-data-dir={tmp_path}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    try:
+        driver.execute_cdp_cmd("Network.enable", {})
+        for name in ("index", "tutorial"):
+            driver.get((site / f"{name}.html").as_uri())
+            assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
+        broken = (
+            "return [...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src)"
+        )
+        assert driver.execute_script(broken) == []
+        assert driver.get_log("browser") == []
+        messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    finally:
+        driver.quit()
+    requested = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    assert len(requested) > 4
+    assert [url for url in requested if not url.startswith(("file:", "data:", "blob:", "about:", "chrome"))] == []
+
+
+def test_pictures_are_small_enough_to_keep():
+    for picture in (DOCS / "pictures").iterdir():
+        assert picture.stat().st_size <= 300_000, picture.name
+
+
+# The README ---------------------------------------------------------------------------------------------------------
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for link in re.findall(r"\]\(([^)#]+)", README):
+        assert urlsplit(link).scheme or (ROOT / link).exists(), link
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> tuple[Path, str]:
+    """The first example in a folder of its own, with the votes that it leaves there, and what it says."""
+    folder = tmp_path_factory.mktemp("demo")
+    return folder, run(str(ROOT / "examples" / "first_certificate.py"), "votes.db", folder=folder)
+
+
+def test_what_the_readme_shows_is_what_is_printed(demo):
+    folder, said = demo
+    printed = [said, run("-m", "starcert", "frontier", "--store", "votes.db", folder=folder)]
+    for shown in re.findall(r"^```\n(.*?)```", README, flags=re.MULTILINE | re.DOTALL):
+        assert shown.split() in [each.split() for each in printed], shown
+
+
+COMMANDS = re.findall(r"^    (starcert (?:slack|frontier|votes) .*)$", README, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS)))
-def test_commands_work_as_printed(command, demo):
-    assert len(run("-m", *shlex.split(command), folder=demo)) > 80
+def test_commands_of_the_readme_work_as_printed(command, demo):
+    assert len(run("-m", *shlex.split(command), folder=demo[0])) > 80
 
 
-def test_the_python_example_of_the_readme_gives_the_printed_values():
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    names: dict[str, object] = {}
-    checked = 0
-    for line in example.splitlines():
-        code, _, comment = line.partition("#")
-        if re.match(r"result|sc\.", code) and "=" not in re.sub(r"\(.*\)", "", code):
-            value, expected = repr(eval(code, names)), comment.strip().partition("…")[0].partition(": ")[0]
-            assert value.startswith(expected), f"{code.strip()} is {value}, the README says {comment.strip()}"
-            checked += 1
-        else:
-            exec(code, names)
-    assert checked == 4
-
-
-def test_the_examples_on_voting_run(tmp_path):
-    first, second, cluster, kernels, gnn = re.findall(r"```python\n(.*?)```", VOTING, flags=re.DOTALL)
-    assert "Client(" in cluster  # needs a cluster: tests/test_smoothing.py has one
-    assert "from_pyg(" in gnn  # needs a model: tests/classifiers/test_torch.py has several
-    guarded = "\n".join("    " + line for line in (second + kernels).splitlines())
-    script = tmp_path / "example.py"
-    script.write_text(f"{first}\nif __name__ == '__main__':\n{guarded}\n    print(votes.counts)\n", encoding="utf-8")
-    pytest.importorskip("grakel")
-    said = run("-W", "ignore", str(script), folder=tmp_path)
-    assert "answers class 1" in said
-    assert "\n1.0\n" in said  # every test graph is right and certified at (1, 45)
-    assert "20000]]" in said
+def test_the_blocks_of_the_readme_do_what_it_says(tmp_path):
+    page = tmp_path / "README.md"
+    text = re.sub(r"^```\n.*?```\n", "", README, flags=re.MULTILINE | re.DOTALL)  # above: what is printed
+    page.write_text(re.sub(r"(  # .*…): .*", r"\1", text), encoding="utf-8")  # a value, and what it means
+    blocks = examples.blocks_of(page.read_text(encoding="utf-8"))
+    assert examples.run(page, tmp_path, src=ROOT / "src") == [block.line for block in blocks if block.runs]

@@ -1,0 +1,80 @@
+"""What the pages take from the code itself when they are built: a hook of MkDocs.
+
+A line `<!-- commands -->` becomes the reference of all commands. The table of region builders stands in its page, where
+it can be read without a build; `builders_table` is what it must be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MARKER", "builders_table", "commands", "on_page_markdown"]
+
+MARKER = "<!-- commands -->"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401  (MkDocs carries no types)
+    """The text of a page, with the reference of commands where it is asked for."""
+    return markdown.replace(MARKER, commands()) if MARKER in markdown else markdown
+
+
+def commands() -> str:
+    """Every command with its arguments, its options and its examples, from the commands themselves."""
+    import typer  # noqa: PLC0415  (pages without commands need none)
+
+    from starcert.cli import app  # noqa: PLC0415
+
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("starcert", [], resilient_parsing=True)
+    parts = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        parts += [f"## starcert {name}", *_about(command), *_parameters(command)]
+    return "\n\n".join(parts)
+
+
+def _about(command: Any) -> Iterator[str]:  # noqa: ANN401
+    """The text of a command; what follows `For example:` are commands."""
+    text, _, examples = (command.help or "").partition("For example:")
+    yield text.strip()
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    if lines:
+        yield "\n".join(["```text", *lines, "```"])
+
+
+def _parameters(command: Any) -> Iterator[str]:  # noqa: ANN401
+    """A table of the arguments and options; only what every version of typer knows of them is asked for."""
+    rows = []
+    for parameter in command.params:
+        option, value = parameter.opts[0], parameter.metavar or "…"
+        if not option.startswith("-"):
+            name = f"`{parameter.metavar or option.upper()}`"
+        else:
+            name = f"`{option}`" if parameter.is_flag else f"`{option} {value}`"
+        told = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
+        text = " ".join((parameter.help or "").split()).replace("*", r"\*")
+        if parameter.required:
+            text += " Must be given."
+        elif told not in (None, False, "", Path()):
+            text += f" By default {told}."
+        rows.append(f"| {name} | {_cell(text)} |")
+    yield "\n".join(["| option | what it is |", "| --- | --- |", *rows])
+
+
+def builders_table() -> str:
+    """The region builders with what one must know to choose one, as a table."""
+    from starcert.regions import BUILDERS  # noqa: PLC0415
+
+    rows = ["| builder, with its defaults | its regions | anchored | why one would choose it |"]
+    rows.append("| --- | --- | --- | --- |")
+    for builder in BUILDERS.values():
+        anchored = f"yes: {builder.reason}" if builder.anchored else "no"
+        needs = " (needs the model)" if builder.needs_model else ""
+        rows.append(f"| `{builder.usage}`{needs} | {_cell(builder.regions)} | {anchored} | {_cell(builder.why)} |")
+    return "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
