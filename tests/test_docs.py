@@ -203,7 +203,7 @@ def test_the_paper_page_quotes_the_claims_that_do_not_hold():
     quoted = re.findall(r"^> (.*)$", PAGES["paper"], flags=re.MULTILINE)
     assert quoted
     assert all(f'"{claim}"' in source for claim in quoted)
-    assert len(re.findall(r"^        False,$", source, flags=re.MULTILINE)) == len(quoted)
+    assert len(re.findall(r"^ +False,$", source, flags=re.MULTILINE)) == len(quoted)
 
 
 # The site -----------------------------------------------------------------------------------------------------------
