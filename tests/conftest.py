@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -61,3 +62,30 @@ def quiet(browser):
     requested = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     inside = ("data:", "blob:", "about:", "chrome:")  # the page's own, and the browser's empty first tab
     assert {url for url in requested if not url.startswith(inside)} <= {browser.current_url}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project as a user has one: model, graphs and run file, in the folder that the test works in."""
+    import runs_worlds as worlds  # noqa: PLC0415  (only for the tests of runs)
+
+    worlds.project(tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """The command in this process: status, standard output, standard error."""
+
+    from starcert.cli import main  # noqa: PLC0415
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["starcert", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run

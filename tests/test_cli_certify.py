@@ -15,31 +15,8 @@ import pytest
 
 import runs_worlds as worlds
 from runs_worlds import starcert
-from starcert.cli import main
 
 PROTEINS = Path(__file__).parents[1].parent / "shared" / "data" / "TU" / "PROTEINS"
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    worlds.project(tmp_path / "project")
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path / "project"
-
-
-@pytest.fixture
-def here(monkeypatch, capsys):
-    """The command in this process: status, standard output, standard error."""
-
-    def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["starcert", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
 
 
 def test_a_new_user_gets_a_report(tmp_path):

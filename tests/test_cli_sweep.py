@@ -13,29 +13,6 @@ from pathlib import Path
 import pytest
 
 import runs_worlds as worlds
-from starcert.cli import main
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    worlds.project(tmp_path / "project")
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path / "project"
-
-
-@pytest.fixture
-def here(monkeypatch, capsys):
-    """The command in this process: status, standard output, standard error."""
-
-    def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["starcert", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
 
 
 def next_command(out):
