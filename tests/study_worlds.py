@@ -13,7 +13,7 @@ from starcert.experiments.checks import Check
 from starcert.experiments.outcome import Outcome, Picture, Table
 from starcert.experiments.parts import Part, Parts
 
-TITLE = "A tiny study: 1 < 2 & 'so on'"
+TITLE = "A tiny <study> & 'so on'"
 CLAIMS = (True, False, None)
 """What becomes of the claims of the tiny study, which the project documents as true, false and true."""
 
@@ -33,13 +33,13 @@ def run(settings: Settings, parts: Parts) -> Outcome:
     work = [Part(f"part-{k}", drawn, (settings.seed, k, settings.samples)) for k in range(3)]
     values = parts.run(work, "numbers")
     checks = [
-        Check(f"claim {k} <i>", "yes & no", str(values["part-0"]), holds, documented, "because of x > 0")
+        Check(f"claim {k} <i>", "yes & no", str(values["part-0"]), holds, documented, "because x <y> & z")
         for k, (holds, documented) in enumerate(zip(CLAIMS, (True, False, True), strict=True))
     ]
     rows = [[name, value, value / 3] for name, value in values.items()]
     return Outcome(
         ["It says: <b>nothing</b> & more."],
-        [Picture("bars", 'Bars, "so to speak" <1>.', lambda: _bars(list(values.values())))],
+        [Picture("bars", 'Bars, "so to speak" <one>.', lambda: _bars(list(values.values())))],
         [
             Table("shown", "Some numbers <shown>.", ["name", "value", "a <third>"], rows),
             Table("linked", "The same.", ["name", "value", "third"], rows, shown=False),

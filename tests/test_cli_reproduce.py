@@ -14,7 +14,7 @@ from starcert.experiments.reproduce import STUDIES, Study
 
 pytest.importorskip("matplotlib")
 
-SHOWN = ("claim 0 <i>", "yes & no", "does not hold, as documented", "not decided", "because of x > 0")
+SHOWN = ("claim 0 <i>", "yes & no", "does not hold, as documented", "not decided", "because x <y> & z")
 
 
 @pytest.fixture(autouse=True)

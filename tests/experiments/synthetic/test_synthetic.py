@@ -17,8 +17,9 @@ from starcert.experiments.parts import Parts
 from starcert.experiments.published import published
 from starcert.experiments.reproduce import reproduce
 from starcert.experiments.synthetic import results
-from starcert.experiments.synthetic.checks import checks, summary
+from starcert.experiments.synthetic.checks import _reachable, checks, summary
 from starcert.experiments.synthetic.figures import pictures, tables
+from starcert.metrics import score
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")
@@ -255,6 +256,25 @@ def test_a_rise_counts_only_beyond_the_votes_error_and_where_every_answer_is_rig
     assert outcome(replace(study, score_range=(last, last)))[1:3] == [True, True]
     told = checks(replace(study, score_range=(shaky, shaky)))[1]
     assert told.measured == "1 of 6 neighbouring cells rise"
+
+
+@pytest.mark.parametrize("samples", [10, 200, 2_000, 20_000])
+def test_scores_are_judged_only_where_unanimous_votes_reach_the_papers(ideal, found, samples):
+    study, _ = ideal
+    paper, votes = published("synthetic"), sc.Votes([[samples, 0]], selection=[[1, 0]])
+    reached = all(
+        score(sc.certify(sc.clopper_pearson(votes, alpha=ALPHA), sc.Noise(motif=m, random=r)), [0], max_radius=(7, 7))
+        >= paper["score"][i][j]
+        for (i, r), (j, m) in product(enumerate(paper["p_random"]), enumerate(paper["p_motif"]))
+    )
+    assert _reachable(samples) is reached is (samples == 20_000)
+    # The score is all wrong, and a run with few votes cannot tell.
+    rising = FALLING[:, ::-1]
+    settings = replace(study.settings, samples=samples)
+    told = checks(replace(study, settings=settings, score=rising, score_range=(rising, rising)))[1:4]
+    assert [check.holds for check in told] == ([False, True, False] if reached else [None] * 3)
+    assert all(("unanimous votes" in check.note) != reached for check in told)
+    assert [check.holds for check in checks(found)[1:4]] == [None] * 3
 
 
 def test_every_graph_means_every_graph(ideal):
