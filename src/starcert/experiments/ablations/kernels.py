@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,17 +73,16 @@ def run(settings: Settings, parts: Parts) -> Outcome:
     names = {(kernel, at): f"{kernel}-{at}" for kernel in KERNELS for at in blocks}
     regions, graphs, labels = data.partition, data.test.graphs[: settings.test], data.test.labels[: settings.test]
     assert regions is not None
-    work = []
-    for kernel, base in _unfinished(data, names, parts).items():
-        for at in blocks:
-            arguments = (base, _noise(), regions, graphs[at : at + BLOCK], settings.samples, settings.seed)
-            work.append(Part(names[kernel, at], vote, arguments, BLOCK))
     first = 10_000 * settings.seed + 1
     drawn = {
         (kernel, seed): Part(f"draw-{seed}-{kernel}", draw_bound, (kernel, seed, settings), BLOCK)
         for kernel in KERNELS
         for seed in range(first, first + settings.draws)
     }
+    work = []
+    for kernel in KERNELS:  # kernel by kernel: a process keeps one machine
+        work += [Part(names[kernel, at], block_votes, (kernel, at, settings), BLOCK) for at in blocks]
+        work.append(Part(f"clean-{kernel}", clean_accuracy, (kernel, settings)))
     done = parts.run([*drawn.values(), *work], "votes")
     votes = {kernel: [read_votes(parts.result(names[kernel, at])) for at in blocks] for kernel in KERNELS}
     levels = {kernel: Level.of(_noise(), regions, graphs, _joined(found)) for kernel, found in votes.items()}
@@ -111,28 +110,31 @@ def _noise() -> Noise:
     return Noise(dict(zip(("motif", "random"), published("kernels")["p"], strict=True)))
 
 
-def _unfinished(data: Dataset, names: dict[tuple[str, int], str], parts: Parts) -> dict[str, Classifier]:
-    """The kernels that still have votes to give; for those, also how well they answer graphs without noise."""
-    bases: dict[str, Classifier] = {}
-    for kernel, maker in KERNELS.items():
-        needed = [name for (k, _), name in names.items() if k == kernel]
-        if all(map(parts.has, [*needed, f"clean-{kernel}"])):
-            continue
-        bases[kernel] = from_sklearn(getattr(models, maker)().fit(data.train.graphs, data.train.labels))
-        parts.run([Part(f"clean-{kernel}", clean_accuracy, (bases[kernel], data))], f"{kernel}: without noise")
-    return bases
+@lru_cache(maxsize=1)
+def _trained(kernel: str, data_seed: int) -> tuple[Classifier, Dataset]:
+    """A kernel's machine and the data it was taught, kept for the next part of this process: one, they are large."""
+    data = draw_of_data(data_seed)
+    return from_sklearn(getattr(models, KERNELS[kernel])().fit(data.train.graphs, data.train.labels)), data
 
 
-def clean_accuracy(base: Classifier, data: Dataset) -> dict[str, float]:
+def clean_accuracy(kernel: str, settings: Settings) -> dict[str, float]:
     """The share of right answers without noise, on training, validation and test graphs."""
+    base, data = _trained(kernel, settings.data_seed)
     splits = {"training": data.train, "validation": data.validation, "test": data.test}
     return {name: float(np.mean(np.array(answers(base, s.graphs)) == s.labels)) for name, s in splits.items()}
 
 
+def block_votes(kernel: str, at: int, settings: Settings) -> dict[str, Any]:
+    """The votes of a kernel's machine on `BLOCK` of the test graphs."""
+    base, data = _trained(kernel, settings.data_seed)
+    graphs = data.test.graphs[at : min(at + BLOCK, settings.test)]
+    assert data.partition is not None
+    return vote(base, _noise(), data.partition, graphs, settings.samples, settings.seed)
+
+
 def draw_bound(kernel: str, data_seed: int, settings: Settings) -> float:
     """The smallest p_lower of another draw of the data, as if it had as many votes as the study."""
-    data = draw_of_data(data_seed)
-    base = from_sklearn(getattr(models, KERNELS[kernel])().fit(data.train.graphs, data.train.labels))
+    base, data = _trained(kernel, data_seed)
     graphs = data.test.graphs[: settings.test]
     assert data.partition is not None
     votes = read_votes(vote(base, _noise(), data.partition, graphs, settings.draw_samples, settings.seed))
