@@ -22,7 +22,6 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)   ## the paper's synthetic study, quick: noise, votes, certificates, and a page of pictures
 	$(BIN)/starcert reproduce synthetic --quick --out build/demo
-	@echo "Open build/demo/index.html"
 
 test: $(READY)   ## all tests but the slow studies
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -55,7 +55,7 @@ def test_within_compares_with_the_draws_and_tells_its_own_number():
     assert (inside.holds, outside.holds) == (True, False)
     assert (within("x", low - 1e-9, draws, 1).holds, within("x", low + 1e-9, draws, 1).holds) == (False, True)
     assert (inside.published, inside.measured) == (f"{high:.2f}", "1.10")
-    assert f"3 draws of the data predict {low:.2f} to {high:.2f}" in inside.note
+    assert f"3 draws of the data, the study's own among them, predict {low:.2f} to {high:.2f}" in inside.note
     assert f"{LEVEL:.1%}" == "99.9%"
     assert "99.9% prediction interval" in inside.note
 

@@ -46,6 +46,6 @@ def slack(
     else:
         named = ", ".join(f"{axis} {count}" for axis, count in zip(law.axes, counts, strict=True))
         show(
-            f"slack({named}) = {value!r}",
+            f"slack({named}) ≈ {value!r}",
             f"Certified iff 1 − p_A < slack. Proved: {bracket.below!r} < slack ≤ {bracket.at_least!r}.",
         )

@@ -91,7 +91,14 @@ def next_draw(values: Sequence[float], level: float = LEVEL) -> tuple[float, flo
 
 
 def within(
-    claim: str, value: float, draws: Iterable[float], measured: float, *, rounding: float = 0.0, digits: int = 3
+    claim: str,
+    value: float,
+    draws: Iterable[float],
+    measured: float,
+    *,
+    rounding: float = 0.0,
+    digits: int = 3,
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Check:
     """Checks that a published number lies where the next draw of the data is expected.
 
@@ -102,13 +109,14 @@ def within(
         measured: the study's own.
         rounding: half a unit of the last published digit.
         digits: after the point, in the words.
+        limits: the least and the greatest value there can be.
     """
     found = list(draws)
-    low, high = next_draw(found)
+    low, high = (min(max(end, limits[0]), limits[1]) for end in next_draw(found))
     decided = len(found) >= 3
     note = (
-        f"{len(found)} draws of the data predict {low:.{digits}f} to {high:.{digits}f} for the next one "
-        f"({LEVEL:.1%} prediction interval)."
+        f"{len(found)} draws of the data, the study's own among them, predict {low:.{digits}f} to "
+        f"{high:.{digits}f} for the next one ({LEVEL:.1%} prediction interval)."
         if decided
         else "Fewer than three draws of the data, which predict nothing."
     )
@@ -130,6 +138,6 @@ def failure_within(claim: str, p_lower: float, draws: Sequence[float], *, roundi
         return math.log10(1 - bound)
 
     unit = rounding / (1 - p_lower) / math.log(10)
-    check = within(claim, log(p_lower), map(log, draws), log(draws[0]), rounding=unit)
-    note = check.note.replace("data predict ", "data predict log10(1 − p_lower) from ")
+    check = within(claim, log(p_lower), map(log, draws), log(draws[0]), rounding=unit, limits=(-math.inf, 0.0))
+    note = check.note.replace("them, predict ", "them, predict log10(1 − p_lower) from ")
     return replace(check, published=f"{p_lower:.5f}", measured=f"{draws[0]:.5f}", note=note)

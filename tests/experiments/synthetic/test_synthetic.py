@@ -316,9 +316,9 @@ def test_the_summary_says_what_was_measured(ideal, found):
     study, level = ideal
     said = " ".join(summary(study))
     assert "100% of the test graphs" in said
-    assert "beyond 1 in all" in said
+    assert "beyond 1 flip anywhere" in said
     weaker = study.isotropic | {0.02: level(sc.Noise(all=0.02), sc.Partition.everything("all"), [60_000] * 6)}
-    assert "beyond 0 in all" in " ".join(summary(replace(study, isotropic=weaker)))
+    assert "beyond 0 flips anywhere" in " ".join(summary(replace(study, isotropic=weaker)))
     assert "0% of the test graphs" in " ".join(summary(found))
 
 

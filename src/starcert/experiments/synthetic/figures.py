@@ -53,7 +53,7 @@ def pictures(found: Synthetic) -> list[Picture]:
         Picture(
             "accuracy",
             "Accuracy of the smoothed classifier on the test graphs; a constant answer has 0.50. Left: here. Right: in "
-            "the paper.",
+            "the paper. Where it drops, the draw of the training graphs decides: see below.",
             partial(_beside, found.accuracy, "accuracy", 2, (0.5, 1.0)),
         ),
         Picture(
