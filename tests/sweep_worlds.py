@@ -35,7 +35,7 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
             "shares": ((0.5, 0.25),) * axes,
             "volume": float(rng.integers(1, 100)),
             "score": int(rng.integers(1, 50)),
-            "able": True,
+            "short": {},
         }
         levels.append(Level(**{**values, **(changes or {}).get(number, {})}))
     values = {
@@ -46,4 +46,4 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
         "folder": Path("/work/my sweep"),
         **told,
     }
-    return Sweep(SweepSettings(run, parsed), tuple(levels), class_names=tuple(classes), **values)
+    return Sweep(SweepSettings(run, parsed, noises[0]), tuple(levels), class_names=tuple(classes), **values)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import runs_worlds as worlds
+from starcert.sweeps.findings import OTHER
 
 
 def next_command(out):
@@ -34,8 +35,13 @@ def test_a_sweep_names_what_to_certify_and_that_runs(project, here):
     with open("my sweep/sweep.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     best = max((row for row in rows if row["unbeaten"] == "True"), key=lambda row: float(row["accuracy"]))
-    assert command[2:] == ["--noise", best["noise"], "--out", "certified"]
-    assert here(*command, "--samples", 100)[0] == 0
+    assert command[2:] == ["--noise", best["noise"], "--data", OTHER, "--out", "certified"]
+    status, _, err = here(*command)
+    # Pasted unread, it does not certify the graphs that the level was chosen on.
+    assert status == 2
+    assert "'--data' must name a file or a folder that exists" in err
+    worlds.graphs(project / "others", n=6)
+    assert here(*("others" if word == OTHER else word for word in command), "--samples", 100)[0] == 0
     kept = json.loads((project / "certified/certificates.json").read_text())
     assert len(kept["graphs"]) == 6  # the limit was the sweep's own
 
@@ -56,6 +62,14 @@ def test_a_divided_data_set_is_swept_on_validation_and_certified_on_test(tmp_pat
     assert "6 graphs, 3 classes" in out
     assert Path("certified/report.html").exists()
     assert (tmp_path / "sweep/sweep.html").exists()
+
+
+def test_the_names_of_regions_are_not_broken(project, here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = here("sweep", "run.toml", "--grid", "hub=0.0212345,0.2,bridge=0.3", "--samples", 20)
+    assert status == 0
+    for part in ("hub=0.0212345,", "hub=0.2,", "motif=0.03,", "rest=0.3/0.2,", "bridge=0.3 "):
+        assert part in out
 
 
 def test_everything_can_stand_on_the_command_line(project, here):

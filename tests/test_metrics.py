@@ -7,7 +7,16 @@ import pytest
 
 import starcert as sc
 from starcert.errors import InvalidParameterError
-from starcert.metrics import accuracy, certified_ratio, certified_share, majority_share, score, volume
+from starcert.metrics import (
+    accuracy,
+    certified_ratio,
+    certified_share,
+    majority_share,
+    score,
+    too_few_votes,
+    volume,
+    votes_needed,
+)
 
 NOISE = sc.Noise(a=0.1, b=0.4)
 VOTES = sc.Votes(
@@ -107,3 +116,30 @@ def test_radii_of_other_axes_are_refused():
     for metric in (certified_share, volume):
         with pytest.raises(InvalidParameterError, match="max_radius"):
             metric(CERTIFICATES, max_radius={"a": 1})
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("alpha", [0.01, 0.2])
+def test_the_votes_needed_are_the_fewest_that_certify_a_flip(apart, n_classes, alpha):
+    noise = sc.Noise(a=0.02, b=sc.Flip(delete=0.3, add=0.001), c=0.5, never=0.0, always=1.0)
+    needed = votes_needed(noise, alpha, n_classes, selected_apart=apart)
+    assert list(needed) == list(noise.axes)
+    assert needed["never"] is needed["always"] is None
+    for axis in ("a", "b.delete", "b.add", "c"):
+        radius = {each: int(each == axis) for each in noise.axes}
+        for n, enough in ((needed[axis] - 1, False), (needed[axis], True)):
+            if n:
+                row = [[n] + [0] * (n_classes - 1)]
+                bounds = sc.clopper_pearson(sc.Votes(row, row if apart else None), alpha=alpha)
+                assert sc.certify(bounds, noise)[0].certified(radius) is enough
+
+
+def test_too_few_votes_are_named_by_axis():
+    assert too_few_votes(228, {"motif": 228, "random": 8}) == ""
+    said = too_few_votes(227, {"motif": 228, "random": 8})
+    assert "all 227 votes" in said
+    assert "motif (228 votes could)." in said
+    assert "random" not in said
+    assert votes_needed(sc.Noise(all=1e-12), 0.01, 2)["all"] > 10**12
+    assert votes_needed(sc.Noise(all=1e-300), 0.01, 2) == {"all": None}  # more than can be counted

@@ -6,22 +6,38 @@ constant classifier certifies everything.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.attacks import slacks_of
+from starcert.core.confidence import check_alpha, share_of_alpha, upper_limit
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.certificate import Certificates
     from starcert.core.confidence import Votes
-    from starcert.noise import RadiusLike
+    from starcert.noise import Noise, RadiusLike
 
-__all__ = ["accuracy", "certified_ratio", "certified_share", "majority_share", "score", "steps_to", "volume"]
+__all__ = [
+    "accuracy",
+    "certified_ratio",
+    "certified_share",
+    "majority_share",
+    "score",
+    "steps_to",
+    "too_few_votes",
+    "volume",
+    "votes_needed",
+]
 
 MOST_STEPS = 6
+MOST_VOTES = 2**53
+"""More votes cannot be counted."""
 
 Shares = npt.NDArray[np.float64]
 
@@ -110,6 +126,61 @@ def steps_to(farthest: int) -> list[int]:
     reached = [step for step in steps if step <= farthest] or [1]
     # The first steps tell most, and the last one how far it goes.
     return reached if len(reached) <= MOST_STEPS else [*reached[: MOST_STEPS - 1], reached[-1]]
+
+
+def votes_needed(noise: Noise, alpha: float, n_classes: int, *, selected_apart: bool = True) -> dict[str, int | None]:
+    """For each axis the fewest estimation votes that certify one flip there and none elsewhere, if all votes agree.
+
+    No fewer votes do, however they fall. None where no number does: sites that never flip, or always do, give every
+    attack away.
+
+    Args:
+        noise: the noise that the votes are drawn with.
+        alpha: the failure probability of a certificate.
+        n_classes: how many classes there are: with more than two, each bound has a smaller share of alpha.
+        selected_apart: whether the class is chosen on votes of its own.
+
+    Example:
+        >>> from starcert.noise import Noise
+        >>> votes_needed(Noise(motif=0.02, random=0.45, frozen=0.0), 0.01, 2)
+        {'motif': 450, 'random': 9, 'frozen': None}
+    """
+    share = share_of_alpha(check_alpha(alpha), n_classes, selected_apart=selected_apart)
+    slacks = slacks_of(noise.product)
+    found: dict[str, int | None] = {}
+    for place, axis in enumerate(noise.axes):
+        bracket = slacks.bracket(tuple(int(other == place) for other in range(len(noise.axes))))
+        # n votes that all agree leave a failure probability u with (1 − u)^n = share.
+        guess = math.log(share) / math.log1p(-bracket.below) if bracket.below > 0 else -math.inf
+        if not 0 <= guess < MOST_VOTES / 2:
+            found[axis] = None
+            continue
+        n = max(1, round(guess))
+        while n > 1 and bracket.certifies(upper_limit(0, n - 1, share)) is True:
+            n -= 1
+        while bracket.certifies(upper_limit(0, n, share)) is not True:
+            n += 1
+        found[axis] = n
+    return found
+
+
+def too_few_votes(samples: int, needed: Mapping[str, int | None]) -> str:
+    """Says on which axes not even votes that all agree would certify one flip, and how many would; "" if on none.
+
+    Args:
+        samples: how many estimation votes there are for each graph.
+        needed: what `votes_needed` found, for the axes that matter.
+
+    Example:
+        >>> too_few_votes(100, {"motif": 450, "random": 9, "frozen": None})
+        'Even if all 100 votes agreed, no flip would be certified in motif (450 votes could), frozen (none ever could).'
+    """
+    short = [
+        f"{axis} ({'none ever' if votes is None else f'{votes:,} votes'} could)"
+        for axis, votes in needed.items()
+        if votes is None or votes > samples
+    ]
+    return f"Even if all {samples:,} votes agreed, no flip would be certified in {', '.join(short)}." if short else ""
 
 
 def _right(certificates: Certificates, labels: npt.ArrayLike) -> npt.NDArray[np.bool_]:

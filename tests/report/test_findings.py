@@ -1,7 +1,7 @@
 import pytest
 
 import starcert as sc
-from report_worlds import ONE, TWO, world
+from report_worlds import ONE, PARTITIONS, TWO, world
 from starcert.report.content import content
 
 SURE, LEAN, TORN = [1000, 0], [60, 940], [510, 490]
@@ -65,9 +65,10 @@ def test_too_few_samples_for_anything():
     partition = sc.Partition.everything("bonds")
     _, notices = found(noise, [[50, 0], [0, 50]], labels=[0, 1], partition=lambda graph: partition)
     (head,) = notices
-    assert head == "50 samples cannot certify a single flip"
-    needed = int(notices[head].partition("About ")[2].partition(" samples")[0].replace(",", ""))
-    for samples, enough in ((needed, True), (needed - 3, False)):
+    assert head == "There are axes where no flip can be certified"
+    assert "all 50 votes" in notices[head]
+    needed = int(notices[head].partition("bonds (")[2].partition(" votes")[0].replace(",", ""))
+    for samples, enough in ((needed, True), (needed - 1, False)):
         bounds = sc.clopper_pearson(sc.Votes([[samples, 0]], [[1, 0]]))
         assert sc.certify(bounds, noise)[0].certified(1) is enough
 
@@ -76,5 +77,16 @@ def test_noise_that_never_flips_certifies_nothing():
     noise = sc.Noise(bonds=0.0)
     partition = sc.Partition.everything("bonds")
     _, notices = found(noise, [[5000, 0], [0, 5000]], labels=[0, 1], partition=lambda graph: partition)
-    assert list(notices) == ["This noise cannot certify a single flip"]
+    assert notices["There are axes where no flip can be certified"].endswith("in bonds (none ever could).")
     assert found(ONE, [[5000, 0], [0, 5000]], labels=[0, 1])[1] == {}
+
+
+def test_too_few_samples_on_one_axis_are_told_even_if_another_is_certified():
+    noise = sc.Noise(core=0.002, rest=0.2)
+    told = {"labels": [0, 1, 1], "partition": lambda graph: PARTITIONS[TWO]}
+    _, notices = found(noise, [SURE, LEAN, LEAN], **told)
+    (text,) = notices.values()
+    assert "core (" in text
+    assert "rest" not in text
+    # Where nothing can be flipped there is nothing to certify.
+    assert found(noise, [SURE, LEAN, LEAN], max_radius=(0, 5), **told)[1] == {}

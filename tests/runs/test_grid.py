@@ -93,6 +93,12 @@ def test_what_is_wrong_with_a_table_is_named(table, words):
     assert words in str(caught.value)
 
 
+def test_what_does_not_vary_is_told_by_region_and_by_axis():
+    noise = sc.Noise(hub=0.1, motif=0.02, bonds=sc.Flip(delete=0.04, add=0.2))
+    assert parse_grid(["hub=0.1,0.2,bonds.delete=0.1,0.3"]).fixed(noise) == {"motif": "0.02", "bonds.add": "0.2"}
+    assert parse_grid(["hub=0.1,motif=0.1,bonds=0.1/0.2"]).fixed(noise) == {}
+
+
 def test_regions_that_the_noise_does_not_have_are_refused():
     fixed = sc.Noise(motif=0.1, random=0.2)
     with pytest.raises(InvalidParameterError, match=r"name regions of the noise, motif, random. Got 'rndom'.*random\?"):

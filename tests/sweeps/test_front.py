@@ -17,7 +17,8 @@ def test_the_front_is_what_brute_force_finds(rows):
             for other, values in enumerate(rows)
             if all(theirs >= mine for theirs, mine in zip(values, row, strict=True)) and values != row
         ]
-        assert found[me] == (beaters[0] if beaters else None)
+        assert found[me] == next((other for other in beaters if found[other] is None), None)
+        assert (found[me] is None) == (not beaters)
     if rows:
         assert None in found  # somebody is always unbeaten
         for criterion in range(len(rows[0])):  # and the best by one criterion is, or equals in it one that is

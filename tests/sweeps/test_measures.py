@@ -5,7 +5,7 @@ import starcert as sc
 from starcert import metrics
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.sweeps import measures
-from starcert.sweeps.measures import can_certify, measured, outcome_of
+from starcert.sweeps.measures import measured, out_of_reach, outcome_of
 
 TRUTH = [0, 1, 2, 0, 1, 0, 0]
 CAPACITY = [(4, 9), (1, 9), (4, 2), (4, 9), (4, 3), (0, 5), (4, 9)]
@@ -117,16 +117,20 @@ def test_large_boxes_have_no_volume(monkeypatch):
     assert level.mean_radii[1] > 0
 
 
-def test_whether_votes_could_certify_anything():
-    def able(samples, p, capacity=(9,)):
-        votes = Votes([[samples, 0]], selection=[[10, 0]])
-        return can_certify(sc.Noise(a=p), [capacity], votes, 0.01)
+def test_the_axes_with_too_few_votes_for_a_flip_are_found():
+    def short(samples, capacity=(9, 9), **laws):
+        votes = Votes([[samples, 0, 0]], selection=[[10, 0, 0]])
+        return out_of_reach(sc.Noise(**laws), [(0, 0), capacity], votes, 0.01)
 
     slack = sc.slack(sc.Noise(a=0.01), 1)
-    enough = next(
-        n for n in range(1, 10_000) if clopper_pearson(Votes([[n, 0]], [[1, 0]]), alpha=0.01).failure[0] < slack
-    )
-    assert not able(enough - 1, 0.01)
-    assert able(enough, 0.01)
-    assert not able(10_000, 0.0)
-    assert not able(10_000, 0.1, capacity=(0,))
+    unanimous = (clopper_pearson(Votes([[n, 0, 0]], [[1, 0, 0]]), alpha=0.01) for n in range(1, 10_000))
+    enough = next(n for n, bounds in enumerate(unanimous, 1) if bounds.failure[0] + bounds.other[0] < slack + 0.01)
+    found = [n for n in range(enough - 200, enough + 600) if not short(n, a=0.01, b=0.4)]
+    (least,) = short(found[0] - 1, a=0.01, b=0.4).values()
+    assert least == found[0]
+    for n, wanted in ((least - 1, False), (least, True)):
+        bounds = clopper_pearson(Votes([[n, 0, 0]], selection=[[10, 0, 0]]), alpha=0.01)
+        assert sc.certify(bounds, sc.Noise(a=0.01, b=0.4)).certified((1, 0)).tolist() == [wanted]
+    assert short(5, a=0.01, b=0.4).keys() == {"a", "b"}
+    assert short(5, a=0.01, b=0.4, capacity=(9, 0)) == {"a": least}
+    assert short(10_000, a=0.0, b=0.4) == {"a": None}

@@ -3,14 +3,16 @@
 import json
 import re
 import shlex
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
 
+import starcert as sc
 from browsing import open_page, set_value, texts
 from report_worlds import HOSTILE
-from starcert.sweeps.findings import notices
+from starcert.sweeps.findings import OTHER, next_command, notices
 from starcert.sweeps.page import order, write_page
 from sweep_worlds import invented
 
@@ -90,6 +92,47 @@ def test_the_front_is_drawn_with_names_and_the_majority(shown):
     assert corners <= set(zip(front["x"], front["y"], strict=True))
 
 
+def test_names_do_not_lie_on_one_another_and_the_unbeaten_have_theirs(shown):
+    grid = "motif=" + ",".join(f"0.{n:02}" for n in range(1, 13))
+    near = {n: {"n_right": 50, "mean_radii": (2 - n / 100,)} for n in range(12)}
+    sweep = invented(grid, changes={**near, 11: {"n_right": 55, "mean_radii": (1.0,)}})
+    assert sweep.unbeaten == (11, 0)
+    browser = shown(sweep)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('#front-plot .textpoint')].filter((each) => each.textContent)"
+        ".map((each) => { const { left, right, top, bottom } = each.getBoundingClientRect();"
+        " return [each.textContent, left, right, top, bottom]; })"
+    )
+    names = [name for name, *_ in boxes]
+    assert {"0.01", "0.12"} <= set(names)
+    assert len(names) < 12
+    for number, (_, left, right, top, bottom) in enumerate(boxes):
+        for _, *other in boxes[:number]:
+            assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
+    hovered = browser.execute_script(
+        "return document.getElementById('front-plot').data.flatMap((t) => t.hovertext || [])"
+    )
+    assert sum("motif=0.02:" in text for text in hovered) == 1
+
+
+def test_a_front_of_one_point_is_no_line(shown):
+    best = {"n_right": 60, "mean_radii": (9.0, 9.0)}
+    for changes, drawn in (({0: best}, False), ({0: best, 1: {"n_right": 50, "mean_radii": (9.5, 9.5)}}, True)):
+        browser = shown(invented(TWO, changes=changes))
+        names = [trace["name"] for trace in plot(browser, "front-plot")["traces"]]
+        assert ("front of these two" in names) == drawn
+        assert ("dotted line" in texts(browser, "#front-caption")[0]) == drawn
+
+
+def test_the_settings_tell_the_noise_that_does_not_vary(shown):
+    sweep = invented(TWO)
+    noise = sc.Noise(motif=0.02, random=0.2, rest=sc.Flip(delete=0.3, add=0.2))
+    levels = [replace(level, noise=noise, mean_radii=(*level.mean_radii, 0.0, 0.0)) for level in sweep.levels]
+    browser = shown(replace(sweep, levels=tuple(levels)))
+    assert "noise at all levelsrest=0.3/0.2" in texts(browser, "#origin")[0]
+    assert "noise at all levels" not in " ".join(texts(shown(sweep), "#origin"))
+
+
 def test_levels_at_the_same_point_share_a_name(shown):
     same = {"n_right": 50, "mean_radii": (1.0, 2.0)}
     sweep = invented(TWO, changes=dict.fromkeys(range(6), same))
@@ -141,6 +184,16 @@ def test_a_chosen_level_has_its_command(shown):
         words = ["starcert", "certify", "my sweep/run.toml", "--noise", noise, "--split", "test", "--out", "certified"]
         assert shlex.split(texts(browser, "#command")[0]) == words
     assert [int(text) - 1 for text in texts(browser, "#level-table tbody td:first-child")] == order(sweep)
+
+
+def test_graphs_that_the_sweep_has_seen_are_in_no_command():
+    divided = invented(TWO)
+    run = replace(divided.settings.run, split="all")
+    undivided = replace(divided, settings=replace(divided.settings, run=run))
+    assert shlex.split(next_command(divided, 0, "run.toml"))[-4:-2] == ["--split", "test"]
+    assert shlex.split(next_command(undivided, 0, "run.toml"))[-4:-2] == ["--data", OTHER]
+    (text,) = [notice.text for notice in notices(undivided) if "other graphs" in notice.head]
+    assert OTHER in text
 
 
 def test_what_is_suggested_certifies_something():
@@ -221,11 +274,17 @@ def test_warnings():
     assert heads(changes={**good, 3: {"n_right": 30}}) == ["No better than a constant answer: 1 of 6 levels", bias]
     poor = {number: {"n_right": 30} for number in range(6)}
     assert heads(changes=poor)[0] == "No level is better than a constant answer"
-    unable = {**good, 0: {"n_right": 50, "able": False}}
-    assert heads(changes=unable, anchored=("From edges.",)) == [
+    short = {**good, 0: {"n_right": 50, "short": {"motif": 450}}}
+    assert heads(changes=short, anchored=("From edges.",)) == [
         bias,
-        "Too few samples for a single flip: 1 of 6 levels",
+        "Too few votes for a single flip: motif",
         "Anchored regions",
     ]
+    (text,) = [
+        notice.text
+        for notice in notices(invented(TWO, changes={n: {"short": {"motif": 450, "random": None}} for n in (0, 1)}))
+        if notice.head == "Too few votes for a single flip: motif, random"
+    ]
+    assert "certified in motif at levels 1, 2 (450 votes could); random at levels 1, 2 (none ever could)." in text
     few = {number: {"n_right": 9, "n_graphs": 10, "n_majority": 5} for number in range(6)}
     assert heads(changes=few)[-1] == "Only 10 graphs"

@@ -133,6 +133,31 @@ def test_the_written_run_file_repeats_the_sweep(done, tmp_path):
     assert not list(tmp_path.glob("third*"))
 
 
+def test_the_written_run_file_certifies_what_the_sweep_advises(done, run):
+    _, found = done
+    assert found.suggested not in (0, None)
+    written = read(found.folder / "run.toml")
+    assert written.values["noise"] == found.levels[found.suggested].noise
+    assert written.values["samples"] == read(run).values["samples"] == 400
+    assert written.sweep["samples"] == 150
+    assert "split" not in written.values
+    # Run again, the finished folder is the same sweep, and stays as it is.
+    before = (found.folder / "run.toml").read_text()
+    execute(found.settings)
+    assert (found.folder / "run.toml").read_text() == before
+
+
+def test_without_a_suggestion_the_written_run_file_has_the_user_s_noise(run):
+    worlds.graphs(run.parent / "many", n=30)
+    found = execute(settings_of(run, data=run.parent / "many", samples=2, split="validation"))
+    assert found.suggested is None
+    written = read(found.folder / "run.toml")
+    assert written.values["noise"] == read(run).values["noise"] != found.levels[0].noise
+    assert (written.values["split"], written.sweep["split"]) == ("test", "validation")
+    assert complete(written, {}, None).levels == found.settings.levels
+    execute(found.settings)
+
+
 def test_another_sweep_or_run_does_not_go_on_in_the_folder(run):
     execute(settings_of(run))
     with pytest.raises(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from starcert.metrics import steps_to
+from starcert.report.findings import out_of_reach
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -91,7 +92,8 @@ def steps_of(archive: Archive) -> list[int]:
 
 def _notes(archive: Archive) -> list[str]:
     reasons = sorted({reason for reason in archive.anchored if reason})
-    notes = [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
+    notes = [text for text in [out_of_reach(archive)] if text]
+    notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
     notes.append(f"Each certificate by itself fails with a probability of at most {archive.alpha:g}.")
     return notes
 

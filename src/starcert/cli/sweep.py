@@ -149,7 +149,9 @@ def _view(found: Sweep) -> Iterator[RenderableType]:
     table = Table(title=f"{len(found.levels):,} noise levels on {about_graphs(found)}", title_justify="left")
     table.add_column("")
     table.add_column("level", justify="right")
-    table.add_column("noise", overflow="fold", min_width=22)
+    # Only at a space does a cell break: after a comma, never in the name of a region.
+    noises = [noise_text(level.noise).replace(",", ", ") for level in found.levels]
+    table.add_column("noise", min_width=max(len(part) for text in noises for part in text.split()))
     heads = (
         "accuracy",
         "abstains",
@@ -164,7 +166,7 @@ def _view(found: Sweep) -> Iterator[RenderableType]:
         table.add_row(
             "★" if number in found.worthwhile else "✗" if level.constant else "",
             str(number + 1),
-            noise_text(level.noise),
+            noises[number],
             f"{level.accuracy:.1%}",
             f"{level.n_abstained / level.n_graphs:.1%}",
             *(f"{mean:.2f}" for mean in level.mean_radii),

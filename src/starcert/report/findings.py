@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 
-import numpy as np
-
 from starcert.archive import Archive
-from starcert.attacks import slacks_of
-from starcert.core.confidence import Votes, clopper_pearson
-from starcert.report.slices import Slices
+from starcert.metrics import too_few_votes, votes_needed
+from starcert.report.slices import Limits, Slices, box_of
 
-__all__ = ["Notice", "Summary", "notices", "summary"]
+__all__ = ["Notice", "Summary", "notices", "out_of_reach", "summary"]
 
 MOST_REASONS = 5
 """So many different reasons are written out."""
@@ -109,27 +105,25 @@ def _constant(archive: Archive, counts: Summary) -> Notice | None:
 
 
 def _too_few_samples(archive: Archive, slices: Slices) -> Notice | None:
-    """Warns when not even unanimous votes could certify one flip."""
-    samples = int(archive.votes.counts.sum(axis=1).max())
-    unanimous = np.zeros((1, len(archive.class_names)), dtype=np.int64)
-    unanimous[0, 0] = samples
-    selection = None if archive.votes.selection is None else unanimous
-    failure = float(clopper_pearson(Votes(unanimous, selection), alpha=archive.alpha).failure[0])
-    slacks = slacks_of(archive.noise.product)
-    one_flip = [
-        slacks.value(tuple(int(i == axis) for i in range(len(archive.noise.axes))))
-        for axis, limit in enumerate(slices.box)
-        if limit != 0
-    ]
-    best = max(one_flip, default=0.0)
-    if not one_flip or failure < best:
+    """Warns of axes where not even unanimous votes could certify one flip."""
+    text = out_of_reach(archive, slices.box)
+    if not text:
         return None
-    head = f"{samples:,} samples cannot certify a single flip"
-    if best == 0:
-        return Notice("This noise cannot certify a single flip", "Sites that never flip give an attack away.")
-    needed = math.ceil(samples * math.log1p(-failure) / math.log1p(-best)) + 1
-    text = f"Even if all of them agreed, p_lower would be {1 - failure:.4g}. About {needed:,} samples are the least."
-    return Notice(head, text)
+    return Notice("There are axes where no flip can be certified", text)
+
+
+def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
+    """Says on which axes there are too few votes to certify a single flip, whatever they say; "" if on none.
+
+    Args:
+        archive: the certificates.
+        box: on each axis the most flips that any graph has, if that is worked out already.
+    """
+    apart = archive.votes.selection is not None
+    needed = votes_needed(archive.noise, archive.alpha, len(archive.class_names), selected_apart=apart)
+    box = box_of(archive) if box is None else box
+    there = {axis: votes for (axis, votes), limit in zip(needed.items(), box, strict=True) if limit != 0}
+    return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there)
 
 
 def _abstentions(counts: Summary) -> Notice | None:

@@ -22,7 +22,7 @@ from starcert.core.frontier import Frontier, Frontiers, find_frontier
 from starcert.core.margins import MultiClass
 from starcert.noise import Noise
 
-__all__ = ["Limits", "Pair", "Radii", "Slices", "clip", "limits_of", "pairs_of"]
+__all__ = ["Limits", "Pair", "Radii", "Slices", "box_of", "clip", "limits_of", "pairs_of"]
 
 Pair: TypeAlias = tuple[int, ...]
 """The numbers of the two axes of a slice in ascending order; of the one axis if the noise has no more."""
@@ -50,6 +50,11 @@ def limits_of(archive: Archive) -> list[Limits]:
         tuple(_least(pair) for pair in zip(asked, capacity or open_ended, strict=True))
         for capacity in archive.capacities
     ]
+
+
+def box_of(archive: Archive) -> Limits:
+    """On each axis the most flips that any graph has; None: no end."""
+    return tuple(_most(column) for column in zip(*limits_of(archive), strict=True))
 
 
 def clip(radii: Radii, limits: Limits) -> Radii:
@@ -82,7 +87,7 @@ class Slices:
     def __init__(self, archive: Archive) -> None:
         self.pairs = pairs_of(archive.noise)
         self._limits = limits_of(archive)
-        self.box: Limits = tuple(_most(column) for column in zip(*self._limits, strict=True))
+        self.box = box_of(archive)
         self.verified = True
         bounds = archive.certificates.bounds
         self._failure: list[float] = bounds.failure.tolist()

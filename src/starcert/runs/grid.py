@@ -155,6 +155,23 @@ class Grid:
             for values in product(*(factor.values for factor in self.factors))
         )
 
+    def fixed(self, noise: Noise) -> dict[str, str]:
+        """What the grid does not vary, a region or an axis, and its noise there as `--noise` takes it.
+
+        Example:
+            >>> grid = Grid.of({"motif": [0.02, 0.05]})
+            >>> grid.fixed(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
+            {'bonds': '0.04/0.2'}
+        """
+        found = {}
+        for region in noise.regions:
+            ways = {factor.way for factor in self.factors if factor.region == region}
+            if not ways:
+                found[region] = law_text(noise[region])
+            elif "" not in ways:
+                found |= {f"{region}.{way}": repr(getattr(noise[region], way)) for way in _WAYS if way not in ways}
+        return found
+
     def _law(self, region: str, values: Sequence[Flip | float], fixed: Noise | None) -> Flip:
         """The law of a region when the factors have these values."""
         ways: dict[str, float] = {}

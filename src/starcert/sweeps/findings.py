@@ -9,9 +9,12 @@ from starcert.report.findings import Notice
 from starcert.runs.grid import noise_text
 from starcert.sweeps.result import Sweep
 
-__all__ = ["about_graphs", "next_command", "notices", "verdict"]
+__all__ = ["OTHER", "about_graphs", "next_command", "notices", "verdict"]
 
 MOST_NAMED = 5
+OTHER = "PATH/TO/OTHER_GRAPHS"
+"""Stands in a command for data that the user has to name. It is a path that is not there, so that the command does not
+run unread, and no name, which might be that of a data set to download."""
 
 
 def about_graphs(sweep: Sweep) -> str:
@@ -27,10 +30,12 @@ def about_graphs(sweep: Sweep) -> str:
 
 
 def next_command(sweep: Sweep, number: int, run_file: str) -> str:
-    """The command that certifies a level, with fresh votes and, where the data are divided, on the test part."""
+    """The command that certifies a level, with fresh votes and on graphs that the sweep has not seen.
+
+    Where the data are divided, that is the test part; otherwise the user has to name them.
+    """
     words = ["starcert", "certify", run_file, "--noise", noise_text(sweep.levels[number].noise)]
-    if sweep.settings.run.split != "all":
-        words += ["--split", "test"]
+    words += ["--data", OTHER] if sweep.settings.run.split == "all" else ["--split", "test"]
     return shlex.join([*words, "--out", "certified"])
 
 
@@ -40,6 +45,8 @@ def verdict(sweep: Sweep, number: int) -> str:
     words = ["unbeaten" if by is None else f"beaten by level {by + 1}"]
     if sweep.levels[number].constant:
         words.append("no better than a constant")
+    if sweep.levels[number].short:
+        words.append(f"too few votes for {', '.join(sweep.levels[number].short)}")
     return ", ".join(words)
 
 
@@ -62,7 +69,8 @@ def _notices(sweep: Sweep) -> Iterator[Notice]:
         )
         yield Notice(f"No better than a constant answer: {_of(len(constant), len(levels))}", text)
     elsewhere = (
-        "Certify the level on other graphs: give them with --data."
+        f"Certify the level on other graphs: name them where the command has {OTHER}. Have you no others? Sweep again "
+        "with --split validation and another --out, and certify with --split test."
         if sweep.settings.run.split == "all"
         else "Certify the level on the test part, which no sweep has seen."
     )
@@ -71,19 +79,41 @@ def _notices(sweep: Sweep) -> Iterator[Notice]:
         f"are for choosing, not for reporting. {elsewhere} A certification draws fresh votes, whatever its seed."
     )
     yield Notice("A level that is chosen here must be certified on other graphs", text)
-    unable = [number for number, level in enumerate(levels) if not level.able]
-    if unable:
-        text = (
-            f"Even if all {sweep.settings.run.samples:,} votes agreed, no flip would be certified there: more samples "
-            f"(--samples) would tell these levels apart. {_named(sweep, unable)}"
-        )
-        yield Notice(f"Too few samples for a single flip: {_of(len(unable), len(levels))}", text)
+    short = _short(sweep)
+    if short:
+        axes = ", ".join(dict.fromkeys(axis for axis, _ in short))
+        where = "; ".join(_where(sweep, *each) for each in list(short.items())[:MOST_NAMED])
+        more = f"; and so on, {len(short) - MOST_NAMED:,} more" if len(short) > MOST_NAMED else ""
+        text = f"Even if all {sweep.settings.run.samples:,} votes agreed, no flip would be certified in {where}{more}."
+        if any(least is not None for _, least in short):
+            text += " Where more votes could, a radius of 0 says nothing about the level: take more --samples."
+        yield Notice(f"Too few votes for a single flip: {axes}", text)
     if sweep.anchored:
         text = " ".join(sweep.anchored[:MOST_NAMED]) + " The certificates speak of regions frozen at each clean graph."
         yield Notice("Anchored regions", text)
     if n < 50:
         text = f"One graph more or less is {1 / n:.1%} of accuracy. Small differences between levels mean nothing."
         yield Notice(f"Only {n:,} graph{'s' * (n != 1)}", text)
+
+
+def _short(sweep: Sweep) -> dict[tuple[str, int | None], list[int]]:
+    """The levels with too few votes for a flip, by the axis and by how many votes would do there."""
+    found: dict[tuple[str, int | None], list[int]] = {}
+    for axis in sweep.levels[0].noise.axes:
+        for number, level in enumerate(sweep.levels):
+            if axis in level.short:
+                found.setdefault((axis, level.short[axis]), []).append(number)
+    return found
+
+
+def _where(sweep: Sweep, short: tuple[str, int | None], numbers: Sequence[int]) -> str:
+    axis, least = short
+    could = "none ever could" if least is None else f"{least:,} votes could"
+    if len(numbers) == len(sweep.levels):
+        return f"{axis} ({could})"
+    named = ", ".join(str(number + 1) for number in numbers[:MOST_NAMED])
+    more = f" and {len(numbers) - MOST_NAMED:,} more" if len(numbers) > MOST_NAMED else ""
+    return f"{axis} at level{'s' * (len(numbers) != 1)} {named}{more} ({could})"
 
 
 def _named(sweep: Sweep, numbers: Sequence[int]) -> str:

@@ -10,23 +10,21 @@ __all__ = ["beaten_by"]
 
 
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
-    """For each candidate, the first one that beats it; None if none does: it is then on the front.
+    """For each candidate, the first one of the front that beats it; None if it is on the front: none beats it.
 
     One candidate beats another if it is at least as good by every criterion and better by one. Equals do not beat each
-    other. More is better.
+    other. More is better. Whoever is beaten is beaten by one that none beats.
 
     Args:
         criteria: for each candidate, a number for each criterion.
 
     Example:
-        >>> beaten_by([(0.9, 1), (0.8, 3), (0.8, 2), (0.9, 1)])
-        [None, None, 1, None]
+        >>> beaten_by([(0.8, 1), (0.8, 2), (0.9, 1), (0.8, 3)])
+        [2, 3, None, None]
     """
     if not len(criteria):
         return []
     rows = np.asarray(criteria, dtype=np.float64)
-    found: list[int | None] = []
-    for row in rows:
-        beating = np.flatnonzero((rows >= row).all(axis=1) & (rows > row).any(axis=1))
-        found.append(int(beating[0]) if beating.size else None)
-    return found
+    beating = [(rows >= row).all(axis=1) & (rows > row).any(axis=1) for row in rows]
+    front = ~np.array([each.any() for each in beating])
+    return [int(np.argmax(each & front)) if each.any() else None for each in beating]

@@ -13,13 +13,13 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificate import Certificates, certify
-from starcert.core.confidence import Votes, clopper_pearson
-from starcert.metrics import steps_to
+from starcert.certificate import Certificates
+from starcert.core.confidence import Votes
+from starcert.metrics import steps_to, votes_needed
 from starcert.noise import Noise
 from starcert.progress import progress_bar
 
-__all__ = ["MOST_CELLS", "Level", "Outcome", "can_certify", "measured"]
+__all__ = ["MOST_CELLS", "Level", "Outcome", "measured", "out_of_reach"]
 
 MOST_CELLS = 100_000
 """Score and volume are counted in a box of at most so many radii."""
@@ -39,7 +39,7 @@ class Outcome:
         radii: the maximal certified radii of each graph; none after an abstention.
         capacities: how many sites an attacker finds in each graph (row) on each axis (column).
         max_radius: the box of radii that was looked at; None: all.
-        able: whether so many samples could certify a flip at all, see `can_certify`.
+        short: the axes with too few votes to certify a flip, and how many would do, see `out_of_reach`.
     """
 
     noise: Noise
@@ -49,7 +49,7 @@ class Outcome:
     radii: tuple[Radii, ...]
     capacities: npt.NDArray[np.int64]
     max_radius: tuple[int, ...] | None
-    able: bool
+    short: dict[str, int | None]
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
@@ -90,7 +90,7 @@ class Level:
         volume: how many radii of a box are certified, the mean over all graphs, 0 for those not answered right; the box
             is the smallest that holds all levels. None if it is too large to be counted.
         score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
-        able: whether unanimous votes could certify a flip.
+        short: the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number.
     """
 
     noise: Noise
@@ -106,7 +106,7 @@ class Level:
     shares: tuple[tuple[float | None, ...], ...]
     volume: float | None
     score: int | None
-    able: bool
+    short: dict[str, int | None]
 
     @property
     def accuracy(self) -> float:
@@ -134,19 +134,21 @@ class Level:
         return (self.accuracy, *self.mean_radii)
 
 
-def can_certify(noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float) -> bool:
-    """Whether votes that all agree would certify a flip somewhere."""
-    unanimous = Votes(_unanimous(votes.counts), None if votes.selection is None else _unanimous(votes.selection))
-    best = certify(clopper_pearson(unanimous, alpha=alpha), noise)
-    open_axes = [axis for axis, sizes in enumerate(zip(*capacities, strict=True)) if max(sizes) > 0]
-    units = [tuple(int(i == axis) for i in range(len(noise.axes))) for axis in open_axes]
-    return any(bool(best.certified(unit)[0]) for unit in units)
+def out_of_reach(
+    noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float
+) -> dict[str, int | None]:
+    """The axes on which not even votes that all agree would certify a flip, and how many would; None: no number.
 
-
-def _unanimous(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    found = np.zeros((1, counts.shape[1]), dtype=np.int64)
-    found[0, 0] = counts.sum(axis=1).max()
-    return found
+    Axes on which no graph has a site are left out: there is nothing to certify.
+    """
+    n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
+    needed = votes_needed(noise, alpha, n_classes, selected_apart=votes.selection is not None)
+    sites = zip(*capacities, strict=True)
+    return {
+        axis: least
+        for (axis, least), sizes in zip(needed.items(), sites, strict=True)
+        if max(sizes) > 0 and (least is None or least > n_votes)
+    }
 
 
 def outcome_of(
@@ -169,7 +171,7 @@ def outcome_of(
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
-        can_certify(certificates.noise, capacities, votes, alpha),
+        out_of_reach(certificates.noise, capacities, votes, alpha),
     )
 
 
@@ -199,7 +201,7 @@ def _level(outcome: Outcome, reach: npt.NDArray[np.int64], box: tuple[int, ...],
         shares=tuple(tuple(_share(outcome, right, reach, axis, step) for step in steps) for axis in range(len(box))),
         volume=None if counts is None else float(counts.sum() / n_graphs),
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
-        able=outcome.able,
+        short=outcome.short,
     )
 
 

@@ -57,8 +57,8 @@
 
   function drawFront() {
     const measure = measures[state.measure];
-    $("front-caption").textContent = `Each point is a noise level, or several (+)${data.varied.length ? `, named by its noise in ${data.varied.map((f) => data.factors[f].name).join(", ")}` : ""}. `
-      + `Blue points are beaten by no other level in accuracy and all mean radii together; the dotted line is the front of the two numbers drawn here. Always answering the majority class would be right on ${Text.percent(data.majority)}.`;
+    $("front-caption").textContent = `Each point is a noise level, or several (+)${data.varied.length ? `, named by its noise in ${data.varied.map((f) => data.factors[f].name).join(", ")} where there is room` : ""}. `
+      + `Blue points are beaten by no other level in accuracy and all mean radii together${Sweeps.frontLine(data, measure) ? "; the dotted line is the front of the two numbers drawn here" : ""}. Always answering the majority class would be right on ${Text.percent(data.majority)}.`;
     $("front-plot").setAttribute("aria-label", `Accuracy against ${measure.name}. ${$("front-caption").textContent}`);
     Sweeps.front($("front-plot"), data, measure);
   }

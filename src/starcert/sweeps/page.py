@@ -80,6 +80,9 @@ def _settings(sweep: Sweep) -> Iterator[tuple[str, str]]:
     yield "data", about_graphs(sweep)
     yield "regions", str(run.regions or "every node pair")
     yield "grid", str(sweep.settings.grid)
+    fixed = sweep.settings.grid.fixed(sweep.levels[0].noise)
+    if fixed:
+        yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
     for key in ("samples", "selection_samples", "alpha", "seed", "split_seed"):
         yield key, str(getattr(run, key))
 

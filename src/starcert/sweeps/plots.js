@@ -3,7 +3,8 @@
 const Sweeps = (() => {
   const { CONFIG, WARN, INK, BLUE, layout, scale, lineTrace } = Charts;
   const GREY = "#9aa4ae";
-  const NAMED = 40; // so many points carry their names in the plot
+  const [LETTER, LINE] = [6.5, 16]; // about how wide and high a letter of a point's name is, in pixels
+  const MARGIN = { l: 62, r: 24, t: 66, b: 54 };
 
   const kind = (level) => (level.constant ? "constant" : level.unbeaten ? "unbeaten" : "beaten");
   const KINDS = {
@@ -37,39 +38,62 @@ const Sweeps = (() => {
     return found;
   }
 
+  // The line through that front; null where it is a single point.
+  function frontLine(data, measure) {
+    const line = { x: [], y: [] };
+    for (const [x, y] of staircase(data.levels.filter((level) => !level.constant), measure.of)) {
+      if (line.x.length) { line.x.push(line.x[line.x.length - 1]); line.y.push(y); }
+      line.x.push(x); line.y.push(y);
+    }
+    return line.x.length > 1 ? line : null;
+  }
+
+  // Of the points' names those that do not lie on one another, the unbeaten levels' first; hovering tells the others.
+  function apart(levels, names, pixels) {
+    const placed = [];
+    const rank = (n) => ["unbeaten", "constant", "beaten"].indexOf(kind(levels[n]));
+    for (const n of levels.map((_, n) => n).sort((a, b) => rank(a) - rank(b) || a - b)) {
+      const [x, y] = pixels(levels[n]);
+      const half = (names[n].length * LETTER) / 2;
+      const free = placed.every((other) => Math.abs(y - other.y) > LINE || Math.abs(x - other.x) > half + other.half);
+      if (names[n] && free) placed.push({ n, x, y, half });
+    }
+    const kept = new Set(placed.map((each) => each.n));
+    return names.map((name, n) => (kept.has(n) ? name : ""));
+  }
+
   function front(div, data, measure) {
-    const named = data.levels.length <= NAMED;
     const crowd = crowds(data, measure);
-    const label = (n) => (crowd[n][0] !== n ? "" : Text.plain(short(data, data.levels[n])) + (crowd[n].length > 1 ? ` (+${crowd[n].length - 1})` : ""));
+    const name = (level, n) => (crowd[n][0] !== n ? "" : short(data, level) + (crowd[n].length > 1 ? ` (+${crowd[n].length - 1})` : ""));
+    const ends = data.levels.map(measure.of);
+    const pad = 0.06 * Math.max(...ends) || 0.5;
+    const across = [Math.min(0, ...ends) - pad, Math.max(...ends) + pad];
+    const up = [-0.03, 1.08];
+    const wide = (div.clientWidth - MARGIN.l - MARGIN.r) / (across[1] - across[0]);
+    const tall = (div.clientHeight - MARGIN.t - MARGIN.b) / (up[1] - up[0]);
+    const names = apart(data.levels, data.levels.map(name), (level) => [measure.of(level) * wide, level.accuracy * tall]);
     const told = (n) => {
       const names = crowd[n].slice(0, 6).map((m) => `${Text.plain(data.levels[m].noise)}: ${Text.plain(data.levels[m].verdict)}`);
       const more = crowd[n].length > 6 ? [`… and ${crowd[n].length - 6} more`] : [];
       return [...names, ...more, `accuracy ${percent(data.levels[n].accuracy)}`, `${Text.plain(measure.name)} ${measure.show(measure.of(data.levels[n]))}`].join("<br>");
     };
     const traces = [];
-    const line = { x: [], y: [] };
-    for (const [x, y] of staircase(data.levels.filter((level) => !level.constant), measure.of)) {
-      if (line.x.length) { line.x.push(line.x[line.x.length - 1]); line.y.push(y); }
-      line.x.push(x); line.y.push(y);
-    }
-    traces.push(lineTrace(line, "front of these two", { color: BLUE, width: 2, dash: "dot" }));
+    const line = frontLine(data, measure);
+    if (line) traces.push(lineTrace(line, "front of these two", { color: BLUE, width: 2, dash: "dot" }));
     for (const [which, look] of Object.entries(KINDS)) {
       const numbers = data.levels.map((_, n) => n).filter((n) => kind(data.levels[n]) === which);
       const levels = numbers.map((n) => data.levels[n]);
       traces.push({
-        type: "scatter", mode: named || which === "unbeaten" ? "markers+text" : "markers", name: look.name, marker: look.marker, cliponaxis: false,
+        type: "scatter", mode: "markers+text", name: look.name, marker: look.marker, cliponaxis: false,
         x: levels.map(measure.of), y: levels.map((level) => level.accuracy), customdata: numbers,
-        text: numbers.map(label), textposition: "top center", textfont: { size: 11, color: which === "unbeaten" ? INK : "#56616e" },
+        text: numbers.map((n) => Text.plain(names[n])), textposition: "top center", textfont: { size: 11, color: which === "unbeaten" ? INK : "#56616e" },
         hovertext: numbers.map(told),
         hoverinfo: "text",
       });
     }
-    const ends = data.levels.map(measure.of);
-    const pad = 0.06 * Math.max(...ends) || 0.5;
-    const across = [Math.min(0, ...ends) - pad, Math.max(...ends) + pad];
     traces.push(lineTrace({ x: across, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
-    const shown = layout(Text.plain(measure.name), "accuracy", { plot_bgcolor: "#fff", showlegend: true, margin: { l: 62, r: 24, t: 66, b: 54 }, hovermode: "closest" });
-    Object.assign(shown.yaxis, { range: [-0.03, 1.08], tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
+    const shown = layout(Text.plain(measure.name), "accuracy", { plot_bgcolor: "#fff", showlegend: true, margin: MARGIN, hovermode: "closest" });
+    Object.assign(shown.yaxis, { range: up, tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
     Object.assign(shown.xaxis, { range: across, tickformat: "", showgrid: true, gridcolor: "#e3e7eb" });
     return Plotly.react(div, traces, shown, CONFIG);
   }
@@ -127,5 +151,5 @@ const Sweeps = (() => {
     return Plotly.react(div, traces, shown, CONFIG);
   }
 
-  return { front, line, map };
+  return { front, frontLine, line, map };
 })();

@@ -39,7 +39,7 @@ class Sweep:
 
     @cached_property
     def beaten_by(self) -> tuple[int | None, ...]:
-        """For each level, the first one that beats it; None if none does.
+        """For each level, the first unbeaten one that beats it; None if none does.
 
         One level beats another if its accuracy and its mean certified radius on every axis are at least as high, and
         one of them is higher.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from starcert.errors import InvalidParameterError
@@ -14,10 +14,13 @@ from starcert.runs import complete as complete_run
 from starcert.runs.grid import Grid
 from starcert.runs.models import asks_for
 
-__all__ = ["SAMPLES", "SweepSettings", "complete"]
+__all__ = ["CERTIFYING", "SAMPLES", "SweepSettings", "complete"]
 
 SAMPLES = 1_000
 """Estimation votes for each graph and level, where nothing else is said."""
+
+CERTIFYING = ("samples", "selection_samples", "limit")
+"""What a certification may have settings of its own for, beside the noise."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,14 @@ class SweepSettings:
     Attributes:
         run: what all levels share; its noise is that of the first level.
         grid: the noise levels.
+        own_noise: the noise that the user gave; that of the first level if none was given, or one with other axes.
+        certifying: what the run file says for certifying alone, by its keys; see `CERTIFYING`.
     """
 
     run: RunSettings
     grid: Grid
+    own_noise: Noise
+    certifying: Mapping[str, object] = field(default_factory=dict)
 
     @cached_property
     def levels(self) -> tuple[Noise, ...]:
@@ -79,4 +86,5 @@ def complete(file: RunFile, options: Mapping[str, object], grid: Grid | None) ->
     run = complete_run({**values, "noise": levels[0], "split": chosen or ("validation" if divided else "all")})
     if chosen is None and not divided and asks_for(run.model, "train"):
         run = replace(run, split="validation")
-    return SweepSettings(run, grid)
+    own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
+    return SweepSettings(run, grid, own, {key: file.values[key] for key in CERTIFYING if key in file.values})

@@ -24,6 +24,7 @@ from starcert.smoothing import SmoothedClassifier, capacity
 from starcert.sweeps import results
 from starcert.sweeps.measures import measured, outcome_of
 from starcert.sweeps.result import Sweep
+from starcert.sweeps.run_file import noise_there, text_for
 from starcert.sweeps.settings import SweepSettings
 
 __all__ = ["PAGE", "TABLE", "VOTES", "execute"]
@@ -53,7 +54,7 @@ def execute(
     # with other graphs.
     digests = {"model": settings.run.model.digest}
     check_expected(digests, {name: each for name, each in (expected or {}).items() if name in digests})
-    place.begin(settings.run, digests, settings.grid)
+    place.begin(replace(settings.run, noise=noise_there(place, settings)), digests, settings.grid)
     outcomes, anchored = [], dict[str, None]()
     for certificates, ready in _levels(settings, material, first, one_model, place, note):
         assert ready.data.labels is not None
@@ -72,6 +73,7 @@ def execute(
         one_model=one_model,
         folder=place.final,
     )
+    write_whole(place.partial / RUN, [text_for(sweep, digests)])
     write_whole(place.partial / TABLE, results.lines(sweep))
     _write_page(place.partial / PAGE, sweep)
     place.finish()
