@@ -35,7 +35,7 @@ def test_a_new_user_gets_a_report(tmp_path):
     assert starcert("verify", "results/certificates.json", cwd=folder).returncode == 0
     again = starcert("init", cwd=folder)
     assert again.returncode == 2
-    assert "run.toml" in again.stderr
+    assert "remove run.toml first" in again.stderr
     assert again.stderr.count("\n") == 1
 
 
@@ -45,6 +45,15 @@ def test_the_summary(project, here):
     for words in ("6 graphs, 3 classes", "accuracy, smoothed", "abstains", "rest.delete", "33.3%", "at most 0.01"):
         assert words in out
     assert "Anchored" not in out
+
+
+def test_too_few_votes_are_told_with_the_number_that_could_do(project, here):
+    words = ["--noise", "hub=0.3,motif=0.001,rest=0.3,bridge=0.3"]
+    status, out, err = here("certify", "run.toml", *words, "--samples", 100, "--out", "few")
+    assert (status, err) == (0, "")
+    said = " ".join(out.split())
+    assert "Even if all 100 votes agreed, no flip would be certified in motif (" in said
+    assert "no flip can be certified" in (project / "few" / "report.html").read_text()
 
 
 def test_anchored_regions_are_said_to_be(project, here):
@@ -102,7 +111,10 @@ BAD = [
     (("run.toml", "--data", "model.py"), "'data' must be graphs, not code"),
     (("run.toml", "--data", "run.toml"), "is no file of tensors"),
     (("run.toml", "--noise", "a=2"), "--noise a"),
-    (("run.toml", "--noise", "all=0.1"), "'regions' must be those of the noise, all"),
+    (("run.toml", "--noise", "all=0.1"), "There is no region all. Give --regions too."),
+    (("run.toml", "--noise", "hub=0.1,motif=0.1,est=0.2,bridge=0.1"), "There is no region est. Did you mean rest?"),
+    (("run.toml", "--noise", "hub=0.1,motif=0.1"), "'noise' must have a flip law for every region"),
+    (("run.toml", "--data", "./graph.s"), "graphs?"),
     (("run.toml", "--alpha", "0.95"), "Was a confidence level meant?"),
     (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
     (("run.toml", "--limit", "0"), "'--limit'"),
@@ -144,7 +156,7 @@ def test_bad_input_ends_in_one_clear_line(project, here, words, message):
             "def classifier():\n    return g\ndef g(graph):\n    return graph.nodes[99]",
             "line 4) cannot answer graph 'g1'",
         ),
-        ("def classifier(): return lambda graph: 3", "it answered 3; a class is a whole number from 0 to 2"),
+        ("def classifier(): return lambda graph: 3", "it answered 3; a class is a whole number from 0 to 2. Let it "),
     ],
 )
 def test_mistakes_in_the_model_are_named_with_their_line(project, here, code, message):
@@ -161,6 +173,12 @@ def test_another_run_in_the_folder_is_refused_with_the_next_step(project, here):
     status, _, err = here("certify", "run.toml", "--samples", 401)
     assert status == 2
     assert "holds another run (samples: there 400, now 401). Give another --out" in err
+    votes = str(project / "results" / "votes.db")
+    assert f"Another --out with --store {votes} uses its votes again." in err
+    assert here("certify", "run.toml", "--samples", 401, "--out", "more", "--store", votes)[0] == 0
+    status, _, err = here("certify", "run.toml", "--seed", 4)
+    assert status == 2
+    assert "--store" not in err  # other votes
 
 
 def test_debug_shows_the_traceback_wherever_it_stands(project):

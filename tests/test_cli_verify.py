@@ -55,7 +55,9 @@ def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(path):
     assert "1 says less than can be proved" in done.stdout
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": "starcert certificates", "version": 9}', None])
+@pytest.mark.parametrize(
+    "text", ["", "import starcert", "{}", '{"format": "starcert certificates", "version": 9}', None]
+)
 def test_what_cannot_be_read_ends_with_status_two_and_one_line(path, text):
     if text is None:
         path = path.with_name("missing.json")
@@ -65,6 +67,7 @@ def test_what_cannot_be_read_ends_with_status_two_and_one_line(path, text):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"Error: {path}: ")
     assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith(" Give a certificates.json that starcert certify has written.\n")
 
 
 def test_help_has_an_example():

@@ -336,3 +336,24 @@ def test_ten_thousand_graphs_open_and_page_through(shown, tmp_path):
     browser.execute_script("document.querySelector('th[data-column=p_lower] button').click()")
     first = browser.execute_script("return Number(document.querySelector('#graph-table tbody tr').dataset.graph)")
     assert bounds.failure[first] == bounds.failure.max()
+
+
+def test_p_lower_has_six_digits_everywhere_and_is_rounded_down(on_sure):
+    browser, archive, _ = on_sure
+    failures = archive.certificates.bounds.failure.tolist()
+    shown = browser.execute_script("return arguments[0].map(Text.probability)", failures)
+    for text, p_lower in zip(shown, archive.certificates.bounds.p_lower, strict=True):
+        assert len(text.partition(".")[2]) == 6
+        assert p_lower - 1.1e-6 < float(text) <= p_lower
+    assert shown[0] in browser.find_element("css selector", "tr[data-graph='0']").text
+    assert browser.execute_script("return document.getElementById('p-lower').value") == str(float(shown[0]))
+    assert browser.execute_script("return Text.probability(1e-9)") == "0.999999"
+
+
+@pytest.mark.parametrize("width", [500, 1200])
+def test_the_scale_of_slack_has_a_title(on_sure, width):
+    browser, *_ = on_sure
+    title = "const div = document.getElementById('frontier-plot'); return div.data[0].colorbar.title.text"
+    assert browser.execute_script(title) == "slack"
+    found = browser.execute_script("return Charts.scale({ clientWidth: arguments[0] }, 'slack', {}).title", width)
+    assert found == {"text": "slack", "side": "top" if width < 560 else "right"}

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -164,3 +165,13 @@ def test_nothing_half_written_and_plain_words_about_the_file(tmp_path, monkeypat
         write_report(path, archive, sites)
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_what_was_left_out_is_not_shown(tmp_path):
+    archive, sites = world(TWO, [[990, 10]], settings={"limit": None, "nested": {"seed": 0, "nothing": None}})
+    archive = replace(archive, provenance={"python": "3", "commit": ""})
+    write_report(tmp_path / "report.html", archive, sites)
+    page = (tmp_path / "report.html").read_text()
+    names = re.findall(r'<tr><th scope="row">([^<]*)</th>', page)
+    assert {"nested.seed", "python"} <= set(names)
+    assert not {"limit", "nested.nothing", "commit"} & set(names)

@@ -41,3 +41,9 @@ def test_the_digest_is_that_of_the_content():
     others = [data.first(39), replace(data, labels=(1,) * 40), replace(data, names=("x", *data.names[1:]))]
     others.append(replace(data, graphs=(Graph(2, [(0, 1)]), *data.graphs[1:])))
     assert len({data.digest, *(other.digest for other in others)}) == 5
+
+
+def test_data_are_gone_through_as_a_split_is():
+    data = make(4)
+    assert list(data) == list(zip(data.graphs, data.labels, strict=True))
+    assert [label for _, label in replace(data, labels=None)] == [None] * 4

@@ -114,6 +114,7 @@ def test_a_model_that_cannot_answer_is_found_out_on_clean_graphs(tmp_path, body,
     with pytest.raises(ClassifierError) as caught:
         answers(classifier, reference, data)
     assert words in str(caught.value)
+    assert "from_pyg" not in str(caught.value)  # there is no torch here
 
 
 def test_a_device_is_for_torch_modules(tmp_path):

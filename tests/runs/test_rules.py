@@ -70,7 +70,10 @@ def test_a_rule_is_asked_once_for_every_graph(tmp_path):
         ("def f(graph):\n    return graph.nodes[9]", "graph 'four' cannot be used: "),
         ("def f(graph):\n    return graph.nodes[9]", "code.py, line 3: IndexError: tuple index out of range"),
         ("def f(graph):\n    return 7", "graph 'four' cannot be used: 'regions' must return a Partition"),
-        ("def f(graph): return sc.Partition.everything('low')", "'regions' must be those of the noise, low, high"),
+        (
+            "def f(graph): return sc.Partition.everything('low')",
+            "'noise' must have a flip law for every region of the graphs, low,",
+        ),
         ("f = sc.Partition.from_node_sets({'low': range(4), 'high': [77]})", "graph 'four' cannot be used"),
         ("f = 7", "'regions' must name a function from a graph to its Partition"),
     ],

@@ -64,6 +64,8 @@ def test_three_classes_and_four_regions_go_all_the_way(done):
     assert [row["name"] for row in rows] == list(archive.names)
     assert [row["base_class"] for row in rows] == ["0", "1", "2"] * 2
     assert [row["class_name"] for row in rows] == ["clique", "ring", "star"] * 2
+    assert [row["true_name"] for row in rows] == ["clique", "ring", "star"] * 2
+    assert list(rows[0])[:7] == ["graph", "name", "true_class", "true_name", "base_class", "class", "class_name"]
     assert "g1" in (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -191,7 +193,7 @@ def test_a_box_of_radii(run):
     ("change", "words"),
     [
         ({"regions": "comunities"}, "Did you mean communities?"),
-        ({"split": "test", "limit": 1, "data": "NO_SUCH_DATA"}, "NO_SUCH_DATA is nowhere to be had"),
+        ({"split": "test", "limit": 1, "data": "NO_SUCH_DATA"}, "NO_SUCH_DATA is no TU data set that could be had"),
     ],
 )
 def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch, tmp_path):

@@ -75,7 +75,7 @@ BAD = [
     (
         "samples = 400",
         "sampels = 400",
-        "'sampels' must be a setting of a run. Got 'sampels' instead. Did you mean samples?",
+        "There is no setting 'sampels'. Did you mean 'samples'?",
     ),
     ("samples = 400", 'samples = "many"', "'samples' must be a whole number from 1"),
     ("samples = 400", "samples = 0", "'samples' must be a whole number from 1"),
@@ -93,6 +93,8 @@ BAD = [
     ("model.py:classifier", "modell.py:classifier", "Did you mean model.py?"),
     ("model.py:classifier", "nowhere/model.py:classifier", "There is no folder"),
     ("model.py:four", "models.py:four", "'regions' must name a Python file that exists"),
+    ('"graphs"', '"./grahps"', "graphs?"),
+    ("[noise]", "[sweep]\nsmaples = 3\n[noise]", "There is no setting 'sweep.smaples'. "),
     ('"graphs"', '"grahps/x"', "'data' must name a file or a folder that exists"),
     ('"graphs"', "7", "'data' must be text"),
     ("hub = 0.02", "hub = 1.5", "'noise.hub' must be a probability from 0 to 1"),

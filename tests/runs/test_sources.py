@@ -6,6 +6,7 @@ import pytest
 
 import runs_worlds as worlds
 from starcert.errors import StarcertError
+from starcert.runs.settings import take
 from starcert.runs.sources import load
 
 PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
@@ -33,8 +34,13 @@ def test_the_name_of_a_tu_data_set(tmp_path, monkeypatch):
     assert len(load("TINY")) == 2
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys.modules["starcert.datasets.tu"], "_download", _no_download)
-    with pytest.raises(StarcertError, match="TINI is nowhere to be had"):
-        load("TINI")
+    with pytest.raises(StarcertError) as caught:
+        load(take({"data": "tini"}, base=tmp_path / "there")["data"])
+    message = str(caught.value)
+    assert message.startswith(f"There is no file or folder {tmp_path / 'there' / 'tini'}, and tini is no TU data set ")
+    assert "Did you mean TINY?" in message
+    assert "--data tini" in message
+    assert "root=" not in message
 
 
 def _no_download(name):

@@ -20,6 +20,8 @@ __all__ = ["MOST_BYTES", "read", "read_with_claims"]
 MOST_BYTES = 2**31
 """Larger files are refused before they are read."""
 
+_ADVICE = "Give a certificates.json that starcert certify has written."
+
 
 def read(path: str | PathLike[str]) -> Archive:
     """The archive in a file that `write` has written.
@@ -39,18 +41,22 @@ def read_with_claims(path: str | PathLike[str]) -> tuple[Archive, list[Claims]]:
             raise ArchiveError(name, f"has {size:,} bytes; more than {MOST_BYTES:,} are not read.")
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or error}). Give a file that starcert.archive.write has written."
+        problem = f"cannot be read ({error.strerror or error}). {_ADVICE}"
         raise ArchiveError(name, problem) from error
     except UnicodeDecodeError as error:
-        raise ArchiveError(name, f"is no UTF-8 text ({error.reason} at byte {error.start:,}).") from None
+        raise ArchiveError(name, f"is no UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
     try:
-        return _archive(parse(text))
+        whole = parse(text)
+        _check_kind(whole)
+    except MalformedError as error:  # some other file
+        raise ArchiveError(name, f"{error} {_ADVICE}") from None
+    try:
+        return _archive(whole)
     except (MalformedError, InvalidParameterError) as error:
         raise ArchiveError(name, str(error)) from None
 
 
 def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
-    _check_kind(whole)
     top = whole.members(
         "format",
         "version",

@@ -152,8 +152,8 @@ class Archive:
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.
 
-        The columns are those of `Certificates.rows` after the graph's name, its true class, and whether the answer is
-        `right`: given, and the true class.
+        The columns are those of `Certificates.rows` after the graph's name, its true class and the answer, each with
+        its name, and whether the answer is `right`: given, and the true class.
         """
         return [row | {"frontier": json.dumps(row["frontier"])} for row in self._rows()]
 
@@ -167,7 +167,9 @@ class Archive:
                 "graph": i,
                 "name": self.names[i],
                 "true_class": (truth := self.labels[i]),
-                "class_name": self.class_names[label := int(self.certificates.labels[i])],
+                "true_name": None if truth is None else self.class_names[truth],
+                "class": (label := int(self.certificates.labels[i])),
+                "class_name": self.class_names[label],
                 "right": None if truth is None else not row["abstained"] and label == truth,
             }
             | row

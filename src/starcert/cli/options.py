@@ -68,7 +68,9 @@ DeviceOption = Annotated[
     str | None,
     typer.Option(help="Where a torch module runs: cpu, cuda, cuda:1.", show_default="where the model is"),
 ]
-WorkersOption = Annotated[int | None, typer.Option(help="Processes that count votes.", show_default="1")]
+WorkersOption = Annotated[
+    int | None, typer.Option(help="Processes that count votes, each with one torch thread.", show_default="1")
+]
 
 
 def named(key: str) -> str:

@@ -18,9 +18,9 @@ from starcert.datasets.dataset import Dataset, Split
 from starcert.datasets.tu_files import read
 from starcert.errors import InvalidParameterError, StarcertError
 
-__all__ = ["tu"]
+__all__ = ["CATALOGUE", "NowhereError", "local_names", "tu"]
 
-_CATALOGUE = "https://chrsmrrs.github.io/datasets"
+CATALOGUE = "https://chrsmrrs.github.io/datasets"
 
 
 def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bool = False) -> Dataset:
@@ -53,7 +53,7 @@ def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bo
         (Dataset(TINY, 2 graphs, 2 classes), (-1, 1), Graph(2 nodes, 1 edges))
     """
     if not (isinstance(name, str) and re.fullmatch(r"\w[\w.+-]*", name)):
-        hint = f"The names are listed at {_CATALOGUE}."
+        hint = f"The names are listed at {CATALOGUE}."
         raise InvalidParameterError("name", "be the name of a TU data set, such as 'MUTAG'", name, hint)
     graphs, labels, label_names = read(_folder(name, root), name, edge_labels=edge_labels)
     return Dataset(name, Split(graphs, labels), label_names)
@@ -79,11 +79,35 @@ def _folder(name: str, root: str | os.PathLike[str] | None) -> Path:
         return _download(name)
     except _CannotDownloadError as error:
         tried.append(f"a download with PyTorch Geometric ({error})")
-        raise StarcertError(
-            f"The TU data set {name} is nowhere to be had. Tried: {'; '.join(tried)}. Names are case-sensitive and "
-            f"listed at {_CATALOGUE}. Without a connection, fetch {name}.zip on another machine, unpack it, and "
+        raise NowhereError(name, "; ".join(tried)) from error
+
+
+class NowhereError(StarcertError):
+    """A TU data set is nowhere to be had.
+
+    Args:
+        name: the name that was given.
+        tried: where it was looked for.
+    """
+
+    def __init__(self, name: str, tried: str) -> None:
+        super().__init__(name, tried)
+        self.tried = tried
+
+    def __str__(self) -> str:
+        name, tried = self.args
+        return (
+            f"The TU data set {name} is nowhere to be had. Tried: {tried}. Names are case-sensitive and "
+            f"listed at {CATALOGUE}. Without a connection, fetch {name}.zip on another machine, unpack it, and "
             f"give the folder that holds {name}_A.txt: tu({name!r}, root=folder)."
-        ) from error
+        )
+
+
+def local_names() -> list[str]:
+    """The names of the data sets that need no download, in alphabetical order."""
+    places = [folder for _, folder in _places("MUTAG") if folder is not None]
+    files = [path for place in places for depth in ("", "*/", "*/raw/") for path in place.glob(f"{depth}*_A.txt")]
+    return sorted({path.name.removesuffix("_A.txt") for path in files})
 
 
 def _places(name: str) -> list[tuple[str, Path | None]]:

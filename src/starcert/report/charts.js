@@ -16,8 +16,9 @@ const Charts = (() => {
 
   // On a narrow screen the scale of colours lies below the plot.
   function scale(div, title, more) {
-    const lying = div.clientWidth < 560 ? { orientation: "h", y: -0.3, yanchor: "top", thickness: 12 } : { thickness: 16 };
-    return { title: { text: title, side: "right" }, outlinewidth: 0, ticks: "outside", ...lying, ...more };
+    const narrow = div.clientWidth < 560;
+    const lying = narrow ? { orientation: "h", y: -0.3, yanchor: "top", thickness: 12 } : { thickness: 16 };
+    return { title: { text: title, side: narrow ? "top" : "right" }, outlinewidth: 0, ticks: "outside", ...lying, ...more };
   }
 
   const lineTrace = (border, name, line, more = {}) => ({ type: "scatter", mode: "lines", name, ...border, line, hoverinfo: "skip", ...more });

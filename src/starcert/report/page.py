@@ -67,7 +67,7 @@ def _page(archive: Archive, found: Content, title: str, plotly: str) -> str:
         "notices": "".join(notice_html(notice.head, notice.text) for notice in found.notices),
         "regions": table_html((region, law_text(archive.noise[region])) for region in archive.noise.regions),
         "settings": table_html(_settings(archive)),
-        "provenance": table_html(archive.provenance.items()),
+        "provenance": table_html((name, text) for name, text in archive.provenance.items() if text),
     }
     return assemble(
         resources("starcert.report", ["page.html"]),
@@ -126,7 +126,7 @@ def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tup
     for name, value in settings.items():
         if isinstance(value, Mapping) and value:
             yield from _flattened(value, f"{prefix}{name}.")
-        else:
+        elif value is not None:  # a setting that was left out
             yield prefix + name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -118,7 +118,7 @@ const Plots = (() => {
     const marks = Array.from({ length: -least }, (_, k) => least + k).filter((power) => power % Math.ceil(-least / 7) === 0);
     const traces = [
       { type: "heatmap", x: across, y: up, z: up.map((_, i) => across.map((_, j) => at(i, j))), zmin: least, zmax: Math.log10(0.5), colorscale: "Cividis",
-        colorbar: scale(div, div.clientWidth < 560 ? "" : "slack", { tickvals: marks, ticktext: marks.map((power) => `1e${power}`) }),
+        colorbar: scale(div, "slack", { tickvals: marks, ticktext: marks.map((power) => `1e${power}`) }),
         customdata: up.map((_, i) => across.map((_, j) => (at(i, j) === null ? "less than this page lists" : (10 ** at(i, j)).toExponential(2)))),
         hovertemplate: `${axisTitle(data, view.up)}: %{y}<br>${axisTitle(data, view.across)}: %{x}<br>slack: %{customdata}<extra></extra>`,
         hoverongaps: false, xgap: across.length < 40 ? 1 : 0, ygap: up.length < 40 ? 1 : 0 },

@@ -23,10 +23,10 @@ const Text = (() => {
     return power >= -3 ? (digits * 10 ** power).toFixed(2 - power) : `${digits.toFixed(2)}e${power}`;
   }
 
-  // 1 − failure, rounded down to as many digits as tell it from 1.
+  // 1 − failure, rounded down to six digits everywhere.
   function probability(fail) {
     const p = 1 - fail;
-    const digits = Math.min(15, Math.max(4, 2 - Math.floor(Math.log10(fail || 1e-15))));
+    const digits = 6;
     let scaled = Math.round(p * 10 ** digits);
     if (scaled / 10 ** digits > p) scaled -= 1;
     return (scaled / 10 ** digits).toFixed(digits);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +21,10 @@ _FRACTIONS = (0.8, 0.1, 0.1)
 class RunData:
     """Graphs with their names, and their classes as far as these are known.
 
+    This is what a model function gets as `data` and as `train`. As with a `Split` of `starcert.datasets`, `len(train)`
+    is how many graphs there are, and `for graph, label in train:` goes through them; a label is None where the class is
+    not known.
+
     Attributes:
         graphs: the graphs.
         names: what each is called, for people.
@@ -32,6 +36,8 @@ class RunData:
         >>> data = RunData((Graph(2, [(0, 1)]), Graph(3, [])), ("pair", "dots"), (1, 0), ("apart", "joined"))
         >>> data.first(1).names, data.part("all", 0) is data
         (('pair',), True)
+        >>> [(graph.n_nodes, label) for graph, label in data]
+        [(2, 1), (3, 0)]
     """
 
     graphs: tuple[Graph, ...]
@@ -46,6 +52,9 @@ class RunData:
 
     def __len__(self) -> int:
         return len(self.graphs)
+
+    def __iter__(self) -> Iterator[tuple[Graph, int | None]]:
+        return zip(self.graphs, self.labels or (None,) * len(self), strict=True)
 
     @cached_property
     def digest(self) -> str:

@@ -133,7 +133,7 @@ def write_example(folder: Path, example: str = "function") -> list[Path]:
     files = {Path(os.path.abspath(folder / name)): text for name, text in files_of(example).items()}
     there = [path for path in files if path.exists()]
     if there:
-        hint = "Nothing was written. Give another folder, or remove it first."
+        hint = f"Nothing was written. Give another folder, or remove {there[0].name} first."
         raise InvalidParameterError("folder", "not hold files of the example", str(there[0]), hint)
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ model(x, adjacency); a fitted scikit-learn estimator on graphs; or a plain funct
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -186,12 +187,20 @@ def clean_answers(classifier: Classifier, reference: Reference, data: RunData, s
 def _refuse(reference: Reference, name: str, graph: Graph, error: BaseException) -> NoReturn:
     """Says what went wrong with a model on a clean graph, what data that graph has, and what to do."""
     kind = "" if isinstance(error, ValueError | StarcertError) else f"{type(error).__name__}: "
+    what = " ".join(str(error).split())
     there = ", ".join(f"{key} {_shape(values)}" for key, values in graph.node_data.items()) or "none"
+    about = f"The graph has {graph.n_nodes} nodes and the node data: {there}."
+    if what.startswith("it answered"):
+        advice = "Let it answer the number of a class, in the order of the class names."
+    elif isinstance(error, RuntimeError) and re.search("shape|size|dimension", what):  # so torch says it
+        advice = (
+            f"{about} If the model expects other features, give data that have them, or choose them where the "
+            "classifier is made: starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
+        )
+    else:
+        advice = f"{about} Mend the model so that it answers every graph; --debug shows the whole traceback."
     raise ClassifierError(
-        f"{reference.name} ({place_in(reference.file, error)}) cannot answer graph {name!r}: "
-        f"{kind}{' '.join(str(error).split())}. The graph has {graph.n_nodes} nodes and the node data: {there}. If the "
-        "model expects other features, give data that have them, or choose them where the classifier is made: "
-        "starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
+        f"{reference.name} ({place_in(reference.file, error)}) cannot answer graph {name!r}: {kind}{what}. {advice}"
     ) from error
 
 

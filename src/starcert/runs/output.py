@@ -26,6 +26,9 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 
 VOTES = "votes.db"
 
+_SAME_VOTES = {"samples", "selection_samples", "alpha", "max_radius"}
+"""Settings that may change without the votes becoming others."""
+
 
 @dataclass(frozen=True)
 class Output:
@@ -102,4 +105,7 @@ class Output:
         except (RunFileError, InvalidParameterError) as error:
             raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
         if found:
+            own = grid is None and settings.store is None and (folder / VOTES).is_file()
+            if own and {each.partition(":")[0] for each in found} <= _SAME_VOTES:
+                advice += f" Another --out with --store {folder / VOTES} uses its votes again."
             raise StarcertError(f"{folder}: holds another run ({'; '.join(found)}). {advice}")

@@ -16,6 +16,7 @@ from starcert.runs.data import RunData
 from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.rules import KnownRegions, known_regions, needs_model, rule_of
 from starcert.runs.settings import RunSettings
+from starcert.runs.threads import one_thread
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -86,6 +87,11 @@ def gather(settings: RunSettings) -> Material:
 
 def prepare(settings: RunSettings, material: Material) -> Prepared:
     """Makes the model of a run, and tries it and the regions on every clean graph."""
+    with one_thread(settings.device or "cpu"):
+        return _prepare(settings, material)
+
+
+def _prepare(settings: RunSettings, material: Material) -> Prepared:
     offer = Offer(settings.device or "cpu", material.everything, material.train, settings.noise, material.rule)
     model = call_model(settings.model, offer)
     base = as_classifier(model, settings.model, material.chosen, settings.device)

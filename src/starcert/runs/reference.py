@@ -111,6 +111,12 @@ def import_file(file: Path) -> ModuleType:
     return module
 
 
+class TuName(str):
+    """The name of a TU data set; `path` is the file or folder that it would name, if that were there."""
+
+    path: Path
+
+
 @contextmanager
 def blaming(file: Path) -> Iterator[None]:
     """Turns whatever the user's code raises inside into one line that names file, line and exception."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError, StarcertError
@@ -102,8 +103,25 @@ def known_regions(rule: Rule | Partition, noise: Noise, data: RunData) -> tuple[
                 if graph.key not in partitions:
                     partitions[graph.key] = rule if isinstance(rule, Partition) else partition_by_rule(rule, graph)
                 sites.append(partitions[graph.key].sites(graph))
-                check_regions(sites[-1], noise)
+                if len(sites) > 1:  # the graphs before had the regions of the noise
+                    check_regions(sites[-1], noise)
             except StarcertError as error:
                 raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}") from error
+            _check_noise(noise, sites[0].regions)
             advance(1)
     return KnownRegions(partitions), sites
+
+
+def _check_noise(noise: Noise, regions: Sequence[str]) -> None:
+    """Refuses a noise for regions that are not there."""
+    if set(regions) == set(noise.regions):
+        return
+    strange = [region for region in noise.regions if region not in regions]
+    if strange:
+        left = [region for region in regions if region not in noise.regions]
+        close = get_close_matches(strange[0], left, n=1) or get_close_matches(strange[0], regions, n=1)
+        hint = f"There is no region {strange[0]}. " + (f"Did you mean {close[0]}?" if close else "Give --regions too.")
+    else:
+        hint = f"Missing: {', '.join(region for region in regions if region not in noise.regions)}."
+    wanted = f"have a flip law for every region of the graphs, {', '.join(regions)}, and no other"
+    raise InvalidParameterError("noise", wanted, ", ".join(noise.regions), hint)

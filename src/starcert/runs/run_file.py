@@ -12,7 +12,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs import toml
 from starcert.runs.grid import Grid
 from starcert.runs.reference import Reference
-from starcert.runs.settings import KEYS, RunSettings, take
+from starcert.runs.settings import KEYS, RunSettings, UnknownSettingError, take
 
 __all__ = ["EXPECTED", "SWEEP_KEYS", "RunFile", "RunFileError", "differences", "read", "text_of"]
 
@@ -83,7 +83,7 @@ def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None
     for key in given:
         if key not in SWEEP_KEYS:
             hint = f"There are grid, {', '.join(SWEEP_KEYS)}; everything else stands above all tables."
-            raise InvalidParameterError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
+            raise UnknownSettingError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
     return take(given, base=base, named=lambda key: f"sweep.{key}"), grid
 
 

@@ -14,16 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.errors import InvalidParameterError
 from starcert.noise import Flip, Noise
-from starcert.runs.reference import Reference
+from starcert.runs.reference import Reference, TuName
 
 if TYPE_CHECKING:
     from starcert.noise import RadiusLike
 
-__all__ = ["DEVICES", "KEYS", "SPLITS", "RunSettings", "complete", "take"]
+__all__ = ["DEVICES", "KEYS", "SPLITS", "RunSettings", "UnknownSettingError", "complete", "take"]
 
 SPLITS = ("all", "train", "validation", "test")
 DEVICES = r"cpu|mps|(cuda|xpu)(:\d+)?"
 MOST_WORKERS = 1024
+
+
+class UnknownSettingError(InvalidParameterError):
+    """A setting has a name that means nothing."""
+
+    def __str__(self) -> str:
+        parameter, _, _, hint = self.args
+        return f"There is no setting {parameter!r}. {hint}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +113,8 @@ def take(values: Mapping[str, object], *, base: Path, named: Callable[[str], str
     for key in values:
         if key not in KEYS:
             close = get_close_matches(str(key), KEYS, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(KEYS)}."
-            raise InvalidParameterError(named(key), "be a setting of a run", key, hint)
+            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(KEYS)}."
+            raise UnknownSettingError(named(key), "be a setting of a run", key, hint)
     return {key: _checked(key, value, base, named(key)) for key, value in values.items()}
 
 
@@ -140,9 +148,15 @@ def _data(value: object, base: Path, name: str) -> Path | str:
     path = _path(value, base, name)
     if path.exists():
         return path
-    if isinstance(value, str) and re.fullmatch(r"\w[\w.+-]*", value) and not path.suffix:
+    if isinstance(value, TuName):
         return value
-    hint = "It may also be the name of a TU data set, such as MUTAG."
+    if isinstance(value, str) and re.fullmatch(r"\w[\w+-]*", value.strip()):
+        called = TuName(value.strip())
+        called.path = path
+        return called
+    near = sorted(each.name for each in path.parent.iterdir()) if path.parent.is_dir() else []
+    close = get_close_matches(path.name, near, n=1)
+    hint = f"Did you mean {path.with_name(close[0])}?" if close else "A plain name is that of a TU data set: MUTAG."
     raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from pathlib import Path
 
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.data import RunData
+from starcert.runs.reference import TuName
 from starcert.runs.smiles import SUFFIXES, read_smiles
 
 __all__ = ["load"]
@@ -19,7 +21,7 @@ def load(source: Path | str) -> RunData:
         source: a file or a folder, or the name of a TU data set.
     """
     if isinstance(source, str):
-        return _tu(source, None)
+        return _named(source)
     if source.is_file():
         if source.suffix == ".py":
             hint = "Give --model file.py:function and --data separately."
@@ -47,6 +49,26 @@ def _raw_files(folder: Path) -> tuple[str, Path] | None:
         if names and re.fullmatch(r"\w[\w.+-]*", names[0]):
             return names[0], place
     return None
+
+
+def _named(name: str) -> RunData:
+    """The TU data set of a name, or a message for who meant a folder."""
+    from starcert.datasets.tu import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
+
+    try:
+        return _tu(name, None)
+    except NowhereError as error:
+        path = name.path if isinstance(name, TuName) else Path(name).absolute()
+        near = {each.lower(): each for each in local_names()} | {
+            each.name.lower(): str(each) for each in (path.parent.iterdir() if path.parent.is_dir() else ())
+        }
+        close = get_close_matches(name.lower(), near, n=1)
+        meant = f" Did you mean {near[close[0]]}?" if close else ""
+        raise StarcertError(
+            f"There is no file or folder {path}, and {name} is no TU data set that could be had.{meant} Tried: "
+            f"{error.tried}. TU data sets are listed at {CATALOGUE}, upper and lower case told apart. Without a "
+            f"connection, fetch {name}.zip on another machine, unpack it, and give its folder: --data {name}."
+        ) from error
 
 
 def _tu(name: str, root: Path | None) -> RunData:

@@ -6,10 +6,8 @@ the same name as here, so that a classifier which is defined in it can travel. V
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
 from starcert.runs.reference import import_file
+from starcert.runs.threads import one_thread, use_one_thread
 from starcert.voting import backend_of
 
 if TYPE_CHECKING:
@@ -44,10 +43,11 @@ def pool(classifier: Classifier, file: Path, workers: int, note: Callable[[str],
     if workers == 1 or reason:
         if reason:
             note(f"All votes are counted in one process: {reason}.")
-        yield None
+        with one_thread(backend_of(classifier)):
+            yield None
         return
     before = set(active_children())
-    executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (file, workers))
+    executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (file,))
     finished = False
     try:
         with _deaf_to_interrupts():  # as the workers then are from their first moment: Ctrl-C is for this process
@@ -99,17 +99,15 @@ def _stays(classifier: Classifier) -> str:
 _problem = ""
 
 
-def _begin(file: Path, workers: int) -> None:
+def _begin(file: Path) -> None:
     """What a worker does first."""
     global _problem  # noqa: PLW0603  (an exception here would end in a traceback; the first task tells it instead)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_one_thread()
     try:
         import_file(file)
     except StarcertError as error:
         _problem = str(error)
-    torch = sys.modules.get("torch")
-    if torch is not None:  # each would take all cores otherwise
-        torch.set_num_threads(max(1, (os.cpu_count() or 1) // workers))
 
 
 def _problem_of_this_worker() -> str:
