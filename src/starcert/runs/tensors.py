@@ -34,8 +34,11 @@ def read_tensors(path: Path) -> RunData:
         raise StarcertError(f"{path}: to read tensors needs {error.name}: pip install 'starcert[torch]'") from error
     # Before torch 2.5 nothing can be allowed for one reading: lists of dictionaries are read there, too.
     allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
+    # What PyG has allowed for good must not be forbidden again afterwards.
+    already: list[Any] = getattr(torch.serialization, "get_safe_globals", list)()
+    needed = [each for each in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if each not in already]
     try:
-        with allowing([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]), warnings.catch_warnings():
+        with allowing(needed), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about foreign files, which are then refused in our words
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError, OSError, KeyError, AttributeError) as error:
