@@ -89,7 +89,7 @@ BAD = [
     (("run.toml", "--grid", "0.1"), "'--grid' must be REGION=P,P,… for each region"),
     (("run.toml", "--grid", "hub=0.1,2"), "'--grid hub' must be a probability from 0 to 1. Got 2.0"),
     (("run.toml", "--grid", "hub=0.1,bridg=0.2"), "Did you mean bridge?"),
-    (("run.toml", "--grid", "hubs=0.1,0.2"), "'regions' must"),
+    (("run.toml", "--grid", "hubs=0.1,0.2"), "There is no region hubs. Did you mean hub?"),
     (("run.toml", "--grid", "hub=0.1", "--split", "test"), "'split' must leave the test part to certification"),
     (("run.toml", "--grid", "hub=0.1", "--split", "half"), "'--split' must be one of"),
     (("run.toml", "--grid", "hub=0.1", "--split", "validation", "--limit", "0"), "'--limit'"),

@@ -51,7 +51,7 @@ def test_the_table_of_a_run_file(run):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("\n[sweep]\nhub = [0.1]\n", "run.toml: 'sweep.hub' must be a setting of a sweep's own"),
+        ("\n[sweep]\nhub = [0.1]\n", "run.toml: There is no setting 'sweep.hub'"),
         ("\n[sweep]\nsamples = 0\n", "'sweep.samples' must be a whole number from 1"),
         ("\n[sweep.grid]\nhub = [0.1, 3]\n", "'sweep.grid.hub' must be a probability from 0 to 1. Got 3"),
         ('\n[sweep]\ngrid = "hub"\n', "'sweep.grid' must be a table of regions and their levels"),
