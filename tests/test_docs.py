@@ -321,11 +321,10 @@ def demo(tmp_path_factory) -> tuple[Path, str]:
     return folder, run(str(ROOT / "examples" / "first_certificate.py"), "votes.db", folder=folder)
 
 
-def test_what_the_readme_shows_is_what_is_printed(demo):
+def test_the_first_example_certifies_and_keeps_its_votes(demo):
     folder, said = demo
-    printed = [said, run("-m", "starcert", "frontier", "--store", "votes.db", folder=folder)]
-    for shown in re.findall(r"^```\n(.*?)```", README, flags=re.MULTILINE | re.DOTALL):
-        assert shown.split() in [each.split() for each in printed], shown
+    assert said.count("1 in motif, 45 in random.") == 2
+    assert run("-m", "starcert", "frontier", "--store", "votes.db", folder=folder).count("(1, 45)") == 2
 
 
 COMMANDS = re.findall(r"^    (starcert (?:slack|frontier|votes) .*)$", README, flags=re.MULTILINE)
@@ -338,7 +337,7 @@ def test_commands_of_the_readme_work_as_printed(command, demo):
 
 def test_the_blocks_of_the_readme_do_what_it_says(tmp_path):
     page = tmp_path / "README.md"
-    text = re.sub(r"^```\n.*?```\n", "", README, flags=re.MULTILINE | re.DOTALL)  # above: what is printed
-    page.write_text(re.sub(r"(  # .*…): .*", r"\1", text), encoding="utf-8")  # a value, and what it means
+    page.write_text(re.sub(r"(  # .*…): .*", r"\1", README), encoding="utf-8")  # a value, and what it means
     blocks = examples.blocks_of(page.read_text(encoding="utf-8"))
+    assert {block.language for block in blocks} == {"console", "python"}
     assert examples.run(page, tmp_path, src=ROOT / "src") == [block.line for block in blocks if block.runs]
