@@ -43,7 +43,7 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
         "n_unlabelled": 0,
         "anchored": (),
         "one_model": True,
-        "folder": Path("/work/my sweep"),
+        "folder": Path("/project/my sweep"),
         **told,
     }
     return Sweep(SweepSettings(run, parsed, noises[0]), tuple(levels), class_names=tuple(classes), **values)

@@ -45,7 +45,7 @@ class Reference:
         name: what it is called there.
 
     Example:
-        >>> str(Reference(Path("/work/model.py"), "classifier"))
+        >>> str(Reference(Path("/project/model.py"), "classifier"))
         'model.py:classifier'
     """
 
