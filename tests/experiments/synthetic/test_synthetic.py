@@ -338,3 +338,18 @@ def test_grids_show_their_numbers_beside_the_papers(found):
 def test_tables_have_a_value_for_each_column(found):
     for table in tables(found):
         assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
+def test_the_headline_is_counted_over_the_draws(ideal, found):
+    study, _ = ideal
+    assert len(found.featured_draws) == len(found.draws)
+    noise = sc.Noise(motif=0.02, random=0.45)
+    for draw, share in zip(found.draws, found.featured_draws, strict=True):
+        data = results.draw_of_data(draw.seed)
+        base = sc.classifiers.from_sklearn(results._machine(data))
+        smoothed = sc.SmoothedClassifier(base, noise, data.partition)
+        again = smoothed.certify(data.test.graphs, samples=found.settings.featured_samples, seed=found.settings.seed)
+        assert share == again.certified_accuracy(data.test.labels, (1, 45))
+    mixed = replace(study, featured_draws=[1.0, 0.99, 1.0])
+    assert sum("2 of 3 draws" in check.note for check in checks(mixed)) == 1
+    assert "Of 3 draws of the data, this one among them, 2 have" in " ".join(summary(mixed))

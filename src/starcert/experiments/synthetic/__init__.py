@@ -19,6 +19,7 @@ def run(settings: Settings, parts: Parts) -> Outcome:
     values = {
         "base_accuracy": found.base_accuracy,
         "majority_share": found.data.test.majority_share,
+        "certified_at_1_45": dict(zip([draw.seed for draw in found.draws], found.featured_draws, strict=True)),
         "support_vectors": {draw.seed: draw.support_vectors for draw in found.draws},
     }
     return Outcome(summary(found), pictures(found), tables(found), checks(found), values)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DRAWN_ROWS",
     "FEATURED",
+    "FEATURED_RADIUS",
     "ISOTROPIC",
     "SCORE_WINDOW",
     "Draw",
@@ -53,6 +54,7 @@ Grid = npt.NDArray[np.float64]
 
 SCORE_WINDOW = (7, 7)
 FEATURED = (0.02, 0.45)
+FEATURED_RADIUS = (1, 45)
 ISOTROPIC = tuple(round(0.02 * k, 2) for k in range(1, 11))
 DRAWN_ROWS = (0.45, 0.25, 0.05)
 """Of the draws of the data, these p_random are voted on: the largest, the middle, the least."""
@@ -122,6 +124,7 @@ class Synthetic:
         accuracy: as the score.
         smallest_p_lower: likewise.
         draws: the study on other data; the first one is its own, from the same levels.
+        featured_draws: for each of them the share right and certified at p = (0.02, 0.45) and `FEATURED_RADIUS`.
     """
 
     settings: Settings
@@ -136,6 +139,7 @@ class Synthetic:
     accuracy: Grid
     smallest_p_lower: Grid
     draws: list[Draw]
+    featured_draws: list[float]
 
 
 def compute(settings: Settings, parts: Parts) -> Synthetic:
@@ -160,7 +164,12 @@ def compute(settings: Settings, parts: Parts) -> Synthetic:
              settings.draw_samples * len(columns) * len(DRAWN_ROWS) * len(test))
         for seed in range(10_000 * settings.seed + 1, 10_000 * settings.seed + 1 + settings.draws)
     ]  # fmt: skip
-    every = {each.name: each for each in [*drawn, featured, *work_iso.values(), *work.values()]}
+    headline = [
+        Part(f"featured-{each.arguments[0]}-{settings.featured_samples}", featured_share,
+             (each.arguments[0], settings.featured_samples, settings.seed), settings.featured_samples * len(test))
+        for each in drawn
+    ]  # fmt: skip
+    every = {each.name: each for each in [*drawn, *headline, featured, *work_iso.values(), *work.values()]}
     done = parts.run(list(every.values()), "votes")
     grid = {at: Level.of(noises[at], regions, test, read_votes(done[each.name])) for at, each in work.items()}
 
@@ -176,6 +185,7 @@ def compute(settings: Settings, parts: Parts) -> Synthetic:
     smallest = table(lambda level: level.smallest_p_lower)
     own_rows = [rows.index(r) for r in DRAWN_ROWS]
     own = Draw(settings.data_seed, scores[own_rows], accuracies[own_rows], smallest[own_rows], len(model.svc_.support_))
+    closely = Level.of(noises[FEATURED], regions, test, read_votes(done[featured.name]))
     return Synthetic(
         settings,
         data,
@@ -185,13 +195,17 @@ def compute(settings: Settings, parts: Parts) -> Synthetic:
         },
         own.support_vectors,
         grid,
-        Level.of(noises[FEATURED], regions, test, read_votes(done[featured.name])),
+        closely,
         {p: Level.of(Noise(all=p), everywhere, test, read_votes(done[each.name])) for p, each in work_iso.items()},
         scores,
         (shifted(-3), shifted(3)),
         accuracies,
         smallest,
         [own, *(_draw(each.arguments[0], done[each.name], settings.samples) for each in drawn)],
+        [
+            closely.certificates.certified_accuracy(labels, FEATURED_RADIUS),
+            *(done[each.name] for each in headline),
+        ],
     )
 
 
@@ -199,6 +213,16 @@ def _machine(data: Dataset) -> KernelSVM:
     from starcert.models import vertex_histogram_svm  # noqa: PLC0415  (scikit-learn and GraKeL)
 
     return vertex_histogram_svm().fit(data.train.graphs, data.train.labels)
+
+
+def featured_share(data_seed: int, samples: int, seed: int) -> float:
+    """The share right and certified at p = (0.02, 0.45) and `FEATURED_RADIUS`, of another draw of the data."""
+    data = draw_of_data(data_seed)
+    noise = Noise(motif=FEATURED[0], random=FEATURED[1])
+    assert data.partition is not None
+    votes = read_votes(vote(from_sklearn(_machine(data)), noise, data.partition, data.test.graphs, samples, seed))
+    level = Level.of(noise, data.partition, data.test.graphs, votes)
+    return level.certificates.certified_accuracy(data.test.labels, FEATURED_RADIUS)
 
 
 def draw_votes(data_seed: int, samples: int, seed: int) -> dict[str, Any]:
