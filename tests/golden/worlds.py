@@ -1,0 +1,158 @@
+"""The golden set: small runs whose votes, certificates and archives stay the same, to the bit, from version to version.
+
+`python tests/golden/worlds.py` prints the set of the installed version; `golden.json` holds that of version 0.1.0. What
+a file says about who made it (versions, the description of the classifier) is left out, and so are bounds for more than
+two classes, which are made another way since.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+
+import grakel
+import networkx as nx
+import numpy as np
+
+import starcert as sc
+
+MUTAG = Path(grakel.__file__).parent / "tests" / "data" / "MUTAG"
+
+
+def plain(certificates) -> list[dict[str, object]]:
+    """What certificates say, with floats as they are in memory."""
+    return [
+        {
+            "label": one.label,
+            "failure": float(one.bounds.failure[0]).hex(),
+            "other": float(one.bounds.other[0]).hex(),
+            "radii": [list(radius) for radius in one.frontier.radii],
+            "beyond": [list(radius) for radius in one.frontier.beyond],
+            "verified": one.frontier.verified,
+            "capacity": list(one.capacity),
+            "anchored": one.anchored,
+        }
+        for one in certificates
+    ]
+
+
+def votes_of(certificates) -> dict[str, list[list[int]]]:
+    return {"estimation": certificates.votes.counts.tolist(), "selection": certificates.votes.selection.tolist()}
+
+
+def file_of(certificates) -> dict[str, object]:
+    """The file of these certificates, but for who made it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "certificates.json")
+        sc.archive.write(path, sc.archive.Archive.from_result(certificates))
+        written = json.loads(path.read_text(encoding="utf-8"))
+    del written["provenance"]
+    return written
+
+
+def motif() -> dict[str, object]:
+    """Twenty graphs of the paper's synthetic data at two noises."""
+    data = sc.datasets.motif(seed=0)
+    base = sc.classifiers.from_sklearn(sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
+    found: dict[str, object] = {"keys": [graph.key for graph in data.test.graphs[:20]]}
+    for noise in (sc.Noise(motif=0.02, random=0.45), sc.Noise(motif=0.1, random=0.1)):
+        smoothed = sc.SmoothedClassifier(base, noise, data.partition)
+        result = smoothed.certify(data.test.graphs[:20], samples=5_000, seed=1)
+        found[repr(noise)] = {"votes": votes_of(result), "certificates": plain(result), "file": file_of(result)}
+    return found
+
+
+def network(n_features: int):
+    """A network whose weights nobody trained: they come from numpy's generator, which does not change."""
+    import torch  # noqa: PLC0415
+
+    model = sc.models.GCN(n_features, 2, hidden=16)
+    words = np.random.Generator(np.random.PCG64(7))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.from_numpy(words.standard_normal(tuple(parameter.shape))))
+        model.linear.bias.add_(torch.tensor([0.0, 4.3]))  # so that the noise decides
+    return model
+
+
+def mutag() -> dict[str, object]:
+    """Twenty molecules with a fixed network, on edge lists and on dense adjacency."""
+    graphs = sc.datasets.tu("MUTAG", root=MUTAG.parent).graphs[:20]
+    model = network(graphs[0].node_data["x"].shape[1])
+    noise = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))
+    found: dict[str, object] = {"keys": [graph.key for graph in graphs]}
+    for name, base in (
+        ("pyg", sc.classifiers.from_pyg(model, n_classes=2)),
+        ("dense", sc.classifiers.from_dense(model.dense(), n_classes=2)),
+    ):
+        result = sc.SmoothedClassifier(base, noise).certify(graphs, samples=2_000, seed=3)
+        found[name] = {"votes": votes_of(result), "certificates": plain(result)}
+    rule = sc.regions.communities()
+    anchored = sc.SmoothedClassifier(base, sc.Noise(inside=0.1, between=0.02), rule)
+    found["anchored"] = plain(anchored.certify(graphs[:5], samples=2_000, seed=3))
+    return found
+
+
+def continued() -> dict[str, object]:
+    """A store that is continued, and the same votes without one; sparse and dense noise on a larger graph."""
+    graphs = [sc.Graph.from_networkx(nx.gnp_random_graph(12, 0.4, seed=seed)) for seed in range(3)]
+    regions = sc.Partition.from_node_sets({"core": range(6), "rest": range(6, 12)})
+    base = sc.classifiers.from_callable(
+        lambda batch: (batch.degrees()[:, :6].sum(axis=1) > 20).astype(int), on="batch", description="dense core"
+    )
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(core=0.1, rest=0.4), regions)
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = (
+            smoothed.certify(graphs, samples=samples, seed=5, store=Path(folder, "votes.db"))
+            for samples in (2_500, 6_000)
+        )
+    large = [sc.Graph.from_networkx(nx.gnm_random_graph(300, 900, seed=0))]
+
+    def more_than(edges: int):
+        return sc.classifiers.from_callable(
+            lambda batch: (batch.degrees().sum(axis=1) > 2 * edges).astype(int), on="batch", description="many edges"
+        )
+
+    sparse = sc.SmoothedClassifier(more_than(904), sc.Noise(all=sc.Flip(delete=1e-2, add=2e-4)))
+    dense = sc.SmoothedClassifier(more_than(4090), sc.Noise(all=sc.Flip(delete=0.4, add=0.08)))
+    return {
+        "first": votes_of(first),
+        "second": votes_of(second),
+        "certificates": plain(second),
+        "sparse": votes_of(sparse.certify(large, samples=600, seed=2, max_radius=(3, 3))),
+        "dense": votes_of(dense.certify(large, samples=600, seed=2, max_radius=(3, 3))),
+    }
+
+
+def example() -> dict[str, object]:
+    """What `starcert init` writes, certified by `starcert certify`: the votes and what is known of every graph."""
+    from starcert.runs import complete, read  # noqa: PLC0415
+    from starcert.runs.example import write_example  # noqa: PLC0415
+    from starcert.runs.run import execute  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = write_example(Path(folder), "function")[0]
+        values = dict(read(run).values) | {"samples": 1_000, "out": Path(folder, "out"), "limit": 6}
+        execute(complete(values))
+        written = json.loads(Path(folder, "out", "certificates.json").read_text(encoding="utf-8"))
+    graphs = [{key: value for key, value in graph.items() if key != "claims"} for graph in written["graphs"]]
+    return {"graphs": graphs, "classes": written["classes"], "noise": written["noise"], "says": written["says"]}
+
+
+def molecules() -> dict[str, str]:
+    """The keys of graphs with data of many kinds: random streams hang on them."""
+    caffeine = sc.Graph.from_smiles("CN1C=NC2=C1C(=O)N(C(=O)N2C)C", elements=("C", "N", "O"))
+    labelled = sc.datasets.tu("MUTAG", root=MUTAG.parent, edge_labels=True).graphs[0]
+    named = sc.Graph(3, [(0, 1)], nodes=["a", "b", "c"], node_data={"kind": ["x", "y", "x"], "size": np.arange(3)})
+    return {"caffeine": caffeine.key, "labelled": labelled.key, "named": named.key}
+
+
+PARTS = {
+    "motif": motif,
+    "mutag": mutag,
+    "continued": continued,
+    "example": example,
+    "molecules": molecules,
+}
+
+if __name__ == "__main__":
+    print(json.dumps({name: part() for name, part in PARTS.items()}, separators=(",", ":")))
