@@ -111,7 +111,7 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
         number = self._draws.get(graph_key, 0)
         self._draws[graph_key] = number + 1
         # The digest keeps these streams apart from those of the votes, whatever the seeds are.
-        return WordStream.of_chunk(self.seed, digest("AddNoise", graph_key, place), "selection", number)
+        return WordStream.of_chunk(self.seed, digest("AddNoise", graph_key, place), "training", number)
 
 
 def _refuse_batches(data: Any) -> None:  # noqa: ANN401

@@ -56,6 +56,17 @@ def test_the_best_model_is_a_copy_and_not_the_last_one():
     assert len({round(entry[1], 6) for entry in report.history}) > 20
 
 
+def test_training_never_sees_the_copies_that_vote():
+    """With the same seed as the votes, on the same graphs: its streams are others."""
+    (graph, *_), labels = dense_or_not(1, 1)
+    drawn = (torch_worlds.NOISE, SMOOTHED.sites)
+    taught = training._Copies([graph], labels, "x", drawn, 0, torch.device("cpu"))
+    draw = training.sampler(SMOOTHED.sites(graph), torch_worlds.NOISE).draw
+    for purpose in ("selection", "estimation"):
+        voting = training._split(draw(training.WordStream.of_chunk(0, graph.key, purpose, 0), training.COPIES).edges())
+        assert not any(map(torch.equal, (taught._edges(epoch)[0] for epoch in range(training.COPIES)), voting))
+
+
 def test_training_is_a_function_of_its_seed_and_touches_no_global_generator():
     noisy = {"smoothed": SMOOTHED}
     (one, _), (same, _), (other, _) = trained(1, **noisy), trained(1, **noisy), trained(2, **noisy)

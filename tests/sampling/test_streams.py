@@ -27,7 +27,12 @@ def test_a_portion_left_over_is_handed_out_again():
 
 def test_every_part_of_the_key_makes_another_stream():
     keys = [(1, "ab", "estimation", 0), (2, "ab", "estimation", 0), (1, "ac", "estimation", 0)]
-    keys += [(1, "ab", "selection", 0), (1, "ab", "estimation", 1), (0, "ab", "estimation", 0)]
+    keys += [
+        (1, "ab", "selection", 0),
+        (1, "ab", "estimation", 1),
+        (0, "ab", "estimation", 0),
+        (1, "ab", "training", 0),
+    ]
     firsts = {int(WordStream.of_chunk(*key).at_least(1)[0]) for key in keys}
     assert len(firsts) == len(keys)
 

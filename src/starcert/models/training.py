@@ -99,7 +99,7 @@ class _Copies:
         block, place = divmod(epoch, COPIES)
         if self._drawn[0] != block:
             drawn = [
-                _split(each.draw(WordStream.of_chunk(self._seed, key, "selection", block), COPIES).edges())
+                _split(each.draw(WordStream.of_chunk(self._seed, key, "training", block), COPIES).edges())
                 for each, key in zip(self._samplers, self._keys, strict=True)
             ]
             self._drawn = (block, [list(copies) for copies in zip(*drawn, strict=True)])

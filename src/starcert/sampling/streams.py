@@ -1,8 +1,9 @@
 """Streams of random words, one for each chunk of samples.
 
-A stream is keyed by (seed, the graph's own key, selection or estimation, chunk number) and by nothing else. So votes
-are a function of those keys: never of the batch size, of how many workers there were, of the order they finished in, or
-of how often a run was killed. No global generator is touched.
+A stream is keyed by (seed, the graph's own key, purpose, chunk number) and by nothing else. So votes are a function of
+those keys: never of the batch size, of how many workers there were, of the order they finished in, or of how often a
+run was killed. The purposes are apart: a model that was trained on noisy copies never votes on the very same copies,
+nor are bounds made from those that chose the class. No global generator is touched.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy.typing as npt
 
 __all__ = ["Purpose", "WordStream", "Words"]
 
-Purpose: TypeAlias = Literal["selection", "estimation"]
+Purpose: TypeAlias = Literal["selection", "estimation", "training"]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
-_PURPOSES = {"selection": 0, "estimation": 1}
+_PURPOSES = {"selection": 0, "estimation": 1, "training": 2}
 
 
 class WordStream:
