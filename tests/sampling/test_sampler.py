@@ -72,7 +72,7 @@ def test_both_ways_draw_one_law():
             patch.setattr(sampler_module, "ALWAYS_DENSE", 10**6 if dense else 0)
             patch.setattr(sampler_module, "DENSE_SHARE", 1.0)
             counts.append(flips(noise, 40_000)[0].sum(axis=1))
-    first, second = (np.bincount(c, minlength=40)[:40] for c in counts)
+    first, second = (np.bincount(c.astype(np.int64), minlength=40)[:40] for c in counts)
     common = (first + second) > 20
     statistic = ((first - second)[common] ** 2 / (first + second)[common]).sum()
     degrees = common.sum() - 1
