@@ -58,8 +58,8 @@ def test_deletions_and_additions_of_one_law_merge():
 
 
 def test_halves_are_balanced_by_size_not_by_number():
-    factors = tuple(flip(p) for p in (0.1, 0.2, 0.3, 0.4))
-    left, right = halve(factors, (1000, 2, 2, 2))
+    law = Product([flip(p) for p in (0.1, 0.2, 0.3, 0.4)])
+    left, right = halve(law, (1000, 2, 2, 2))
     assert sorted([dict(left), dict(right)], key=len) == [{0: 1000}, {1: 2, 2: 2, 3: 2}]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from numba import njit
 from starcert.core.channels import Channel, Product
 from starcert.errors import InvalidParameterError
 
-__all__ = ["Cells", "Floats", "HalfKey", "Halves", "halve", "log_ratio_of_count", "window"]
+__all__ = ["Cells", "Floats", "HalfKey", "Halves", "count_cells", "halve", "log_ratio_of_count", "window"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class Halves:
 
     def __call__(self, powers: tuple[int, ...]) -> tuple[Cells, Cells]:
         """The two halves of the product for so many attacked sites of each factor."""
-        left, right = halve(self.product.factors, powers)
+        left, right = halve(self.product, powers)
         first = self._tables.get(left) or self._table(left)
         second = self._tables.get(right) or self._table(right)
         return (first, second) if first.values.shape[1] <= second.values.shape[1] else (second, first)
@@ -84,7 +85,7 @@ class Halves:
         return cells
 
 
-def halve(factors: tuple[Channel, ...], powers: tuple[int, ...]) -> tuple[HalfKey, HalfKey]:
+def halve(product: Product, powers: tuple[int, ...]) -> tuple[HalfKey, HalfKey]:
     """Splits the attacked factors into two halves of about equal size, each a tuple of (factor, power).
 
     A channel and its reverse share their ratios: k1 + k2 decides, so together they have R1 + R2 + 1 cells
@@ -93,20 +94,7 @@ def halve(factors: tuple[Channel, ...], powers: tuple[int, ...]) -> tuple[HalfKe
     present = tuple([(i, power) for i, power in enumerate(powers) if power])
     if len(present) <= 2:
         return present[:1], present[1:]
-    units: list[list[int]] = []
-    for i, _ in present:
-        reverse = next((u for u in units if factors[u[0]].reversed() == factors[i]), None)
-        if reverse is not None:
-            reverse.append(i)
-        else:
-            units.append([i])
-    sizes = {id(unit): 1 + sum(_window_length(factors[i], powers[i]) for i in unit) for unit in units}
-    halves: list[list[int]] = [[], []]
-    lengths = [1, 1]
-    for unit in sorted(units, key=lambda u: -sizes[id(u)]):
-        smaller = lengths[1] < lengths[0]
-        halves[smaller] += unit
-        lengths[smaller] *= sizes[id(unit)]
+    halves, lengths = _balanced(product, powers)
     if max(lengths) > MAX_HALF:
         raise InvalidParameterError(
             "radius",
@@ -114,8 +102,34 @@ def halve(factors: tuple[Channel, ...], powers: tuple[int, ...]) -> tuple[HalfKe
             powers,
             "Lower the radii of the largest axes, or give axes of one kind one flip law: they merge.",
         )
-    left, right = (tuple((i, powers[i]) for i in sorted(half)) for half in halves)
+    left, right = (tuple([(i, powers[i]) for i in sorted(half)]) for half in halves)
     return left, right
+
+
+def count_cells(product: Product, powers: tuple[int, ...]) -> int:
+    """How many cells the two halves of a product have together, at most: what it costs to evaluate a radius."""
+    return sum(_balanced(product, powers)[1])
+
+
+def _balanced(product: Product, powers: tuple[int, ...]) -> tuple[tuple[list[int], list[int]], list[int]]:
+    """The attacked factors of each half, and how many cells either has at most."""
+    units: dict[int, list[int]] = {}
+    sizes: dict[int, int] = {}
+    for i, power in enumerate(powers):
+        if power:
+            first = product.reverses[i]
+            if first not in units:
+                first = i
+                units[i], sizes[i] = [], 1
+            units[first].append(i)
+            sizes[first] += _window_length(*product.rounded[i], power)
+    halves: tuple[list[int], list[int]] = ([], [])
+    lengths = [1, 1]
+    for unit in sorted(units, key=sizes.__getitem__, reverse=True):
+        smaller = lengths[1] < lengths[0]
+        halves[smaller].extend(units[unit])
+        lengths[smaller] *= sizes[unit]
+    return halves, lengths
 
 
 def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)) -> tuple[int, int]:
@@ -129,8 +143,9 @@ def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)
     return max(0, math.floor(mean - width)), min(radius, math.ceil(mean + width))
 
 
-def _window_length(channel: Channel, radius: int) -> int:
-    (low, high), (low2, high2) = (window(radius, float(p)) for p in (channel.clean, channel.attacked))
+@lru_cache(maxsize=2**16)
+def _window_length(clean: float, attacked: float, radius: int) -> int:
+    (low, high), (low2, high2) = (window(radius, p) for p in (clean, attacked))
     return min(radius, high - low + high2 - low2 + 1)
 
 

@@ -106,7 +106,19 @@ class Product:
         return tuple(dict.fromkeys(channel for channel in self.channels if not channel.free))
 
     @cached_property
-    def _factor_of_axis(self) -> tuple[int, ...]:
+    def reverses(self) -> tuple[int, ...]:
+        """For each factor the number of the factor that is its reverse, its own if it is its own reverse; −1: none."""
+        numbers = {channel: i for i, channel in enumerate(self.factors)}
+        return tuple(numbers.get(channel.reversed(), -1) for channel in self.factors)
+
+    @cached_property
+    def rounded(self) -> tuple[tuple[float, float], ...]:
+        """The clean and attacked probability of each factor, as floats."""
+        return tuple((float(channel.clean), float(channel.attacked)) for channel in self.factors)
+
+    @cached_property
+    def factor_of_axis(self) -> tuple[int, ...]:
+        """For each axis the number of its factor; −1 where its channel is free."""
         return tuple(-1 if c.free else self.factors.index(c) for c in self.channels)
 
     def powers(self, radius: tuple[int, ...]) -> tuple[int, ...]:
@@ -114,7 +126,7 @@ class Product:
         if len(self.factors) == len(radius) == len(self.channels):  # nothing merged, the usual case
             return radius
         counts = [0] * (len(self.factors) + 1)  # the last one collects the free axes
-        for factor, count in zip(self._factor_of_axis, radius, strict=True):
+        for factor, count in zip(self.factor_of_axis, radius, strict=True):
             counts[factor] += count
         return tuple(counts[:-1])
 

@@ -49,6 +49,7 @@ class Prover:
     def __init__(self, product: Product) -> None:
         self.product = product
         self._tables: dict[tuple[int | None, HalfKey], Half] = {}
+        self._stored = 0
         self._scales = [_largest_log_ratio(channel) for channel in product.factors]
 
     def enclosures(self, radius: tuple[int, ...], p: Fraction, log_ratio: float) -> Iterator[Enclosure]:
@@ -93,7 +94,7 @@ class Prover:
             return Enclosure(lower_end(shown), upper_end(shown))
         if upper_end(mass) <= lower_end(1 - self._shown_by_both(powers, bits, "attacked")):
             return Enclosure(mass * 0, mass * 0)
-        first, second = (self._half(half, bits) for half in halve(self.product.factors, powers))
+        first, second = (self._half(half, bits) for half in halve(self.product, powers))
         if len(first.clean) > len(second.clean):
             first, second = second, first
         return enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
@@ -118,9 +119,11 @@ class Prover:
             else:
                 one = exact_number(Fraction(1), bits)
                 table = _with_sums(np.zeros(1), [one], [one], one - one)
-            if sum(len(stored.clean) for stored in self._tables.values()) > MAX_STORED:
+            if self._stored > MAX_STORED:
                 self._tables.clear()
+                self._stored = 0
             self._tables[key] = table
+            self._stored += len(table.clean)
         return self._tables[key]
 
 

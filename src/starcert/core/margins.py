@@ -26,6 +26,10 @@ __all__ = ["Margin", "MultiClass", "Tradeoffs", "TwoClass"]
 class Margin(Protocol):
     """What decides about radii for one graph."""
 
+    @property
+    def product(self) -> Product:
+        """The product of channels that a radius is about."""
+
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
 
@@ -39,6 +43,11 @@ class TwoClass:
 
     slacks: Slacks
     failure: float
+
+    @property
+    def product(self) -> Product:
+        """See `Margin`."""
+        return self.slacks.product
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """See `Margin`."""
@@ -81,6 +90,11 @@ class MultiClass:
     tradeoffs: Tradeoffs
     failure: float
     other: float
+
+    @property
+    def product(self) -> Product:
+        """See `Margin`."""
+        return self.tradeoffs.tradeoff.product
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """See `Margin`."""

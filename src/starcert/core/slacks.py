@@ -45,6 +45,7 @@ class Slacks:
     """
 
     def __init__(self, product: Product) -> None:
+        self.product = product
         self._product = product.reversed()
         self._tradeoff = Tradeoff(self._product)
         self._prover = Prover(self._product)

@@ -1,0 +1,117 @@
+"""The search for a frontier: how far each axis reaches, then what is certified inside the box of reaches.
+
+Nothing larger than the reaches needs to be looked at: certified radii are a down-set. Inside, two axes are a staircase
+and more are searched by their borders. What that costs is counted in cells, since that is what time and memory follow,
+on every machine alike; a search that would cost too much ends early, with what it has found so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starcert.core.borders import find_borders
+from starcert.core.channels import MAX_RADIUS
+from starcert.core.staircase import climb, staircase
+
+__all__ = ["MOST_CELLS", "MOST_WORK", "Found", "find_reaches", "search"]
+
+MOST_CELLS = 2**19
+"""Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
+
+MOST_WORK = 2**27
+"""So many cells are looked at for one frontier, proofs included: a matter of seconds."""
+
+FLAT = 512
+"""What an evaluation costs beside its own cells, in cells."""
+
+PROOF = 8
+"""A proof costs as much as so many evaluations."""
+
+
+@dataclass(slots=True)
+class Found:
+    """Maximal certified and minimal other radii.
+
+    Attributes:
+        maximal: certified, and no larger one is.
+        minimal: not certified, and every smaller one is.
+        incomplete: why there may be more of either; "" if there are none.
+    """
+
+    maximal: list[tuple[int, ...]]
+    minimal: list[tuple[int, ...]]
+    incomplete: str = ""
+
+
+def find_reaches(certified: Callable[[tuple[int, ...]], bool], limits: tuple[int | None, ...]) -> tuple[int, ...]:
+    """How far each axis is certified alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified.
+
+    Example:
+        >>> find_reaches(lambda radius: 3 * radius[0] + radius[1] <= 10, (None, 7))
+        (3, 7)
+    """
+    origin = (0,) * len(limits)
+
+    def along(axis: int) -> Callable[[int], bool]:
+        return lambda count: certified((*origin[:axis], count, *origin[axis + 1 :]))
+
+    ends = (MAX_RADIUS if limit is None else min(limit, MAX_RADIUS) for limit in limits)
+    return tuple(climb(along(axis), end) for axis, end in enumerate(ends))
+
+
+def search(
+    certified: Callable[[tuple[int, ...]], bool],
+    limits: tuple[int | None, ...],
+    *,
+    reaches: tuple[int, ...],
+    cells: Callable[[tuple[int, ...]], int],
+) -> Found:
+    """The borders of the certified radii in a box.
+
+    Args:
+        certified: whether a radius is certified.
+        limits: the box; None: no end.
+        reaches: how far each axis is certified alone.
+        cells: how many cells a radius has, which is what it costs to evaluate it.
+
+    Example:
+        >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
+        Found(maximal=[(2, 0), (1, 1)], minimal=[(3, 0), (2, 1)], incomplete='')
+    """
+    sides = [
+        (*(0,) * axis, reach + 1, *(0,) * (len(limits) - axis - 1))
+        for axis, (reach, limit) in enumerate(zip(reaches, limits, strict=True))
+        if limit is None or reach < limit
+    ]
+    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS])
+    if len(sides) > len(found.minimal):
+        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at"
+    steps = min(reaches) + 1 if len(limits) == 2 else 1
+    if len(limits) <= 2 and steps * (4 + 2 * PROOF) * (FLAT + cells(reaches)) <= MOST_WORK:
+        maximal, minimal = staircase(certified, reaches)
+        found.maximal, found.minimal = maximal, found.minimal + minimal
+        return found
+    asked: dict[tuple[int, ...], bool] = {}
+    work = 0
+
+    def ask(radius: tuple[int, ...]) -> bool:
+        nonlocal work
+        if radius not in asked:
+            cost = FLAT + cells(radius)
+            if len(radius) > 2 and cost > MOST_CELLS:
+                return False
+            work += cost
+            asked[radius] = certified(radius)
+        return asked[radius]
+
+    for radius, verdict in find_borders(ask, reaches):
+        if found.maximal and work > MOST_WORK:
+            found.incomplete = f"the search ended after {MOST_WORK:,} cells"
+            break
+        if not verdict and radius not in asked:
+            found.incomplete = f"radii with more than {MOST_CELLS:,} cells are not looked at"
+            continue
+        work += PROOF * (FLAT + cells(radius))  # it will be proved
+        (found.maximal if verdict else found.minimal).append(radius)
+    return found
