@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from starcert.errors import InvalidParameterError
+from starcert.graphs.disjoint import refuse_overlap
 from starcert.graphs.graph import Graph
 from starcert.graphs.pairsets import Across, Everything, Index, Inside, Node, Nodes, Pair, Pairs, PairSet, shared_pair
 from starcert.graphs.sites import Sites
@@ -20,7 +21,8 @@ class Partition:
     """Named regions of node pairs, disjoint; pairs in no region are fixed.
 
     It speaks of the names of nodes, so that one partition serves every graph that has those nodes. Make one with
-    `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`.
+    `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`. Whether regions share a
+    pair is asked at the latest when a graph shows which nodes there are: `sites` refuses those that do.
 
     A certificate holds when the regions are the same for the clean and the attacked graph. Regions that were read
     off a graph's own edges are *anchored*: the certificate then speaks of a classifier whose regions are frozen at
@@ -81,7 +83,7 @@ class Partition:
         for (region, one), (another, other) in combinations(sides, 2):
             pair = shared_pair(one, other)
             if pair is not None:
-                _refuse_overlap(pair, region, another)
+                refuse_overlap(pair, region, another)
         return cls(tuple(parts))
 
     @classmethod
@@ -135,7 +137,7 @@ class Partition:
                 if key in listed:
                     raise InvalidParameterError(f"regions[{region}]", "hold each pair once", f"{tuple(pair)!r} twice")
                 if home.setdefault(key, region) != region:
-                    _refuse_overlap(tuple(pair), home[key], region)
+                    refuse_overlap(tuple(pair), home[key], region)
                 listed.add(key)
             parts.append((region, Pairs(frozenset(listed))))
         return cls(tuple(parts), anchored, reason)
@@ -217,9 +219,3 @@ def _as_pair(pair: tuple[Node, Node], name: str) -> Pair:
     if len(both) < 2:
         raise InvalidParameterError(name, "pair each node with another one", (one, other))
     return both
-
-
-def _refuse_overlap(pair: tuple[Node, ...], one: str, other: str) -> None:
-    raise InvalidParameterError(
-        "regions", "be disjoint", f"{pair!r} in both {one!r} and {other!r}", "Give each pair to one region at most."
-    )
