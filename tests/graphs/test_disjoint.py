@@ -195,13 +195,9 @@ def test_fifty_million_pairs_are_cheap(name):
     partition = dict(usual_partitions(10_000))[name]
     sites = partition.sites(Graph(10_000, []))
     assert sites.n_sites >= 49_995_000 - 5 * 10_000_000 // 40
-    tracemalloc.start()
-    start = time.perf_counter()
+    start = time.thread_time()
     check_disjoint(sites.regions, sites.blocks, sites.graph.nodes)
-    seconds, peak = time.perf_counter() - start, tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 45_000_000  # one byte a pair would take more
-    assert seconds < 3
+    assert time.thread_time() - start < 3  # most take a few milliseconds
 
 
 def test_the_number_of_pairs_looked_at_is_that_of_roles(monkeypatch):
@@ -215,13 +211,23 @@ def test_the_number_of_pairs_looked_at_is_that_of_roles(monkeypatch):
         assert sum(asked) <= 5 * (disjoint.LISTED_FOR_A_NODE + 1) * 2_000 < sites.n_sites / 10, name
 
 
+def test_nothing_is_as_large_as_the_number_of_pairs():
+    for name in ("sets", "communities", "edges"):
+        sites = dict(usual_partitions(10_000))[name].sites(Graph(10_000, []))
+        tracemalloc.start()
+        check_disjoint(sites.regions, sites.blocks, sites.graph.nodes)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 20_000_000, name  # one byte a pair would take more
+
+
 def test_many_blocks_that_are_too_large_to_be_listed():
     groups = np.array_split(np.arange(30_000), 200)
     blocks = [*map(inside, groups), across(groups)]
-    start = time.perf_counter()
+    start = time.thread_time()
     assert shared_pair_of(blocks, 30_000) is None
     blocks[77] = inside(np.append(groups[77], groups[3][:1]))
     shared = shared_pair_of(blocks, 30_000)
     assert {shared.one, shared.other} == {77, 200}
     assert groups[3][0] in (shared.u, shared.v)
-    assert time.perf_counter() - start < 5
+    assert time.thread_time() - start < 5
