@@ -11,6 +11,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs.disjoint import refuse_overlap
 from starcert.graphs.graph import Graph
 from starcert.graphs.pairsets import Across, Everything, Index, Inside, Node, Nodes, Pair, Pairs, PairSet, shared_pair
+from starcert.graphs.read_off import read_off
 from starcert.graphs.sites import Sites
 
 __all__ = ["Partition"]
@@ -30,7 +31,8 @@ class Partition:
 
     Attributes:
         parts: the regions by name, each with a description of its pairs.
-        anchored: whether the regions were read off a graph's own edges.
+        anchored: whether the regions were read off a graph's own edges. None if nobody says so: then `sites` marks
+            those that look like it, see `starcert.graphs.read_off`. False is the author's word that they were not.
         reason: why they are anchored, a sentence; empty if they are not.
 
     Example:
@@ -42,7 +44,7 @@ class Partition:
     """
 
     parts: tuple[tuple[str, PairSet], ...]
-    anchored: bool = False
+    anchored: bool | None = None
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -115,13 +117,14 @@ class Partition:
 
     @classmethod
     def from_pairs(
-        cls, regions: Mapping[str, Iterable[tuple[Node, Node]]], *, anchored: bool = False, reason: str = ""
+        cls, regions: Mapping[str, Iterable[tuple[Node, Node]]], *, anchored: bool | None = None, reason: str = ""
     ) -> Partition:
         """Regions of explicit pairs.
 
         Args:
             regions: the pairs of each region, each once and in either order.
-            anchored: whether the pairs were read off a graph's own edges.
+            anchored: whether the pairs were read off a graph's own edges. By default a region whose pairs are all
+                edges of the graph at hand, or all its absent ones, is taken to be; False says that it is not.
             reason: how, a sentence for every certificate.
 
         Example:
@@ -176,11 +179,14 @@ class Partition:
         """The sites of a graph that has these nodes.
 
         Raises:
-            InvalidParameterError: if the partition names a node that the graph does not have.
+            InvalidParameterError: if the partition names a node that the graph does not have, or if two regions share
+                a node pair.
         """
         index = Index(graph)
         bound = tuple(part.block(index) for _, part in self.parts)
-        return Sites(graph, self.regions, bound, self.anchored, self.reason)
+        sites = Sites(graph, self.regions, bound, bool(self.anchored), self.reason)
+        reason = read_off(sites) if self.anchored is None else ""
+        return sites.marked(reason) if reason else sites
 
     def __repr__(self) -> str:
         return f"Partition({', '.join(self.regions)}{', anchored' if self.anchored else ''})"

@@ -62,6 +62,10 @@ class Sites:
         sizes = ", ".join(f"{region}: {size:,}" for region, size in zip(self.regions, self.sizes, strict=True))
         return f"Sites({sizes}{', anchored' if self.anchored else ''})"
 
+    def marked(self, reason: str) -> Sites:
+        """These sites, anchored for this reason."""
+        return _restore(self.graph, self.regions, self.blocks, True, reason)
+
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many sites each region has."""
@@ -140,7 +144,7 @@ class Sites:
 
 
 def _restore(*values: object) -> Sites:
-    """Sites that were checked where they came from: a worker need not do that again."""
+    """Sites that were checked when they were first made: nobody need do that again."""
     sites = object.__new__(Sites)
     for field, value in zip(fields(Sites), values, strict=True):
         object.__setattr__(sites, field.name, value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition
-from starcert.graphs.rule import Rule, partition_by_rule
+from starcert.graphs.rule import Rule, author_says, partition_by_rule
 from starcert.progress import progress_bar
 from starcert.runs.reference import Reference, blaming
 from starcert.sampling.sampler import check_regions
@@ -33,8 +33,9 @@ class UserRule:
                 "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
             )
         self.function = found
-        if hasattr(found, "anchored") and not isinstance(found, Partition):
-            self.anchored = found.anchored  # the author's word, see `partition_by_rule`
+        word = None if isinstance(found, Partition) else author_says(found)
+        if word is not None:
+            self.anchored = word
 
     def __call__(self, graph: Graph) -> Partition:
         """The partition of a graph."""
