@@ -3,11 +3,13 @@ import dataclasses
 import functools
 import gc
 import pickle
+from itertools import combinations
 
 import pytest
 
 import starcert as sc
 from starcert.errors import InvalidParameterError
+from starcert.graphs.pairsets import Inside
 from starcert.graphs.rule import partition_by_rule
 
 GRAPH = sc.Graph(
@@ -276,3 +278,38 @@ def test_a_reason_of_its_own_is_kept():
 def test_what_is_no_partition_is_named_with_its_graph():
     with pytest.raises(InvalidParameterError, match=r"dict for Graph\(5 nodes, 3 edges"):
         partition_by_rule(lambda graph: {}, GRAPH)
+
+
+def test_pairs_that_a_rule_lists_without_looking_may_be_edges_by_chance():
+    def triangle(graph):
+        return sc.Partition.from_pairs({"corner": [(0, 1), (1, 2)]})
+
+    assert not partition_by_rule(triangle, GRAPH).sites(GRAPH).anchored
+
+
+def known_beforehand(graph):
+    return by_edges(GRAPH)
+
+
+def absent_known_beforehand(graph):
+    pairs = {frozenset(pair) for pair in combinations(range(5), 2)}
+    return sc.Partition.from_pairs({"gaps": map(tuple, pairs - {frozenset(edge) for edge in GRAPH.edges.tolist()})})
+
+
+def left_out_known_beforehand(graph):
+    edges = frozenset(frozenset(edge) for edge in GRAPH.edges.tolist())
+    return sc.Partition((("gaps", Inside(frozenset(range(5)), edges)),))
+
+
+@pytest.mark.parametrize("rule", [known_beforehand, absent_known_beforehand, left_out_known_beforehand])
+def test_a_rule_that_knows_just_the_edges_beforehand_has_them_from_somewhere(rule):
+    sites = partition_by_rule(rule, GRAPH).sites(GRAPH)
+    assert sites.anchored
+    assert "as if they were read off it" in sites.reason
+    other = sc.Graph(5, [(0, 4), (2, 4)])
+    assert not partition_by_rule(rule, other).sites(other).anchored
+    rule.anchored = False
+    try:
+        assert not partition_by_rule(rule, GRAPH).sites(GRAPH).anchored
+    finally:
+        del rule.anchored

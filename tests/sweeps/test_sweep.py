@@ -76,7 +76,7 @@ def test_it_is_what_the_library_gives_with_votes_of_its_own(done):
     _, found = done
     ready = prepare(found.settings.run, gather(found.settings.run))
     noise = found.settings.levels[3]
-    smoothed = sc.SmoothedClassifier(ready.base, noise, ready.regions)
+    smoothed = sc.SmoothedClassifier(ready.base, noise, ready.rule)
     drawn = smoothed.certify(ready.data.graphs, samples=150, seed=found.settings.seed)
     assert found.levels[3].n_right == np.sum(drawn.certified((0,) * 5) & (drawn.labels == ready.data.labels))
     reach = [row["reach_bridge"] or 0 for row in drawn.rows()]

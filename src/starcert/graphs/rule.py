@@ -15,6 +15,7 @@ from typing import TypeAlias
 from starcert.errors import InvalidParameterError
 from starcert.graphs.edgeless import EdgesAskedError, without_edges
 from starcert.graphs.graph import Graph
+from starcert.graphs.pairsets import Inside, Pairs, PairSet
 from starcert.graphs.partition import Partition
 
 __all__ = ["READS_EDGES", "Rule", "author_says", "partition_by_rule", "was_seen_to_read_edges"]
@@ -66,7 +67,8 @@ def was_seen_to_read_edges(rule: Rule) -> bool:
 def partition_by_rule(rule: Rule, graph: Graph) -> Partition:
     """The partition that a rule gives for a graph, marked as anchored if the rule may have read the edges.
 
-    The rule is asked about a graph without edges. If it answers, that is the partition. If it asks for edges, or fails,
+    The rule is asked about a graph without edges. If it answers, that is the partition, and not anchored (unless it is
+    just the edges, which a rule may have known beforehand). If it asks for edges, or fails,
     it is asked about the graph itself, and the partition is anchored; so are all later ones of the rule. Edges are not
     held back from a rule that is known to read them, nor from one whose author says that the regions do not depend on
     them: `rule.anchored = False`.
@@ -86,7 +88,7 @@ def partition_by_rule(rule: Rule, graph: Graph) -> Partition:
         except EdgesAskedError:
             pass
         else:
-            return _marked(partition) if partition in _PARTITIONS else partition
+            return _marked(partition) if partition in _PARTITIONS else _vouched(partition, graph)
     partition = _checked(rule(graph), graph)
     _RULES.add(_bearer(rule))
     _PARTITIONS.add(partition)
@@ -103,6 +105,23 @@ def _checked(partition: object, graph: Graph) -> Partition:
 
 def _marked(partition: Partition) -> Partition:
     return partition if partition.anchored else replace(partition, anchored=True, reason=READS_EDGES)
+
+
+def _vouched(partition: Partition, graph: Graph) -> Partition:
+    """What a rule has said without edges: if some of its pairs are edges, that is chance; if just the edges, it is not."""
+    if partition.anchored is not None or any(_is_just_the_edges(part, graph) for _, part in partition.parts):
+        return partition  # a rule that had its answer already: `Partition.sites` looks at it
+    return replace(partition, anchored=False)
+
+
+def _is_just_the_edges(part: PairSet, graph: Graph) -> bool:
+    """Whether a set of pairs names the edges of a graph one by one, all and no others, or leaves out just these."""
+    named = part.pairs if isinstance(part, Pairs) else part.but if isinstance(part, Inside) else frozenset()
+    edges, n_pairs = graph.n_edges, graph.n_nodes * (graph.n_nodes - 1) // 2
+    if not 0 < edges < n_pairs or len(named) not in (edges, n_pairs - edges):
+        return False  # with no edges, or all of them, there is nothing to be read off
+    present = sum(frozenset((graph.nodes[u], graph.nodes[v])) in named for u, v in graph.edges.tolist())
+    return present == len(named) == edges or (present == 0 and len(named) == n_pairs - edges)
 
 
 def _bearer(rule: Rule) -> object:
