@@ -91,6 +91,21 @@ def test_workers_make_no_difference(run, done):
     assert (run.parent / "sweep/sweep.csv").read_bytes() == (done[0].parent / "sweep/sweep.csv").read_bytes()
 
 
+ASKED = worlds.MODEL.replace(
+    "def four(graph):",
+    "import pathlib\nasked = pathlib.Path(__file__).with_name('asked')\n\ndef four(graph):\n"
+    "    with asked.open('a') as file: file.write('x')",
+)
+
+
+@pytest.mark.parametrize("model", [ASKED, ASKED.replace("def classifier():", "def classifier(noise):")])
+def test_a_rule_is_asked_once_for_every_graph_whatever_the_levels_and_models(tmp_path, model):
+    run = worlds.project(tmp_path / "project", model=model)
+    found = execute(settings_of(run))
+    assert len(found.levels) == 4
+    assert (run.parent / "asked").read_text() == "x" * 6
+
+
 STOPS = worlds.MODEL.replace(
     "def shapes(batch):",
     "import pathlib\ncalls = pathlib.Path(__file__).with_name('calls')\n\ndef shapes(batch):\n"

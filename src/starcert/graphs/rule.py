@@ -108,7 +108,7 @@ def _marked(partition: Partition) -> Partition:
 
 
 def _vouched(partition: Partition, graph: Graph) -> Partition:
-    """What a rule has said without edges: if some of its pairs are edges, that is chance; if just the edges, it is not."""
+    """What a rule has said without edges: that it lists some edges is chance, but not that it lists just the edges."""
     if partition.anchored is not None or any(_is_just_the_edges(part, graph) for _, part in partition.parts):
         return partition  # a rule that had its answer already: `Partition.sites` looks at it
     return replace(partition, anchored=False)
