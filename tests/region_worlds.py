@@ -41,6 +41,7 @@ def shuffled(graph: sc.Graph, seed: int = 0) -> sc.Graph:
         place[graph.edges],
         nodes=[graph.nodes[i] for i in order],
         node_data={name: moved(values) for name, values in graph.node_data.items()},
+        anchored_data={name: moved(values) for name, values in graph.anchored_data.items()},
     )
 
 

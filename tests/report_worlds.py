@@ -5,7 +5,7 @@ import numpy as np
 
 import starcert as sc
 from starcert.archive import Archive
-from starcert.smoothing import capacity
+from starcert.binding import capacity
 
 TWO = sc.Noise(core=0.05, rest=0.3)
 ONE = sc.Noise(bonds=0.1)

@@ -76,6 +76,17 @@ def test_anchored_regions_are_said_to_be(project, here):
     assert "Anchored: The communities were found from the edges of the clean graph." in out
 
 
+def test_a_rule_is_asked_once_for_every_graph(tmp_path):
+    marked = worlds.MODEL.replace(
+        "def four(graph):",
+        "import pathlib\nasked = pathlib.Path(__file__).with_name('asked')\n\ndef four(graph):\n"
+        "    with asked.open('a') as file: file.write('x')",
+    )
+    run = worlds.project(tmp_path / "project", model=marked)
+    assert worlds.starcert("certify", "run.toml", "--samples", 150, cwd=run.parent).returncode == 0
+    assert (run.parent / "asked").read_text() == "x" * 6
+
+
 def test_options_go_before_the_file(project, here):
     noise = "hub=0.02,motif=0.03,rest=0.3/0.2,bridge=0.45"
     words = ["--samples", 300, "--alpha", 0.05, "--seed", 9, "--limit", 2, "--noise", noise, "--out", "deep/er"]

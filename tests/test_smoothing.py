@@ -15,8 +15,8 @@ import pytest
 
 import starcert as sc
 import worlds
+from starcert.binding import capacity
 from starcert.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
-from starcert.smoothing import capacity
 from starcert.store import VoteStore
 
 WANTED = {"samples": 3000, "selection_samples": 200, "seed": 7}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starcert import archive, classifiers, datasets, display, metrics, models, regions, report, transforms
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
+    from starcert.binding import Problem
     from starcert.certificate import Certificate, Certificates, certify
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
     from starcert.core.frontier import Frontier
@@ -23,6 +24,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "starcert.attacks": ("rho_lower", "rho_upper", "slack", "slack_table"),
+    "starcert.binding": ("Problem",),
     "starcert.certificate": ("Certificate", "Certificates", "certify"),
     "starcert.core.confidence": ("Bounds", "Votes", "clopper_pearson"),
     "starcert.core.frontier": ("Frontier",),
@@ -47,6 +49,7 @@ __all__ = [
     "InvalidParameterError",
     "Noise",
     "Partition",
+    "Problem",
     "SmoothedClassifier",
     "StarcertError",
     "StoreError",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import Regions, bind, check_noise_and_regions
+from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier
 from starcert.core.confidence import Votes, check_alpha, clopper_pearson
@@ -20,26 +20,16 @@ from starcert.graphs import Graph, Sites
 from starcert.noise import Noise, RadiusLike
 from starcert.progress import Advance, progress_bar
 from starcert.provenance import provenance
-from starcert.sampling.sampler import check_regions
 from starcert.voting import CHUNK_SIZE, PURPOSES, Chunk, Job, backend_of, chunks_of, count_chunk, tallies
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
     from starcert.store import VoteStore
 
-__all__ = ["ABSTAIN", "Regions", "SmoothedClassifier", "capacity"]
+__all__ = ["ABSTAIN", "Problem", "Regions", "SmoothedClassifier"]
 
 ABSTAIN = -1
 """What `predict` answers where no class can be shown to be the likeliest."""
-
-
-def capacity(sites: Sites, noise: Noise) -> tuple[int, ...]:
-    """How many sites an attacker finds on each axis: more flips than these are no further attack."""
-    found: dict[str, int] = {}
-    for region, size, ones in zip(sites.regions, sites.sizes, sites.ones, strict=True):
-        counts = (size,) if noise[region].symmetric else (ones.size, size - ones.size)
-        found.update(zip((region + suffix for suffix in noise[region].suffixes), counts, strict=True))
-    return tuple(found[axis] for axis in noise.axes)
 
 
 class SmoothedClassifier(ClassifierConventions):
@@ -146,12 +136,27 @@ class SmoothedClassifier(ClassifierConventions):
         return float(np.mean(self.predict(graphs) == _classes(labels, len(graphs))))
 
     def sites(self, graph: Graph) -> Sites:
-        """The sites of a graph: its partition, bound to it."""
+        """The sites of a graph: its partition, bound to it. A rule is asked anew each time, see `problem`."""
         return bind(graph, self.noise, self.regions)
+
+    def problem(self, graphs: Sequence[Graph]) -> Problem:
+        """What is to be certified: these graphs and their regions, a rule asked once for each of them.
+
+        `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
+        """
+        return bind_all(_as_list(graphs), self.noise, self.regions)
+
+    def _bound(self, graphs: Sequence[Graph] | Problem) -> Problem:
+        if not isinstance(graphs, Problem):
+            return self.problem(graphs)
+        if graphs.noise != self.noise:
+            hint = "Give problem.under(noise), or graphs."
+            raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
+        return graphs
 
     def vote(
         self,
-        graphs: Sequence[Graph],
+        graphs: Sequence[Graph] | Problem,
         *,
         samples: int,
         selection_samples: int | None = None,
@@ -169,7 +174,7 @@ class SmoothedClassifier(ClassifierConventions):
         on batch sizes, workers or their order, nor on interruptions.
 
         Args:
-            graphs: the clean graphs.
+            graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph.
             selection_samples: selection votes for each graph; by default a hundredth of `samples`, at least 100.
             seed: a whole number, 0 or more.
@@ -181,7 +186,6 @@ class SmoothedClassifier(ClassifierConventions):
             progress: whether to draw a progress bar; by default on a terminal only.
             title: what the bar is called.
         """
-        graphs = _as_list(graphs)
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
@@ -189,26 +193,24 @@ class SmoothedClassifier(ClassifierConventions):
         samples = _whole(samples, "samples", 1)
         select = max(100, samples // 100) if selection_samples is None else selection_samples
         select = _whole(select, "selection_samples", 1)
-        sites = [self.sites(graph) for graph in graphs]
-        for each in sites:
-            check_regions(each, self.noise)  # before anything is counted
+        problem = self._bound(graphs)
         job = Job(
             base,
             self.noise,
-            sites,
+            problem.sites,
             _whole(seed, "seed", 0),
             _whole(getattr(base, "chunk_size", CHUNK_SIZE) if chunk_size is None else chunk_size, "chunk_size", 1),
             None if batch_size is None else _whole(batch_size, "batch_size", 1),
         )
-        if not graphs:
+        if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", graphs)
         wanted: dict[Purpose, int] = {"selection": select, "estimation": samples}
-        counts = {purpose: np.zeros((len(graphs), base.n_classes), dtype=np.int64) for purpose in wanted}
-        opened = None if store is None else self._open(store, job)
+        counts = {purpose: np.zeros((len(problem), base.n_classes), dtype=np.int64) for purpose in wanted}
+        opened = None if store is None else self._open(store, job, problem)
         try:
             if opened is not None:
                 _check_a_stored_chunk(job, opened)
-            with progress_bar(title, len(graphs) * sum(wanted.values()), shown=progress) as advance:
+            with progress_bar(title, len(problem) * sum(wanted.values()), shown=progress) as advance:
                 for chunk, votes in tallies(job, _missing(job, wanted, counts, opened, advance), executor):
                     counts[chunk.purpose][chunk.graph] += votes
                     if opened is not None:
@@ -221,7 +223,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def certify(
         self,
-        graphs: Sequence[Graph],
+        graphs: Sequence[Graph] | Problem,
         *,
         samples: int,
         alpha: float | None = None,
@@ -232,7 +234,7 @@ class SmoothedClassifier(ClassifierConventions):
         """One certificate for each graph, from fresh or stored votes.
 
         Args:
-            graphs: the clean graphs.
+            graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph.
             alpha: the probability that a certificate fails; by default as the constructor was told, 0.01.
             seed: a whole number, 0 or more.
@@ -241,20 +243,19 @@ class SmoothedClassifier(ClassifierConventions):
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
         limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
-        graphs = _as_list(graphs)
-        votes = self.vote(graphs, samples=samples, seed=seed, **voting)  # type: ignore[arg-type]
-        sites = [self.sites(graph) for graph in graphs]
+        problem = self._bound(graphs)  # once: votes and capacities are of the same regions
+        votes = self.vote(problem, samples=samples, seed=seed, **voting)  # type: ignore[arg-type]
         return certify(
             clopper_pearson(votes, alpha=alpha),
             self.noise,
             max_radius=limits,
-            capacity=[capacity(each, self.noise) for each in sites],
-            anchored=[each.reason for each in sites],
+            capacity=problem.capacities,
+            anchored=problem.anchored,
         )
 
     def predict(
         self,
-        graphs: Sequence[Graph],
+        graphs: Sequence[Graph] | Problem,
         *,
         samples: int | None = None,
         alpha: float | None = None,
@@ -264,7 +265,7 @@ class SmoothedClassifier(ClassifierConventions):
         """The smoothed classifier's answer for each graph, `ABSTAIN` where it cannot be shown to be the likeliest.
 
         Args:
-            graphs: the clean graphs.
+            graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph; by default as the constructor was told.
             alpha: the probability that an answer is not the likeliest; by default as the constructor was told.
             seed: a whole number, 0 or more; by default as the constructor was told.
@@ -280,7 +281,7 @@ class SmoothedClassifier(ClassifierConventions):
         abstained = np.array([one.abstained for one in certificates])
         return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
-    def _open(self, path: str | PathLike[str], job: Job) -> VoteStore:
+    def _open(self, path: str | PathLike[str], job: Job, problem: Problem) -> VoteStore:
         from starcert.store import GraphRecord, Settings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = Settings(
@@ -296,11 +297,11 @@ class SmoothedClassifier(ClassifierConventions):
                 graph=i,
                 key=each.graph.key,
                 sites=each.key,
-                sizes=dict(zip(self.noise.axes, capacity(each, self.noise), strict=True)),
+                sizes=dict(zip(self.noise.axes, sizes, strict=True)),
                 anchored=each.reason,
                 name="",
             )
-            for i, each in enumerate(job.sites)
+            for i, (each, sizes) in enumerate(zip(problem.sites, problem.capacities, strict=True))
         ]
         return VoteStore.open(path, settings, records, provenance=provenance())
 

@@ -145,12 +145,13 @@ def test_edge_labels_are_those_of_pyg():
     arcs = slices["edge_index"].tolist()
     graphs, plain = read(folder, "MUTAG", edge_labels=True)[0], read(folder, "MUTAG")[0]
     for number, graph in enumerate(graphs):
-        ours = {(u, v, label) for u, ends in enumerate(graph.node_data["edge_labels"]) for v, label in ends}
+        ours = {(u, v, label) for u, ends in enumerate(graph.anchored_data["edge_labels"]) for v, label in ends}
         part = slice(arcs[number], arcs[number + 1])
         labels = data.edge_attr[part].argmax(dim=1).tolist()
         theirs = {(u, v, label) for (u, v), label in zip(data.edge_index[:, part].T.tolist(), labels, strict=True)}
         assert ours == theirs
-        assert "edge_labels" not in plain[number].node_data
+        assert not plain[number].anchored_data
+        assert "edge_labels" not in graph.node_data
         assert np.array_equal(plain[number].edges, graph.edges)
 
 
@@ -182,5 +183,5 @@ def test_edge_labels_count_neighbours_from_each_graphs_first_node(tmp_path):
     for kind, text in files.items():
         (tmp_path / f"T_{kind}.txt").write_text(text, encoding="utf-8")
     one, other = read(tmp_path, "T", edge_labels=True)[0]
-    assert one.node_data["edge_labels"] == (frozenset({(1, 5)}), frozenset({(0, 5)}))
-    assert other.node_data["edge_labels"] == (frozenset({(1, 7)}), frozenset({(0, 7)}))
+    assert one.anchored_data["edge_labels"] == (frozenset({(1, 5)}), frozenset({(0, 5)}))
+    assert other.anchored_data["edge_labels"] == (frozenset({(1, 7)}), frozenset({(0, 7)}))

@@ -78,6 +78,30 @@ def test_pairs_that_are_left_out_close_ranks(nodes, data):
     assert check(without(inside(np.array(nodes, dtype=np.int64)), rows, N_NODES), kept) == kept
 
 
+@given(
+    st.sampled_from(
+        [inside, lambda nodes: within([nodes[:3], nodes[3:]]), lambda nodes: across([nodes[:3], nodes[3:]])]
+    ),
+    st.permutations(range(N_NODES)),
+    st.data(),
+)
+def test_leaving_out_more_keeps_what_the_block_was(kind, nodes, data):
+    block = kind(np.array(nodes, dtype=np.int64))
+    kept = list(zip(*(ends.tolist() for ends in block.endpoints(np.arange(block.size))), strict=True))
+    for _ in range(2):
+        out = data.draw(
+            st.lists(st.sampled_from(list(combinations(range(N_NODES), 2))), max_size=9)
+        )  # twice, or absent
+        block = without(block, np.array(out, dtype=np.int64).reshape(-1, 2), N_NODES)
+        kept = [pair for pair in kept if pair not in out]
+        assert check(block, kept) == kept
+
+
+def test_a_block_of_two_groups_without_a_pair_is_still_one_of_two_groups():
+    groups = within([np.array([0, 1, 2]), np.array([3, 4, 5])])
+    assert without(groups, np.array([[0, 1]]), N_NODES).size == 5
+
+
 @given(st.sets(st.sampled_from(list(combinations(range(N_NODES), 2)))))
 def test_listed_pairs(pairs):
     assert check(Listed(np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)), list(pairs)) == sorted(pairs)

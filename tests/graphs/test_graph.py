@@ -175,6 +175,46 @@ def test_the_repr_is_short():
     assert repr(Graph(2, [], node_data={"x": [1, 2], "z": [3, 4]})) == "Graph(2 nodes, 0 edges, node data: x, z)"
 
 
+def test_data_that_tell_of_edges_are_kept_apart():
+    graph = Graph(3, [(0, 1)], node_data={"z": [6, 7, 8]}, anchored_data={"degree": np.array([1, 1, 0])})
+    assert repr(graph) == "Graph(3 nodes, 1 edges, node data: z, anchored data: degree)"
+    assert list(graph.node_data) == ["z"]
+    assert graph.anchored_data["degree"].tolist() == [1, 1, 0]
+    with pytest.raises(KeyError, match=r"'degree' tells of the graph's own edges: it is in graph.anchored_data"):
+        graph.node_data["degree"]
+    with pytest.raises(KeyError, match=r"^'w'$"):
+        graph.node_data["w"]
+    with pytest.raises(TypeError):
+        graph.anchored_data["degree"] = 1
+    assert not graph.anchored_data["degree"].flags.writeable
+
+
+def test_which_data_are_anchored_is_part_of_a_graph_but_not_of_its_key():
+    data = {"z": [6, 7], "degree": [1, 1]}
+    plain = Graph(2, [(0, 1)], node_data=data)
+    apart = Graph(2, [(0, 1)], node_data={"z": data["z"]}, anchored_data={"degree": data["degree"]})
+    assert apart.key == plain.key
+    assert hash(apart) == hash(plain)
+    assert apart != plain
+    for twin in (pickle.loads(pickle.dumps(apart)), copy.copy(apart), copy.deepcopy(apart)):
+        assert twin == apart
+        assert dict(twin.anchored_data) == {"degree": (1, 1)}
+    assert apart != Graph(2, [(0, 1)], node_data={"z": data["z"]}, anchored_data={"degree": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("anchored_data", "problem"),
+    [
+        ({"z": [1, 2, 3]}, "'anchored_data' must have other names than the node data. Got 'z'"),
+        ({"degree": [1]}, r"'anchored_data\[degree\]' must have one entry for each of the 3 nodes"),
+        ([1, 2, 3], "'anchored_data' must map names"),
+    ],
+)
+def test_anchored_data_that_are_none_are_refused(anchored_data, problem):
+    with pytest.raises(InvalidParameterError, match=problem):
+        Graph(3, [], node_data={"z": [1, 2, 3]}, anchored_data=anchored_data)
+
+
 def test_large_graphs_are_quick_to_make():
     shuffler = random.Random(0)
     pairs = {tuple(sorted(shuffler.sample(range(10_000), 2))) for _ in range(30_000)}

@@ -20,13 +20,13 @@ def test_atoms_and_bonds_are_those_of_rdkit(smiles):
     assert graph.n_nodes == len(atoms)
     assert graph.node_data["atomic_number"].tolist() == [atom.GetAtomicNum() for atom in atoms]
     assert graph.node_data["formal_charge"].tolist() == [atom.GetFormalCharge() for atom in atoms]
-    assert graph.node_data["hydrogens"].tolist() == [atom.GetTotalNumHs() for atom in atoms]
+    assert graph.anchored_data["hydrogens"].tolist() == [atom.GetTotalNumHs() for atom in atoms]
     bonds = {(b.GetBeginAtomIdx(), b.GetEndAtomIdx()): str(b.GetBondType()).lower() for b in molecule.GetBonds()}
     assert {tuple(edge) for edge in graph.edges.tolist()} == {tuple(sorted(pair)) for pair in bonds}
     for (u, v), order in bonds.items():
-        assert (v, order) in graph.node_data["bonds"][u]
-        assert (u, order) in graph.node_data["bonds"][v]
-    assert sum(map(len, graph.node_data["bonds"])) == 2 * len(bonds)
+        assert (v, order) in graph.anchored_data["bonds"][u]
+        assert (u, order) in graph.anchored_data["bonds"][v]
+    assert sum(map(len, graph.anchored_data["bonds"])) == 2 * len(bonds)
 
 
 def test_elements_become_columns_in_the_order_given():
@@ -38,15 +38,22 @@ def test_elements_become_columns_in_the_order_given():
 def test_a_molecule_survives_a_trip_between_processes_and_formats():
     graph = sc.Graph.from_smiles("c1ccccc1N")
     assert pickle.loads(pickle.dumps(graph)) == graph
-    assert sc.Graph.from_networkx(graph.to_networkx()).node_data["bonds"] == graph.node_data["bonds"]
+    assert pickle.loads(pickle.dumps(graph)).anchored_data["bonds"] == graph.anchored_data["bonds"]
+    there_and_back = sc.Graph.from_networkx(graph.to_networkx())
+    assert set(there_and_back.node_data) == {"atomic_number", "formal_charge"}
     assert graph.key != sc.Graph.from_smiles("C1CCCCC1N").key
 
 
-@pytest.mark.parametrize("smiles", ["C", "CC", "c1ccccc1N"])
-def test_pyg_carries_bonds_as_a_list_whatever_the_molecule(smiles):
-    """Never as a tensor, which data of other molecules could not be stacked with."""
+def test_what_follows_from_bonds_stays_behind_on_the_way_to_pyg():
     pytest.importorskip("torch_geometric")
-    assert isinstance(sc.Graph.from_smiles(smiles).to_pyg().bonds, list)
+    data = sc.Graph.from_smiles("c1ccccc1N").to_pyg()
+    assert "bonds" not in data
+    assert "hydrogens" not in data
+
+
+def test_the_key_is_that_of_a_graph_with_all_data_in_one_place():
+    """Streams and stores of version 0.1.0 are keyed by it."""
+    assert sc.Graph.from_smiles("c1ccccc1N", elements=("C", "N")).key == "2ecf63291801f0ae0228f854431e3f5a"
 
 
 @pytest.mark.parametrize(

@@ -18,3 +18,7 @@ def test_matrix_labels_and_edges():
 def test_a_missing_attribute_is_named_with_those_there_are():
     with pytest.raises(sc.InvalidParameterError, match=r"Got 'y' instead\. .* has 'x'"):
         node_labels_of(sc.Graph(1, [], node_data={"x": [1]}), "y")
+    with pytest.raises(
+        sc.InvalidParameterError, match="'y' is anchored data, which tell of the clean graph's own edges"
+    ):
+        node_labels_of(sc.Graph(1, [], node_data={"x": [1]}, anchored_data={"y": [1]}), "y")

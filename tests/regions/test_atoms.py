@@ -152,9 +152,8 @@ def test_wrong_patterns_are_refused_at_once(parameters, problem, capfd):
 def test_mutag_has_the_aromatic_atoms_of_its_files(mutag):
     rule = sc.regions.build("aromatic_atoms:bonds=MUTAG")
     for graph in mutag:
-        labelled = {
-            node for node, ends in enumerate(graph.node_data["edge_labels"]) if 0 in {label for _, label in ends}
-        }
+        labels = [{label for _, label in ends} for ends in graph.anchored_data["edge_labels"]]
+        labelled = {node for node, ends in enumerate(labels) if 0 in ends}
         assert atoms_in(rule(graph), "aromatic") == labelled
     assert rule.reason in str(certify(rule, mutag[:1], aromatic=0.1, rest=0.2, between=0.3)[0])
 
@@ -204,8 +203,8 @@ def test_a_molecule_that_cannot_be_is_named_with_its_atom(mutag, number, capfd):
 
 def test_what_cannot_be_kekulized_is_named_too():
     bonds = [frozenset({((i + 1) % 5, "aromatic"), ((i - 1) % 5, "aromatic")}) for i in range(5)]
-    data = {"atomic_number": [6] * 5, "bonds": bonds}
-    graph = sc.Graph(5, [(i, (i + 1) % 5) for i in range(5)], node_data=data)
+    ring = [(i, (i + 1) % 5) for i in range(5)]
+    graph = sc.Graph(5, ring, node_data={"atomic_number": [6] * 5}, anchored_data={"bonds": bonds})
     with pytest.raises(InvalidParameterError, match="at C 0, C 1, C 2, C 3, C 4: Can't kekulize"):
         sc.regions.functional_groups()(graph)
 
@@ -216,8 +215,8 @@ def test_what_cannot_be_kekulized_is_named_too():
         ({}, "node data 'atomic_number'.*elements=MUTAG"),
         ({"elements": "C/N/O"}, r"node_data\[label\]' must hold whole numbers from 0 to 2. Got '5 at node 2'"),
         ({"elements": "C/N/O/F/I/Xx"}, "'elements' must be symbols of elements. Got 'Xx'"),
-        ({"elements": "MUTAG"}, "node data 'bonds'.*edge_labels=True.*bonds=guess"),
-        ({"elements": "MUTAG", "bonds": "MUTAG"}, "node data 'edge_labels'.*edge_labels=True"),
+        ({"elements": "MUTAG"}, "anchored data 'bonds'.*edge_labels=True.*bonds=guess"),
+        ({"elements": "MUTAG", "bonds": "MUTAG"}, "anchored data 'edge_labels'.*edge_labels=True"),
     ],
 )
 def test_what_a_graph_does_not_say_is_asked_for(rule, problem):
@@ -238,7 +237,7 @@ def test_what_a_graph_does_not_say_is_asked_for(rule, problem):
 )
 def test_labels_must_belong_to_the_edges(ends, problem):
     labels = [frozenset(pairs) for pairs in (*ends, *[()] * (3 - len(ends)))]
-    graph = sc.Graph(3, [(0, 1), (1, 2)], node_data={"label": [0, 0, 0], "edge_labels": labels})
+    graph = sc.Graph(3, [(0, 1), (1, 2)], node_data={"label": [0] * 3}, anchored_data={"edge_labels": labels})
     with pytest.raises(InvalidParameterError, match=problem):
         sc.regions.functional_groups(elements="MUTAG", bonds="MUTAG")(graph)
 

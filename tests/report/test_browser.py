@@ -10,8 +10,8 @@ import starcert as sc
 from browsing import open_page, set_value, texts
 from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 from starcert.archive import Archive
+from starcert.binding import capacity
 from starcert.report import write_report
-from starcert.smoothing import capacity
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import starcert as sc
 from starcert.errors import StarcertError
 from starcert.runs.data import RunData
 from starcert.runs.reference import Reference
-from starcert.runs.rules import describe, known_regions, needs_model, rule_of
+from starcert.runs.rules import describe, needs_model, problem_of, rule_of
 
 NOISE = sc.Noise(low=0.1, high=0.2)
 
@@ -31,14 +31,14 @@ HALVES = "def f(graph):\n    return sc.Partition.from_node_sets({'low': graph.no
 
 def test_a_function_of_the_users_that_reads_no_edges_is_not_anchored(tmp_path):
     rule = user_rule(tmp_path, HALVES)
-    regions, sites = known_regions(rule, NOISE, make_data())
-    assert [each.sizes for each in sites] == [(1, 1), (1, 3)]
-    assert not any(each.anchored for each in sites)
+    problem = problem_of(rule, NOISE, make_data())
+    assert [each.sizes for each in problem.sites] == [(1, 1), (1, 3)]
+    assert problem.anchored == ("", "")
     assert describe(rule) == "code.py:f"
-    # As a rule of a smoothed classifier the regions are the same, and still not anchored.
+    # As a rule of a smoothed classifier it gives the same regions, and they are still not anchored.
     base = sc.classifiers.from_callable(lambda graph: 0)
-    again = [sc.SmoothedClassifier(base, NOISE, regions).sites(graph) for graph in make_data().graphs]
-    assert [each.key for each in again] == [each.key for each in sites]
+    again = sc.SmoothedClassifier(base, NOISE, rule).problem(make_data().graphs)
+    assert [each.key for each in again.sites] == [each.key for each in problem.sites]
 
 
 def test_one_that_reads_edges_is_anchored_and_stays_so(tmp_path):
@@ -46,21 +46,28 @@ def test_one_that_reads_edges_is_anchored_and_stays_so(tmp_path):
         "def f(graph):\n    ends = {graph.nodes[i] for i in graph.edges.ravel().tolist()}\n"
         "    return sc.Partition.from_node_sets({'low': ends, 'high': set(graph.nodes) - ends})\n"
     )
-    regions, sites = known_regions(user_rule(tmp_path, text), NOISE, make_data())
-    assert all(each.anchored for each in sites)
+    rule = user_rule(tmp_path, text)
+    problem = problem_of(rule, NOISE, make_data())
+    assert all(problem.anchored)
     base = sc.classifiers.from_callable(lambda graph: 0)
-    again = [sc.SmoothedClassifier(base, NOISE, regions).sites(graph) for graph in make_data().graphs]
-    assert [each.reason for each in again] == [each.reason for each in sites]
+    again = sc.SmoothedClassifier(base, NOISE, rule).problem(make_data().graphs)
+    assert again.anchored == problem.anchored
     # The author's word counts.
-    _, sites = known_regions(user_rule(tmp_path, text + "f.anchored = False\n"), NOISE, make_data())
-    assert not any(each.anchored for each in sites)
+    assert problem_of(user_rule(tmp_path, text + "f.anchored = False\n"), NOISE, make_data()).anchored == ("", "")
+
+
+def test_a_rule_object_of_the_users_without_a_reason_is_no_such_word(tmp_path):
+    text = (
+        "def divide(graph):\n    ends = {graph.nodes[i] for i in graph.edges.ravel().tolist()}\n"
+        "    return sc.Partition.from_node_sets({'low': ends, 'high': set(graph.nodes) - ends})\n"
+        "f = sc.regions.RegionRule('own', {}, ('low', 'high'), divide, 'Why not.')\n"
+    )
+    assert all(problem_of(user_rule(tmp_path, text), NOISE, make_data()).anchored)
 
 
 def test_a_rule_is_asked_once_for_every_graph(tmp_path):
     rule = user_rule(tmp_path, "calls = []\n" + HALVES.replace("    return", "    calls.append(1)\n    return"))
-    regions, _ = known_regions(rule, NOISE, make_data())
-    for graph in make_data().graphs:
-        regions(graph)
+    problem_of(rule, NOISE, make_data())
     assert len(rule.function.__globals__["calls"]) == 2
 
 
@@ -80,13 +87,13 @@ def test_a_rule_is_asked_once_for_every_graph(tmp_path):
 )
 def test_regions_that_cannot_be_used_name_the_graph_and_the_line(tmp_path, text, words):
     with pytest.raises(StarcertError) as caught:
-        known_regions(user_rule(tmp_path, text), NOISE, make_data())
+        problem_of(user_rule(tmp_path, text), NOISE, make_data())
     assert words in str(caught.value)
 
 
 def test_a_builder_by_name():
     rule = rule_of("node_sets:low=0-1,high=*", NOISE)
-    _, sites = known_regions(rule, NOISE, make_data())
+    sites = problem_of(rule, NOISE, make_data()).sites
     assert [each.sizes for each in sites] == [(1, 1), (1, 3)]
     assert describe(rule) == "node_sets:low=0-1,high=*"
     with pytest.raises(StarcertError, match="Did you mean communities"):
@@ -95,7 +102,7 @@ def test_a_builder_by_name():
 
 def test_without_regions_every_pair_is_in_the_one():
     rule = rule_of(None, sc.Noise(all=0.1))
-    _, sites = known_regions(rule, sc.Noise(all=0.1), make_data())
+    sites = problem_of(rule, sc.Noise(all=0.1), make_data()).sites
     assert [each.sizes for each in sites] == [(6,), (10,)]
     assert describe(rule) == "every node pair"
 

@@ -91,3 +91,10 @@ def test_tiny_graphs(nodes):
     assert batch.degrees().shape == (100, nodes)
     assert batch.edge_index()[1].size == 100 * nodes
     assert 20 < batch.degrees().sum() < 180 if nodes == 2 else batch.edge_index()[0].shape == (2, 0)
+
+
+def test_noisy_copies_come_without_data_that_tell_of_the_clean_edges():
+    graph = sc.Graph(3, [(0, 1)], node_data={"z": [6, 7, 8]}, anchored_data={"degree": [1, 1, 0]})
+    drawn = sampler(sc.Partition.everything("all").sites(graph), sc.Noise(all=0.5))
+    for copy in drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 3).networkx():
+        assert dict(copy.nodes(data=True)) == {0: {"z": 6}, 1: {"z": 7}, 2: {"z": 8}}

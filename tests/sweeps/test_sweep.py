@@ -76,7 +76,7 @@ def test_it_is_what_the_library_gives_with_votes_of_its_own(done):
     _, found = done
     ready = prepare(found.settings.run, gather(found.settings.run))
     noise = found.settings.levels[3]
-    smoothed = sc.SmoothedClassifier(ready.base, noise, ready.regions)
+    smoothed = sc.SmoothedClassifier(ready.base, noise, ready.rule)
     drawn = smoothed.certify(ready.data.graphs, samples=150, seed=found.settings.seed)
     assert found.levels[3].n_right == np.sum(drawn.certified((0,) * 5) & (drawn.labels == ready.data.labels))
     reach = [row["reach_bridge"] or 0 for row in drawn.rows()]
@@ -89,6 +89,21 @@ def test_it_is_what_the_library_gives_with_votes_of_its_own(done):
 def test_workers_make_no_difference(run, done):
     execute(settings_of(run, workers=2))
     assert (run.parent / "sweep/sweep.csv").read_bytes() == (done[0].parent / "sweep/sweep.csv").read_bytes()
+
+
+ASKED = worlds.MODEL.replace(
+    "def four(graph):",
+    "import pathlib\nasked = pathlib.Path(__file__).with_name('asked')\n\ndef four(graph):\n"
+    "    with asked.open('a') as file: file.write('x')",
+)
+
+
+@pytest.mark.parametrize("model", [ASKED, ASKED.replace("def classifier():", "def classifier(noise):")])
+def test_a_rule_is_asked_once_for_every_graph_whatever_the_levels_and_models(tmp_path, model):
+    run = worlds.project(tmp_path / "project", model=model)
+    found = execute(settings_of(run))
+    assert len(found.levels) == 4
+    assert (run.parent / "asked").read_text() == "x" * 6
 
 
 STOPS = worlds.MODEL.replace(

@@ -37,8 +37,8 @@ def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bo
     Args:
         name: its name in the collection, upper and lower case told apart.
         root: a folder that holds NAME_A.txt and the files beside it, or holds them in NAME/raw or in NAME.
-        edge_labels: whether to keep the labels of edges, as the node data `edge_labels`: for each node the pairs
-            (neighbour, label). Regions of molecules can be made from them; noise and classifiers pass them by.
+        edge_labels: whether to keep the labels of edges, as the anchored data `edge_labels`: for each node the pairs
+            (neighbour, label). Regions of molecules can be made from them; noisy copies come without them.
 
     Raises:
         StarcertError: if it is nowhere to be had, or if its files contradict each other.

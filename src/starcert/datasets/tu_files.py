@@ -66,13 +66,13 @@ def read(folder: Path, name: str, *, edge_labels: bool = False) -> tuple[list[Gr
     node_data: dict[str, Sequence[object]] = {
         key: np.split(rows, starts[1:-1]) for key, rows in _node_data(folder, name, int(starts[-1])).items()
     }
-    if edge_labels:
-        node_data["edge_labels"] = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, starts)
+    of_edges = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, starts) if edge_labels else None
     graphs = [
         Graph(
             int(starts[number + 1] - starts[number]),
             ours - starts[number],
             node_data={key: pieces[number] for key, pieces in node_data.items()},
+            anchored_data=None if of_edges is None else {"edge_labels": of_edges[number]},
         )
         for number, ours in enumerate(np.split(edges, cuts))
     ]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from starcert.binding import bind_all
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.experiments.parts import Part
 from starcert.noise import Noise
-from starcert.smoothing import SmoothedClassifier, capacity
+from starcert.smoothing import SmoothedClassifier
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -42,13 +43,9 @@ class Level:
     @classmethod
     def of(cls, noise: Noise, regions: Partition, graphs: Sequence[Graph], votes: Votes) -> Level:
         """The level of these votes on these graphs."""
-        sites = [regions.sites(graph) for graph in graphs]
-        found = certify(
-            clopper_pearson(votes, alpha=ALPHA),
-            noise,
-            capacity=[capacity(each, noise) for each in sites],
-            anchored=[each.reason for each in sites],
-        )
+        problem = bind_all(graphs, noise, regions)
+        bounds = clopper_pearson(votes, alpha=ALPHA)
+        found = certify(bounds, noise, capacity=problem.capacities, anchored=problem.anchored)
         return cls(noise, votes, found)
 
     def shifted(self, errors: float) -> Certificates:

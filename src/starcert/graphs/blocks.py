@@ -9,7 +9,7 @@ Both number their pairs from 0 and go both ways: from numbers to pairs (`endpoin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
@@ -44,6 +44,11 @@ class Block:
 
     def __reduce__(self) -> tuple[object, ...]:
         return Block, (self.nodes, self.first, self.holes, self.last)
+
+    @property
+    def whole(self) -> Block:
+        """The block with nothing left out."""
+        return replace(self, holes=_NONE) if len(self.holes) else self
 
     @cached_property
     def _starts(self) -> Indices:
@@ -181,8 +186,15 @@ def outside(nodes: Indices, others: Indices) -> Block:
 
 
 def without(block: Block, pairs: Indices, n_nodes: int) -> Block:
-    """The block without some of its pairs, rows of `pairs`."""
-    return Block(block.nodes, block.first, np.sort(block.locate(pairs[:, 0], pairs[:, 1], n_nodes)))
+    """The block without these pairs, rows of `pairs`; those that are not in it change nothing.
+
+    Example:
+        >>> groups = within([np.array([0, 1, 2]), np.array([3, 4, 5])])
+        >>> groups.size, without(groups, np.array([[1, 0], [2, 3]]), 6).size
+        (6, 5)
+    """
+    numbers = block.whole.locate(pairs[:, 0], pairs[:, 1], n_nodes)
+    return replace(block, holes=np.union1d(block.holes, numbers[numbers >= 0]))
 
 
 def _spread(values: Indices, where: Indices, length: int) -> Indices:

@@ -1,8 +1,8 @@
 """Graphs from and to networkx, numpy, scipy and PyTorch Geometric.
 
 Every format is checked on its way in: what is no undirected, unweighted, simple graph is refused with the
-offending pair. Each function speaks of the parts of a graph (see `Parts`) and imports the other library where it
-needs it.
+offending pair. On the way out anchored data stay behind: no other format keeps them apart from the data that are safe.
+Each function speaks of the parts of a graph (see `Parts`) and imports the other library where it needs it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Parts(NamedTuple):
     edges: Indices
     nodes: Sequence[Hashable] | None = None
     node_data: Mapping[str, object] | None = None
+    anchored_data: Mapping[str, object] | None = None
 
 
 def from_networkx(source: object) -> Parts:

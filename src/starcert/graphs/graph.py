@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,18 +30,24 @@ class Graph:
         edges: pairs of node indices, in any order and orientation, each once.
         nodes: the names of the nodes; their indices if left out.
         node_data: data by attribute name, a sequence or an array with one entry for each node. They are copied:
-            sequences become tuples, arrays read-only arrays, tensors stay tensors.
+            sequences become tuples, arrays read-only arrays, tensors stay tensors. Noise leaves them alone, and every
+            noisy copy has them: they must not tell of edges. What does (degrees, bonds, labels of edges) cannot be
+            recognised here, and belongs to:
+        anchored_data: data of the nodes that tell of this graph's own edges, by other names. Noisy copies come
+            without them, and regions that are read off them are anchored.
 
     Attributes:
         n_nodes: how many nodes there are.
         edges: read-only, shape (n_edges, 2), with u < v in every row, rows in lexicographic order.
         nodes: the names of the nodes.
         node_data: the data of the nodes by attribute name.
+        anchored_data: the data of the nodes that tell of this graph's own edges, by attribute name.
 
     Example:
-        >>> graph = Graph(3, [(2, 1), (0, 1)], node_data={"element": ["C", "N", "O"]})
+        >>> data = {"element": ["C", "N", "O"]}
+        >>> graph = Graph(3, [(2, 1), (0, 1)], node_data=data, anchored_data={"degree": [1, 2, 1]})
         >>> graph
-        Graph(3 nodes, 2 edges, node data: element)
+        Graph(3 nodes, 2 edges, node data: element, anchored data: degree)
         >>> graph.edges.tolist()
         [[0, 1], [1, 2]]
     """
@@ -50,6 +56,7 @@ class Graph:
     edges: Indices
     nodes: tuple[Hashable, ...]
     node_data: Mapping[str, object]
+    anchored_data: Mapping[str, object]
 
     def __init__(
         self,
@@ -58,6 +65,7 @@ class Graph:
         *,
         nodes: Iterable[Hashable] | None = None,
         node_data: Mapping[str, object] | None = None,
+        anchored_data: Mapping[str, object] | None = None,
     ) -> None:
         if not _is_index(n_nodes) or n_nodes < 0:
             raise InvalidParameterError("n_nodes", "be a whole number, 0 or more", n_nodes)
@@ -65,9 +73,12 @@ class Graph:
         set_field(self, "n_nodes", int(n_nodes))
         set_field(self, "edges", _as_edges(edges, self.n_nodes))
         set_field(self, "nodes", _as_names(nodes, self.n_nodes))
-        set_field(
-            self, "node_data", MappingProxyType(_as_node_data({} if node_data is None else node_data, self.n_nodes))
-        )
+        anchored = _as_data({} if anchored_data is None else anchored_data, self.n_nodes, "anchored_data")
+        data = _NodeData(_as_data({} if node_data is None else node_data, self.n_nodes, "node_data"), anchored)
+        for twice in data.keys() & anchored.keys():
+            raise InvalidParameterError("anchored_data", "have other names than the node data", twice)
+        set_field(self, "node_data", MappingProxyType(data))
+        set_field(self, "anchored_data", MappingProxyType(anchored))
 
     @property
     def n_edges(self) -> int:
@@ -78,20 +89,25 @@ class Graph:
     def key(self) -> str:
         """A hex digest of the edges, the names of the nodes and their data: the same for equal graphs everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
-        return digest("graph", self.n_nodes, self.edges, self.nodes if named else None, self.node_data)
+        data = {**self.node_data, **self.anchored_data}
+        return digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and (self is other or self.key == other.key)
+        if not isinstance(other, Graph):
+            return False
+        # The key does not tell which of the data are anchored.
+        return self is other or (self.key == other.key and self.anchored_data.keys() == other.anchored_data.keys())
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        data = f", node data: {', '.join(self.node_data)}" if self.node_data else ""
+        kinds = {"node data": self.node_data, "anchored data": self.anchored_data}
+        data = "".join(f", {kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges{data})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.n_nodes, self.edges, self.nodes, dict(self.node_data))
+        return _restore, (self.n_nodes, self.edges, self.nodes, dict(self.node_data), dict(self.anchored_data))
 
     @classmethod
     def from_networkx(cls, graph: object) -> Self:
@@ -103,7 +119,7 @@ class Graph:
         return cls._of(convert.from_networkx(graph))
 
     def to_networkx(self) -> Any:  # noqa: ANN401  (networkx carries no types)
-        """A `networkx.Graph` with the names of the nodes and their data as attributes."""
+        """A `networkx.Graph` with the names of the nodes and their data as attributes; anchored data are left out."""
         return convert.to_networkx(self._parts)
 
     @classmethod
@@ -155,7 +171,7 @@ class Graph:
     def to_pyg(self) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
         """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors.
 
-        PyG has no names for nodes: they are left out. Data that are no numbers become lists.
+        PyG has no names for nodes: they are left out, and so are anchored data. Data that are no numbers become lists.
         """
         return convert.to_pyg(self._parts)
 
@@ -163,8 +179,9 @@ class Graph:
     def from_rdkit(cls, molecule: object, *, elements: Sequence[str] | None = None) -> Self:
         """The graph of an RDKit molecule: atoms are nodes, bonds are edges. It needs the extra `molecules`.
 
-        The node data are `atomic_number`, `formal_charge` and `hydrogens` (whole numbers, hydrogens that are no nodes),
-        and `bonds`: for each atom the pairs (neighbour, order), where an order is single, double, triple or aromatic.
+        The node data are `atomic_number` and `formal_charge`, whole numbers. What follows from the bonds is anchored
+        data: `hydrogens`, how many hang on an atom that are no nodes, and `bonds`, for each atom the pairs
+        (neighbour, order), where an order is single, double, triple or aromatic.
 
         Args:
             molecule: an `rdkit.Chem.Mol`, sanitized.
@@ -179,23 +196,47 @@ class Graph:
         Example:
             >>> aniline = Graph.from_smiles("c1ccccc1N", elements=("C", "N"))
             >>> aniline
-            Graph(7 nodes, 7 edges, node data: atomic_number, formal_charge, hydrogens, bonds, x)
-            >>> aniline.node_data["hydrogens"].tolist()
+            Graph(7 nodes, 7 edges, node data: atomic_number, formal_charge, x, anchored data: hydrogens, bonds)
+            >>> aniline.anchored_data["hydrogens"].tolist()
             [1, 1, 1, 1, 1, 0, 2]
         """
         return cls._of(molecules.from_smiles(smiles, elements))
 
     @classmethod
     def _of(cls, parts: convert.Parts) -> Self:
-        return cls(parts.n_nodes, parts.edges, nodes=parts.nodes, node_data=parts.node_data)
+        return cls(
+            parts.n_nodes,
+            parts.edges,
+            nodes=parts.nodes,
+            node_data=parts.node_data,
+            anchored_data=parts.anchored_data,
+        )
 
     @property
     def _parts(self) -> convert.Parts:
         return convert.Parts(self.n_nodes, self.edges, self.nodes, self.node_data)
 
 
-def _restore(n_nodes: int, edges: Indices, nodes: Sequence[Hashable], node_data: Mapping[str, object]) -> Graph:
-    return Graph(n_nodes, edges, nodes=nodes, node_data=node_data)
+class _NodeData(dict[str, object]):
+    """Node data that say of a name they do not have where its data are."""
+
+    def __init__(self, data: Mapping[str, object], anchored: Mapping[str, object]) -> None:
+        super().__init__(data)
+        self._anchored = frozenset(anchored)
+
+    def __missing__(self, name: object) -> NoReturn:
+        where = f"{name!r} tells of the graph's own edges: it is in graph.anchored_data"
+        raise KeyError(where if name in self._anchored else name)
+
+
+def _restore(
+    n_nodes: int,
+    edges: Indices,
+    nodes: Sequence[Hashable],
+    node_data: Mapping[str, object],
+    anchored_data: Mapping[str, object],
+) -> Graph:
+    return Graph(n_nodes, edges, nodes=nodes, node_data=node_data, anchored_data=anchored_data)
 
 
 def _is_index(value: object) -> bool:
@@ -260,7 +301,7 @@ def _as_names(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hashable,
     return names
 
 
-def _as_node_data(node_data: object, n_nodes: int) -> dict[str, object]:
-    if not isinstance(node_data, Mapping) or not all(isinstance(name, str) for name in node_data):
-        raise InvalidParameterError("node_data", "map names of attributes to data", node_data)
-    return {name: frozen_copy(values, n_nodes, f"node_data[{name}]") for name, values in node_data.items()}
+def _as_data(data: object, n_nodes: int, parameter: str) -> dict[str, object]:
+    if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
+        raise InvalidParameterError(parameter, "map names of attributes to data", data)
+    return {name: frozen_copy(values, n_nodes, f"{parameter}[{name}]") for name, values in data.items()}

@@ -1,7 +1,7 @@
-"""Molecules of RDKit as parts of graphs: atoms are nodes, bonds are edges, and the orders of bonds are node data.
+"""Molecules of RDKit as parts of graphs: atoms are nodes, bonds are edges, and the orders of bonds are anchored data.
 
 A graph has no data of edges, for noise adds and removes them. What a bond was in the molecule is kept with its two
-atoms, as a pair of the neighbour and the order.
+atoms, as a pair of the neighbour and the order. That tells of edges, and so do the hydrogens that an atom has room for.
 """
 
 from __future__ import annotations
@@ -70,12 +70,14 @@ def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
     node_data: dict[str, object] = {
         "atomic_number": np.array([atom.GetAtomicNum() for atom in atoms], dtype=np.int64),
         "formal_charge": np.array([atom.GetFormalCharge() for atom in atoms], dtype=np.int64),
+    }
+    anchored_data: dict[str, object] = {
         "hydrogens": np.array([atom.GetTotalNumHs() for atom in atoms], dtype=np.int64),
         "bonds": [frozenset(ends) for ends in bonds],
     }
     if elements is not None:
         node_data["x"] = _one_hot([atom.GetSymbol() for atom in atoms], elements)
-    return Parts(len(atoms), edges, None, node_data)
+    return Parts(len(atoms), edges, None, node_data, anchored_data)
 
 
 def _one_hot(symbols: Sequence[str], elements: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from starcert.errors import InvalidParameterError
+from starcert.graphs.disjoint import refuse_overlap
 from starcert.graphs.graph import Graph
 from starcert.graphs.pairsets import Across, Everything, Index, Inside, Node, Nodes, Pair, Pairs, PairSet, shared_pair
+from starcert.graphs.read_off import read_off
 from starcert.graphs.sites import Sites
 
 __all__ = ["Partition"]
@@ -20,7 +22,8 @@ class Partition:
     """Named regions of node pairs, disjoint; pairs in no region are fixed.
 
     It speaks of the names of nodes, so that one partition serves every graph that has those nodes. Make one with
-    `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`.
+    `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`. Whether regions share a
+    pair is asked at the latest when a graph shows which nodes there are: `sites` refuses those that do.
 
     A certificate holds when the regions are the same for the clean and the attacked graph. Regions that were read
     off a graph's own edges are *anchored*: the certificate then speaks of a classifier whose regions are frozen at
@@ -28,7 +31,8 @@ class Partition:
 
     Attributes:
         parts: the regions by name, each with a description of its pairs.
-        anchored: whether the regions were read off a graph's own edges.
+        anchored: whether the regions were read off a graph's own edges. None if nobody says so: then `sites` marks
+            those that look like it, see `starcert.graphs.read_off`. False is the author's word that they were not.
         reason: why they are anchored, a sentence; empty if they are not.
 
     Example:
@@ -40,7 +44,7 @@ class Partition:
     """
 
     parts: tuple[tuple[str, PairSet], ...]
-    anchored: bool = False
+    anchored: bool | None = None
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -81,7 +85,7 @@ class Partition:
         for (region, one), (another, other) in combinations(sides, 2):
             pair = shared_pair(one, other)
             if pair is not None:
-                _refuse_overlap(pair, region, another)
+                refuse_overlap(pair, region, another)
         return cls(tuple(parts))
 
     @classmethod
@@ -113,13 +117,14 @@ class Partition:
 
     @classmethod
     def from_pairs(
-        cls, regions: Mapping[str, Iterable[tuple[Node, Node]]], *, anchored: bool = False, reason: str = ""
+        cls, regions: Mapping[str, Iterable[tuple[Node, Node]]], *, anchored: bool | None = None, reason: str = ""
     ) -> Partition:
         """Regions of explicit pairs.
 
         Args:
             regions: the pairs of each region, each once and in either order.
-            anchored: whether the pairs were read off a graph's own edges.
+            anchored: whether the pairs were read off a graph's own edges. By default a region whose pairs are all
+                edges of the graph at hand, or all its absent ones, is taken to be; False says that it is not.
             reason: how, a sentence for every certificate.
 
         Example:
@@ -135,7 +140,7 @@ class Partition:
                 if key in listed:
                     raise InvalidParameterError(f"regions[{region}]", "hold each pair once", f"{tuple(pair)!r} twice")
                 if home.setdefault(key, region) != region:
-                    _refuse_overlap(tuple(pair), home[key], region)
+                    refuse_overlap(tuple(pair), home[key], region)
                 listed.add(key)
             parts.append((region, Pairs(frozenset(listed))))
         return cls(tuple(parts), anchored, reason)
@@ -174,11 +179,14 @@ class Partition:
         """The sites of a graph that has these nodes.
 
         Raises:
-            InvalidParameterError: if the partition names a node that the graph does not have.
+            InvalidParameterError: if the partition names a node that the graph does not have, or if two regions share
+                a node pair.
         """
         index = Index(graph)
         bound = tuple(part.block(index) for _, part in self.parts)
-        return Sites(graph, self.regions, bound, self.anchored, self.reason)
+        sites = Sites(graph, self.regions, bound, bool(self.anchored), self.reason)
+        reason = read_off(sites) if self.anchored is None else ""
+        return sites.marked(reason) if reason else sites
 
     def __repr__(self) -> str:
         return f"Partition({', '.join(self.regions)}{', anchored' if self.anchored else ''})"
@@ -217,9 +225,3 @@ def _as_pair(pair: tuple[Node, Node], name: str) -> Pair:
     if len(both) < 2:
         raise InvalidParameterError(name, "pair each node with another one", (one, other))
     return both
-
-
-def _refuse_overlap(pair: tuple[Node, ...], one: str, other: str) -> None:
-    raise InvalidParameterError(
-        "regions", "be disjoint", f"{pair!r} in both {one!r} and {other!r}", "Give each pair to one region at most."
-    )

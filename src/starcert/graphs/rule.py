@@ -1,51 +1,129 @@
 """Rules: a function from a graph to its partition, for graphs that do not share their nodes.
 
-Regions that a rule reads off the graph's own edges are anchored. A rule need not say so: it is given a graph that
-notices when its edges are read.
+Regions that a rule reads off the graph's own edges are anchored. A rule need not say so: it is first asked about a
+graph without edges, and only a rule that then fails, or asks for them, gets to see any.
 """
 
 from __future__ import annotations
 
+import inspect
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
 from starcert.errors import InvalidParameterError
+from starcert.graphs.edgeless import EdgesAskedError, without_edges
 from starcert.graphs.graph import Graph
+from starcert.graphs.pairsets import Inside, Pairs, PairSet
 from starcert.graphs.partition import Partition
 
-__all__ = ["Rule", "partition_by_rule"]
+__all__ = ["READS_EDGES", "Rule", "author_says", "partition_by_rule", "was_seen_to_read_edges"]
 
 Rule: TypeAlias = Callable[[Graph], Partition]
 
+READS_EDGES = "The rule for the regions reads the graph's own edges."
+"""Why the regions are anchored, where the rule has no reason of its own."""
 
-class _Watched(Graph):
-    """A graph that remembers whether anybody looked at its edges."""
 
-    def __getattribute__(self, name: str) -> object:
-        if name == "edges":
-            object.__setattr__(self, "edges_were_read", True)
-        return super().__getattribute__(name)
+class _Memory:
+    """Objects by identity, as long as they live. One that cannot be referred to weakly is kept alive."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Callable[[], object]] = {}
+
+    def add(self, thing: object) -> None:
+        number = id(thing)
+        try:
+            self._kept[number] = weakref.ref(thing, lambda _: self._kept.pop(number, None))
+        except TypeError:
+            self._kept[number] = lambda: thing
+
+    def __contains__(self, thing: object) -> bool:
+        return id(thing) in self._kept and self._kept[id(thing)]() is thing
+
+
+# A rule that remembers its answers reads edges only once: that it did must be remembered too. A partition is
+# remembered for the rule that is a new function every time around the same cache.
+_RULES, _PARTITIONS = _Memory(), _Memory()
+
+
+def author_says(rule: Rule) -> bool | None:
+    """What the author of a rule says by its attribute `anchored`; None if nothing.
+
+    True is taken from anything. False must be said of this very rule (or its class) in so many words: a property that
+    happens to be false says nothing.
+    """
+    if inspect.getattr_static(rule, "anchored", None) is False:
+        return False
+    return True if getattr(rule, "anchored", False) else None
+
+
+def was_seen_to_read_edges(rule: Rule) -> bool:
+    """Whether a rule has read the edges of any graph, as far as `partition_by_rule` saw it."""
+    return author_says(rule) is not False and _bearer(rule) in _RULES
 
 
 def partition_by_rule(rule: Rule, graph: Graph) -> Partition:
-    """The partition that a rule gives for a graph, marked as anchored if the rule looked at the edges.
+    """The partition that a rule gives for a graph, marked as anchored if the rule may have read the edges.
 
-    A rule that reads edges but does not depend on them can say so: `rule.anchored = False`.
+    The rule is asked about a graph without edges. If it answers, that is the partition, and not anchored (unless it is
+    just the edges, which a rule may have known beforehand). If it asks for edges, or fails,
+    it is asked about the graph itself, and the partition is anchored; so are all later ones of the rule. Edges are not
+    held back from a rule that is known to read them, nor from one whose author says that the regions do not depend on
+    them: `rule.anchored = False`.
 
     Example:
         >>> touched = lambda graph: Partition.from_node_sets({"touched": set(graph.edges.ravel().tolist())})
         >>> partition_by_rule(touched, Graph(4, [(0, 1), (0, 2)])).anchored
         True
     """
-    watched = object.__new__(_Watched)
-    watched.__dict__.update({name: value for name, value in vars(graph).items() if name != "key"})
-    partition = rule(watched)
+    word = author_says(rule)
+    if word is False:
+        partition = _checked(rule(graph), graph)
+        return partition if partition.anchored else replace(partition, anchored=False)
+    if word is None and not was_seen_to_read_edges(rule):
+        try:
+            partition = _checked(without_edges(rule, graph), graph)
+        except EdgesAskedError:
+            pass
+        else:
+            return _marked(partition) if partition in _PARTITIONS else _vouched(partition, graph)
+    partition = _checked(rule(graph), graph)
+    _RULES.add(_bearer(rule))
+    _PARTITIONS.add(partition)
+    return _marked(partition)
+
+
+def _checked(partition: object, graph: Graph) -> Partition:
     if not isinstance(partition, Partition):
         raise InvalidParameterError(
             "regions", "return a Partition for each graph", f"{type(partition).__name__} for {graph!r}"
         )
-    read = vars(watched).get("edges_were_read", False)
-    if read and not partition.anchored and getattr(rule, "anchored", None) is not False:
-        return replace(partition, anchored=True, reason="The rule for the regions reads the graph's own edges.")
     return partition
+
+
+def _marked(partition: Partition) -> Partition:
+    return partition if partition.anchored else replace(partition, anchored=True, reason=READS_EDGES)
+
+
+def _vouched(partition: Partition, graph: Graph) -> Partition:
+    """What a rule has said without edges: that it lists some edges is chance, but not that it lists just the edges."""
+    if partition.anchored is not None or any(_is_just_the_edges(part, graph) for _, part in partition.parts):
+        return partition  # a rule that had its answer already: `Partition.sites` looks at it
+    return replace(partition, anchored=False)
+
+
+def _is_just_the_edges(part: PairSet, graph: Graph) -> bool:
+    """Whether a set of pairs names the edges of a graph one by one, all and no others, or leaves out just these."""
+    named = part.pairs if isinstance(part, Pairs) else part.but if isinstance(part, Inside) else frozenset()
+    edges, n_pairs = graph.n_edges, graph.n_nodes * (graph.n_nodes - 1) // 2
+    if not 0 < edges < n_pairs or len(named) not in (edges, n_pairs - edges):
+        return False  # with no edges, or all of them, there is nothing to be read off
+    present = sum(frozenset((graph.nodes[u], graph.nodes[v])) in named for u, v in graph.edges.tolist())
+    return present == len(named) == edges or (present == 0 and len(named) == n_pairs - edges)
+
+
+def _bearer(rule: Rule) -> object:
+    """What lives as long as a rule does: of a method its object, for the method is a new one every time."""
+    return getattr(rule, "__self__", rule) if inspect.ismethod(rule) else rule

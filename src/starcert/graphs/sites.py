@@ -5,7 +5,7 @@ Sampling and voting work on flat positions and region numbers alone; this is whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError
 from starcert.graphs.blocks import AnyBlock, Indices
 from starcert.graphs.content import digest
+from starcert.graphs.disjoint import check_disjoint
 from starcert.graphs.graph import Graph
 
 __all__ = ["Sites"]
@@ -24,8 +25,8 @@ __all__ = ["Sites"]
 class Sites:
     """A partition bound to a graph: its sites, numbered consecutively, region after region.
 
-    Made by `Partition.sites`, which sees to it that the regions are disjoint. Nothing here is as large as the number
-    of sites: positions and node pairs are turned into one another by arithmetic.
+    However they are made, the regions are disjoint: sites that share a node pair are refused. Nothing here is as large
+    as the number of sites: positions and node pairs are turned into one another by arithmetic.
 
     Attributes:
         graph: the graph, whose edges are the clean bits.
@@ -51,12 +52,19 @@ class Sites:
     anchored: bool = False
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        check_disjoint(self.regions, self.blocks, self.graph.nodes)
+
     def __reduce__(self) -> tuple[object, ...]:
-        return Sites, (self.graph, self.regions, self.blocks, self.anchored, self.reason)
+        return _restore, (self.graph, self.regions, self.blocks, self.anchored, self.reason)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{region}: {size:,}" for region, size in zip(self.regions, self.sizes, strict=True))
         return f"Sites({sizes}{', anchored' if self.anchored else ''})"
+
+    def marked(self, reason: str) -> Sites:
+        """These sites, anchored for this reason."""
+        return _restore(self.graph, self.regions, self.blocks, True, reason)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -133,6 +141,14 @@ class Sites:
         edges = self.graph.edges[self._positions_of_edges < 0]
         edges.setflags(write=False)
         return edges
+
+
+def _restore(*values: object) -> Sites:
+    """Sites that were checked when they were first made: nobody need do that again."""
+    sites = object.__new__(Sites)
+    for field, value in zip(fields(Sites), values, strict=True):
+        object.__setattr__(sites, field.name, value)
+    return sites
 
 
 def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indices:

@@ -56,11 +56,14 @@ def node_labels_of(graph: Graph, node_labels: str) -> list[Hashable]:
         return list(degrees)
     if node_labels not in graph.node_data:
         known = ", ".join(map(repr, graph.node_data)) or "none"
+        hint = f"{graph!r} has {known}."
+        if node_labels in graph.anchored_data:
+            hint = f"{node_labels!r} is anchored data, which tell of the clean graph's own edges. " + hint
         raise InvalidParameterError(
             "node_labels",
             "be 'degree' or the name of an attribute in node_data",
             node_labels,
-            f"{graph!r} has {known}.",
+            hint,
         )
     data: Any = graph.node_data[node_labels]
     labels = data.tolist() if hasattr(data, "tolist") else list(data)

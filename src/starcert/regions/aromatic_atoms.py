@@ -30,7 +30,7 @@ def aromatic_atoms(*, elements: Words = None, bonds: Words = None) -> RegionRule
             the graphs have the node data `atomic_number`. Needed only where RDKit perceives.
         bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
             aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
-            `starcert.regions.guess`); by default the graphs have the node data `bonds`.
+            `starcert.regions.guess`); by default the graphs have the anchored data `bonds`.
 
     Example:
         >>> toluene = Graph.from_smiles("Cc1ccccc1")

@@ -63,7 +63,7 @@ def functional_groups(
             the graphs have the node data `atomic_number`.
         bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
             aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
-            `starcert.regions.guess`); by default the graphs have the node data `bonds`.
+            `starcert.regions.guess`); by default the graphs have the anchored data `bonds`.
 
     Example:
         >>> graph = Graph.from_smiles("O=[N+]([O-])c1ccc(N)cc1")

@@ -63,7 +63,7 @@ def as_elements(value: Words) -> tuple[str, ...] | None:
 
 
 def as_bonds(value: Words) -> tuple[str, ...] | None:
-    """The orders that edge labels mean, from a name in `VOCABULARIES` or orders; None for the node data `bonds`."""
+    """The orders that edge labels mean, from a name in `VOCABULARIES` or orders; None for the anchored data `bonds`."""
     if value is None or value == GUESS:
         return None if value is None else (GUESS,)
     words = words_of(value, "bonds")
@@ -77,20 +77,20 @@ def as_bonds(value: Words) -> tuple[str, ...] | None:
 
 
 def orders_of(graph: Graph, bonds: tuple[str, ...] | None) -> Orders:
-    """The order of every edge, from node data that say it of each node and its neighbours."""
+    """The order of every edge, from anchored data that say it of each node and its neighbours."""
     name = "bonds" if bonds is None else "edge_labels"
-    if name not in graph.node_data:
+    if name not in graph.anchored_data:
         hint = (
             "Graph.from_smiles makes it; sc.datasets.tu(name, edge_labels=True) reads edge labels, which bonds=MUTAG "
             "(or the like) explains; bonds=guess needs neither, and guesses."
         )
         got = f"{graph!r} without it"
         raise InvalidParameterError(
-            "graphs", f"have the node data {name!r} that says which order a bond has", got, hint
+            "graphs", f"have the anchored data {name!r} that says which order a bond has", got, hint
         )
     place = {node: index for index, node in enumerate(graph.nodes)}
     found: Orders = {}
-    data: Any = graph.node_data[name]
+    data: Any = graph.anchored_data[name]
     for u, ends in enumerate(data):
         for other, label in ends:
             v = place.get(other, -1)
@@ -191,12 +191,15 @@ def _number_of(symbol: str, table: Any) -> int:  # noqa: ANN401  (RDKit may be m
 
 def _set_hydrogens(molecule: Any, graph: Graph) -> None:  # noqa: ANN401
     """Charges and hydrogens, where the graph knows them; otherwise RDKit fills valences with hydrogens."""
-    for name, setter in (("formal_charge", "SetFormalCharge"), ("hydrogens", "SetNumExplicitHs")):
-        if name in graph.node_data:
-            for atom, value in zip(molecule.GetAtoms(), np.asarray(graph.node_data[name]).tolist(), strict=True):
-                getattr(atom, setter)(int(value))
-                if name == "hydrogens":
-                    atom.SetNoImplicit(True)
+    if "formal_charge" in graph.node_data:
+        charges = np.asarray(graph.node_data["formal_charge"]).tolist()
+        for atom, charge in zip(molecule.GetAtoms(), charges, strict=True):
+            atom.SetFormalCharge(int(charge))
+    if "hydrogens" in graph.anchored_data:
+        hydrogens = np.asarray(graph.anchored_data["hydrogens"]).tolist()
+        for atom, number in zip(molecule.GetAtoms(), hydrogens, strict=True):
+            atom.SetNumExplicitHs(int(number))
+            atom.SetNoImplicit(True)
 
 
 def _charge_nitrogens(molecule: Any, chem: Any) -> None:  # noqa: ANN401

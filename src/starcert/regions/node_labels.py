@@ -33,7 +33,8 @@ def node_labels(
 
     They follow from the data of the nodes alone, which no attack on edges changes: not anchored. (That is true as long
     as the data are: a label that was computed from the edges, such as a degree, is anchored in fact, and only its
-    author can know.)
+    author can know. Labels among the graph's `anchored_data` are known to be, and so are regions that are read off
+    them.)
 
     A noise has the same regions for all graphs, but a graph may lack a label. One-hot rows have a region for each
     column, used or not. For plain labels either say which have a region of their own (`labels`), or put all pairs of
@@ -118,13 +119,15 @@ def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
 
 
 def data_of(graph: Graph, attribute: str) -> object:
-    """The data of the nodes by name, or an error that says which there are."""
-    if attribute not in graph.node_data:
-        known = ", ".join(map(repr, graph.node_data)) or "none"
-        raise InvalidParameterError(
-            "attribute", "name data that every node has", attribute, f"{graph!r} has {known}; choose one of its data."
-        )
-    return graph.node_data[attribute]
+    """The data of the nodes by name, anchored or not, or an error that says which there are."""
+    if attribute in graph.node_data:
+        return graph.node_data[attribute]
+    if attribute in graph.anchored_data:
+        return graph.anchored_data[attribute]
+    known = ", ".join(map(repr, [*graph.node_data, *graph.anchored_data])) or "none"
+    raise InvalidParameterError(
+        "attribute", "name data that every node has", attribute, f"{graph!r} has {known}; choose one of its data."
+    )
 
 
 BUILDER = Builder(

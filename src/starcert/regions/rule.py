@@ -28,7 +28,8 @@ class RegionRule:
         regions: the names of the regions, or None if only a graph can tell.
         divide: the function from a graph to its partition; it can be pickled.
         why: why one would choose it, a sentence.
-        reason: how the regions follow from the graph's own edges, a sentence; empty if they do not.
+        reason: how the regions follow from the graph's own edges, a sentence; empty if they do not. An empty one is no
+            proof: regions that are read off edges all the same are marked when the rule is bound to a graph.
 
     Example:
         >>> from starcert import regions
@@ -54,7 +55,7 @@ class RegionRule:
 
     @property
     def anchored(self) -> bool:
-        """Whether the regions are read off the graph's own edges."""
+        """Whether the rule says that its regions are read off the graph's own edges."""
         return bool(self.reason)
 
     @property

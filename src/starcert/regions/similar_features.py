@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -79,13 +80,19 @@ def _divide(graph: Graph, *, threshold: float, attribute: str) -> Partition:
     inside = int((sizes * (sizes - 1) // 2).sum())
     if unlike is not None and n_unlike is not None and (n_alike is None or n_unlike <= n_alike + inside):
         _refuse_many(n_unlike)
-        return listed_against_rest(graph, _between(members, unlike), REGIONS[1], REGIONS[0], REGIONS)
+        return _by_features(listed_against_rest(graph, _between(members, unlike), REGIONS[1], REGIONS[0], REGIONS))
     if alike is None or n_alike is None:
         raise too_many(*REGIONS)
     _refuse_many(n_alike + inside)
     own = [np.stack(np.triu_indices(len(nodes), 1), axis=1) for nodes in members]
     pairs = [nodes[rows] for nodes, rows in zip(members, own, strict=True)]
-    return listed_against_rest(graph, np.concatenate([_between(members, alike), *pairs]), *REGIONS, order=REGIONS)
+    listed = np.concatenate([_between(members, alike), *pairs])
+    return _by_features(listed_against_rest(graph, listed, *REGIONS, order=REGIONS))
+
+
+def _by_features(partition: Partition) -> Partition:
+    """The partition with our word for it: pairs that are alike may happen to be the edges, but were not read there."""
+    return replace(partition, anchored=False)
 
 
 def _refuse_many(size: int) -> None:

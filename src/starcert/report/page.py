@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from starcert.archive import Archive
+from starcert.binding import capacity
 from starcert.errors import InvalidParameterError
 from starcert.graphs.sites import Sites
 from starcert.report.content import Content, content, law_text
@@ -22,7 +23,6 @@ from starcert.report.document import (
     write_page,
 )
 from starcert.report.findings import Summary
-from starcert.smoothing import capacity
 
 __all__ = ["write_report"]
 

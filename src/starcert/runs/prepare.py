@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ from starcert.graphs.rule import Rule
 from starcert.runs import sources
 from starcert.runs.data import RunData
 from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
-from starcert.runs.rules import KnownRegions, known_regions, needs_model, rule_of
+from starcert.runs.rules import needs_model, problem_of, rule_of
 from starcert.runs.settings import RunSettings
 from starcert.runs.threads import one_thread
 
 if TYPE_CHECKING:
+    from starcert.binding import Problem
     from starcert.classifiers.base import Classifier
-    from starcert.graphs import Sites
 
 __all__ = ["Material", "Prepared", "check_expected", "gather", "prepare"]
 
@@ -51,8 +51,7 @@ class Prepared:
         base: the base classifier.
         data: the graphs of the run, their classes numbered as the classifier numbers them.
         rule: from a graph to its regions.
-        regions: the regions of these graphs.
-        sites: the sites of each graph.
+        problem: the graphs with their noise and their regions, bound once.
         answers: the base classifier's answer on each clean graph.
     """
 
@@ -60,8 +59,7 @@ class Prepared:
     base: Classifier
     data: RunData
     rule: Rule | Partition
-    regions: KnownRegions
-    sites: Sequence[Sites]
+    problem: Problem
     answers: tuple[int, ...]
 
     @cached_property
@@ -71,7 +69,7 @@ class Prepared:
             "model": self.model,
             "classifier": self.base.description,
             "data": self.data.digest,
-            "regions": digest([(each.key, each.reason) for each in self.sites]),
+            "regions": digest([(each.key, each.reason) for each in self.problem.sites]),
         }
 
 
@@ -85,21 +83,30 @@ def gather(settings: RunSettings) -> Material:
     return Material(rule, everything, train, chosen)
 
 
-def prepare(settings: RunSettings, material: Material) -> Prepared:
-    """Makes the model of a run, and tries it and the regions on every clean graph."""
+def prepare(settings: RunSettings, material: Material, known: Problem | None = None) -> Prepared:
+    """Makes the model of a run, and tries it and the regions on every clean graph.
+
+    Args:
+        settings: those of the run.
+        material: what is there before any model is made.
+        known: these graphs with their regions from an earlier model, of use if regions do not follow from the model.
+    """
     with one_thread(settings.device or "cpu"):
-        return _prepare(settings, material)
+        return _prepare(settings, material, known)
 
 
-def _prepare(settings: RunSettings, material: Material) -> Prepared:
+def _prepare(settings: RunSettings, material: Material, known: Problem | None) -> Prepared:
     offer = Offer(settings.device or "cpu", material.everything, material.train, settings.noise, material.rule)
     model = call_model(settings.model, offer)
     base = as_classifier(model, settings.model, material.chosen, settings.device)
     data = aligned(material.chosen, base)
     rule = rule_of(settings.regions, settings.noise, model=model) if material.rule is None else material.rule
-    regions, sites = known_regions(rule, settings.noise, data)
-    answers = clean_answers(base, settings.model, data, sites)
-    return Prepared(settings.model.digest, base, data, rule, regions, sites, tuple(answers))
+    if known is None or material.rule is None:
+        problem = problem_of(rule, settings.noise, data)
+    else:
+        problem = known.under(settings.noise)
+    answers = clean_answers(base, settings.model, data, problem.sites)
+    return Prepared(settings.model.digest, base, data, rule, problem, tuple(answers))
 
 
 def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> None:

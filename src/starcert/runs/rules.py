@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from starcert.binding import Problem, anchored_together, bind, check_regions
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition
-from starcert.graphs.rule import Rule, partition_by_rule
+from starcert.graphs.rule import Rule, author_says
 from starcert.progress import progress_bar
 from starcert.runs.reference import Reference, blaming
-from starcert.sampling.sampler import check_regions
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
     from starcert.runs.data import RunData
 
-__all__ = ["KnownRegions", "UserRule", "describe", "known_regions", "needs_model", "rule_of"]
+__all__ = ["UserRule", "describe", "needs_model", "problem_of", "rule_of"]
 
 
 class UserRule:
@@ -33,8 +33,9 @@ class UserRule:
                 "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
             )
         self.function = found
-        if hasattr(found, "anchored") and not isinstance(found, Partition):
-            self.anchored = found.anchored  # the author's word, see `partition_by_rule`
+        word = None if isinstance(found, Partition) else author_says(found)
+        if word is not None:
+            self.anchored = word
 
     def __call__(self, graph: Graph) -> Partition:
         """The partition of a graph."""
@@ -43,22 +44,6 @@ class UserRule:
         with blaming(self.reference.file):  # nothing of the graph is read here: it would count as read by the rule
             found: Partition = self.function(graph)
         return found
-
-
-class KnownRegions:
-    """The partitions of known graphs, each worked out once, as a rule.
-
-    Looking one up reads nothing off the graph, so the rule adds no anchor; the partitions keep theirs.
-    """
-
-    anchored = False
-
-    def __init__(self, partitions: dict[str, Partition]) -> None:
-        self._partitions = partitions
-
-    def __call__(self, graph: Graph) -> Partition:
-        """The partition of one of the graphs."""
-        return self._partitions[graph.key]
 
 
 def needs_model(regions: Reference | str | None) -> bool:
@@ -93,23 +78,20 @@ def describe(rule: Rule | Partition) -> str:
     return "every node pair" if isinstance(rule, Partition) else str(getattr(rule, "description", rule))
 
 
-def known_regions(rule: Rule | Partition, noise: Noise, data: RunData) -> tuple[KnownRegions, Sequence[Sites]]:
-    """The regions of every graph of the data, and its sites; refused if they are not those of the noise."""
-    partitions: dict[str, Partition] = {}
-    sites = []
+def problem_of(rule: Rule | Partition, noise: Noise, data: RunData) -> Problem:
+    """The graphs of the data, bound to their regions; refused, by name, if they are not those of the noise."""
+    sites: list[Sites] = []
     with progress_bar("regions", len(data)) as advance:
         for name, graph in zip(data.names, data.graphs, strict=True):
             try:
-                if graph.key not in partitions:
-                    partitions[graph.key] = rule if isinstance(rule, Partition) else partition_by_rule(rule, graph)
-                sites.append(partitions[graph.key].sites(graph))
+                sites.append(bind(graph, noise, rule))
                 if len(sites) > 1:  # the graphs before had the regions of the noise
                     check_regions(sites[-1], noise)
             except StarcertError as error:
                 raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}") from error
             _check_noise(noise, sites[0].regions)
             advance(1)
-    return KnownRegions(partitions), sites
+    return Problem(noise, anchored_together(sites, rule))
 
 
 def _check_noise(noise: Noise, regions: Sequence[str]) -> None:

@@ -66,10 +66,10 @@ def execute(
     base, digests = ready.base, ready.digests
     check_expected(digests, expected or {})
     place.begin(settings, digests)
-    smoothed = SmoothedClassifier(base, settings.noise, ready.regions)
+    smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
     with pool(base, settings.model.file, settings.workers, note) as executor:
         certificates = smoothed.certify(
-            ready.data.graphs,
+            ready.problem,
             samples=settings.samples,
             selection_samples=settings.selection_samples,
             alpha=settings.alpha,
@@ -87,7 +87,7 @@ def execute(
     )
     archives.write(place.partial / outputs.CERTIFICATES, kept)
     write_whole(place.partial / outputs.RESULTS, results.lines(kept, ready.answers))
-    _write_report(place.partial / outputs.REPORT, kept, ready.sites)
+    _write_report(place.partial / outputs.REPORT, kept, ready.problem.sites)
     place.finish()
     return Outcome(kept, ready.answers, place.final)
 

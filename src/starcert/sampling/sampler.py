@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError
+from starcert.binding import check_regions
 from starcert.sampling.dense import DenseFlips
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sliced import SlicedGraphs
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.streams import WordStream
 
-__all__ = ["Sampler", "check_regions", "sampler"]
+__all__ = ["Sampler", "sampler"]
 
 ALWAYS_DENSE = 4096
 """Up to so many sites, looking at each of them costs next to nothing."""
@@ -50,17 +50,6 @@ def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
 
         return DeviceSampler(sites, _probabilities(sites, pools), device)
     return _DenseSampler(sites, pools)
-
-
-def check_regions(sites: Sites, noise: Noise) -> None:
-    """Refuses sites whose regions are not those of the noise."""
-    if set(sites.regions) != set(noise.regions):
-        raise InvalidParameterError(
-            "regions",
-            f"be those of the noise, {', '.join(noise.regions)}",
-            ", ".join(sites.regions),
-            "Give every region of the partition a flip law, and no other.",
-        )
 
 
 def _pools(sites: Sites, noise: Noise) -> list[Pool]:

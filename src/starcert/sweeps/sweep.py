@@ -20,7 +20,7 @@ from starcert.runs.models import asks_for
 from starcert.runs.output import RUN, Output
 from starcert.runs.prepare import Material, Prepared, check_expected, gather, prepare
 from starcert.runs.workers import pool
-from starcert.smoothing import SmoothedClassifier, capacity
+from starcert.smoothing import SmoothedClassifier
 from starcert.sweeps import results
 from starcert.sweeps.measures import measured, outcome_of
 from starcert.sweeps.result import Sweep
@@ -58,10 +58,10 @@ def execute(
     outcomes, anchored = [], dict[str, None]()
     for certificates, ready in _levels(settings, material, first, one_model, place, note):
         assert ready.data.labels is not None
-        capacities = [capacity(each, certificates.noise) for each in ready.sites]
         truth = [label for label in ready.data.labels if label is not None]
-        outcomes.append(outcome_of(certificates, truth, ready.answers, capacities))
-        anchored |= dict.fromkeys(each.reason for each in ready.sites if each.reason)
+        problem = ready.problem.under(certificates.noise)
+        outcomes.append(outcome_of(certificates, truth, ready.answers, problem.capacities))
+        anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
     classes, counts = np.unique(outcomes[0].truth, return_counts=True)
     sweep = Sweep(
         settings=settings,
@@ -109,7 +109,7 @@ def _levels(
         ready, executor = first, None
         for number, noise in enumerate(settings.levels, start=1):
             if number > 1 and not one_model:
-                ready = prepare(replace(settings.run, noise=noise), material)
+                ready = prepare(replace(settings.run, noise=noise), material, first.problem)
             if number == 1 or not one_model:
                 resources.close()  # the workers of the last model
                 executor = resources.enter_context(
@@ -130,8 +130,8 @@ def _certify(
     settings: SweepSettings, noise: Noise, ready: Prepared, store: Path, executor: Executor | None, title: str
 ) -> Certificates:
     run = settings.run
-    return SmoothedClassifier(ready.base, noise, ready.regions).certify(
-        ready.data.graphs,
+    return SmoothedClassifier(ready.base, noise, ready.rule).certify(
+        ready.problem.under(noise),
         samples=run.samples,
         selection_samples=run.selection_samples,
         alpha=run.alpha,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from starcert.binding import capacity
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.datasets import tu
@@ -24,7 +25,6 @@ from starcert.experiments.published import published
 from starcert.graphs import Graph, Partition
 from starcert.metrics import majority_share
 from starcert.noise import Flip, Noise
-from starcert.smoothing import capacity
 
 __all__ = ["BOX", "Judged", "Mutag", "Settings", "compute", "settings"]
 
