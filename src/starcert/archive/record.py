@@ -163,9 +163,9 @@ class Archive:
             margins=certificates.bounds.margins,
         )
 
-    def with_capacities(self, capacities: Sequence[tuple[int, ...]]) -> Archive:
-        """The same archive, once the capacities of its graphs are known from their sites."""
-        return replace(self, capacities=tuple(capacities))
+    def confirmed(self) -> Archive:
+        """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""
+        return replace(self, capacities=self.boxes)
 
     @cached_property
     def certificates(self) -> Certificates:
