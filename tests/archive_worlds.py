@@ -25,11 +25,12 @@ def two_classes() -> Archive:
     )
 
 
-def three_classes(selection: bool = True) -> Archive:
+def three_classes(selection: bool = True, **spent: str) -> Archive:
     """The first graph is decided by the multi-class margin, the second by the two-class one."""
     counts = [[6_000, 2_500, 1_500], [9_500, 500, 0]]
     votes = sc.Votes(counts, selection=[[60, 25, 15], [95, 5, 0]] if selection else None)
-    return Archive.from_result(sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.4, b=0.45), max_radius=(9, 9)))
+    bounds = sc.clopper_pearson(votes, **spent)
+    return Archive.from_result(sc.certify(bounds, sc.Noise(a=0.4, b=0.45), max_radius=(9, 9)))
 
 
 def four_regions() -> Archive:

@@ -41,13 +41,11 @@ def ragged(graph):
 def world(noise, counts, *, labels=None, partition=None, max_radius=None, selection=True, known_capacity=True, **told):
     """An archive of these votes, the class with most of them being the answer, and the sites of its graphs."""
     counts = np.asarray(counts)
-    chosen = np.zeros_like(counts)
-    chosen[np.arange(len(counts)), counts.argmax(axis=1)] = 10
     found = graphs(len(counts))
     rule = partition or (lambda graph: PARTITIONS[noise])
     sites = [rule(graph).sites(graph) for graph in found]
     result = sc.certify(
-        sc.clopper_pearson(sc.Votes(counts, chosen if selection else None)),
+        sc.clopper_pearson(sc.Votes(counts, counts if selection else None)),
         noise,
         max_radius=max_radius,
         capacity=[capacity(each, noise) for each in sites] if known_capacity else None,

@@ -147,3 +147,52 @@ def test_flips_beyond_the_capacity_are_no_further_attack():
     assert limited.certified(4)
     assert limited.margin(4) == limited.margin(2) > 0
     assert sc.certify(bounds, noise, capacity=[{"a": 9}, {"a": 2}]).certified(4).tolist() == [False, True]
+
+
+def test_a_box_is_how_far_to_search_and_no_capacity():
+    """What merely stands in a file says where to look. Radius 4 is not certified, whatever box it lies outside of."""
+    noise, bounds = sc.Noise(a=0.4), sc.Bounds.certain([0.75, 0.75])
+    found = sc.certify(bounds, noise, boxes=[{"a": 9}, {"a": 2}])
+    assert [one.frontier.radii for one in found] == [((3,),), ((2,),)]
+    assert [one.capacity for one in found] == [None, None]
+    for radius, certified in ((3, True), (4, False)):
+        assert found.certified(radius).tolist() == [certified, certified]
+        assert [one.certified(radius) for one in found] == [certified, certified]
+        assert all((one.margin(radius) > 0) is certified for one in found)
+    both = sc.certify(bounds, noise, capacity=[2, None], boxes=[9, 1])
+    assert [one.frontier.radii for one in both] == [((2,),), ((1,),)]
+    assert both.certified(4).tolist() == [True, False]
+    with pytest.raises(InvalidParameterError, match="'boxes' must have one entry for each of 2 rows"):
+        sc.certify(bounds, noise, boxes=[1])
+
+
+def test_no_sentence_promises_more_than_is_proved():
+    votes = sc.Votes([[99_950, 50]], selection=[[995, 5]])
+    sure = str(sc.certify(sc.clopper_pearson(votes, alpha=1e-7), HEADLINE, max_radius=(35, 45))[0])
+    assert sure.startswith("With probability at least 0.9999999 over the sampling, the smoothed classifier")
+    third = str(sc.certify(sc.clopper_pearson(votes, alpha=1 / 3000), HEADLINE, max_radius=(35, 45))[0])
+    assert third.startswith("With probability at least 0.999666 over the sampling")
+    # What is presupposed is rounded the other way: no less than it takes.
+    assert "is at least 0.999568, " in str(
+        sc.certify(sc.Bounds.certain([0.9995671234]), HEADLINE, max_radius=(0, 0))[0]
+    )
+    torn = sc.certify(sc.Bounds.certain([0.4999999]), HEADLINE)[0]
+    assert str(torn).endswith("(p_lower = 0.499999).")
+
+
+def test_certificates_that_hold_together_say_so():
+    votes = sc.Votes([[99_950, 50], [99_900, 100]], selection=[[995, 5]] * 2)
+    joint = sc.certify(sc.clopper_pearson(votes, alpha=0.01, family="all"), HEADLINE, max_radius=(35, 45))
+    assert [one.together for one in joint] == [2, 2]
+    said = "With probability at least 0.99 over the sampling, for all 2 certificates together, the smoothed classifier"
+    assert all(str(one).startswith(said) for one in joint)
+    alone = sc.certify(sc.clopper_pearson(votes, alpha=0.01), HEADLINE, max_radius=(35, 45))
+    assert "together" not in str(alone[0])
+
+
+def test_the_margin_is_the_one_that_was_chosen():
+    noise = sc.Noise(a=0.4)
+    counts = [[900, 60, 40], [900, 60, 40]]
+    one, many = sc.certify(sc.clopper_pearson(sc.Votes(counts, selection=[[50, 0, 0], [90, 6, 4]])), noise)
+    assert (one.margin_kind, many.margin_kind) == ("two-class", "multi-class")
+    assert one.bounds.failure[0] < many.bounds.failure[0]

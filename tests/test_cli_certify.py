@@ -47,6 +47,36 @@ def test_the_summary(project, here):
     assert "Anchored" not in out
 
 
+def test_all_certificates_together(project, here):
+    status, out, err = here("certify", "run.toml", "--family", "all", "--out", "joint")
+    assert (status, err) == (0, "")
+    assert "All 6 certificates hold together; that any of them fails has a probability of at most 0.01." in " ".join(
+        out.split()
+    )
+    assert 'family = "all"' in (project / "joint" / "run.toml").read_text()
+    page = (project / "joint" / "report.html").read_text()
+    assert "over the sampling, all 6 certificates together." in page
+    assert "the failure probability of all 6 certificates together" in page
+    kept = json.loads((project / "joint" / "certificates.json").read_text())
+    assert kept["together"] == 6
+    assert here("verify", "joint/certificates.json")[0] == 0
+    assert here("certify", "run.toml", "--family", "each", "--out", "alone")[0] == 0
+    alone = json.loads((project / "alone" / "certificates.json").read_text())
+    assert "together" not in alone
+    for joint, each in zip(kept["graphs"], alone["graphs"], strict=True):
+        assert joint["estimation"] == each["estimation"]
+        assert joint["claims"]["failure"] > each["claims"]["failure"]
+    # The run file repeats it, and another folder is not mixed up with it.
+    assert here("certify", "joint/run.toml", "--out", "again")[0] == 0
+    assert (project / "again" / "certificates.json").read_text() == (
+        project / "joint" / "certificates.json"
+    ).read_text()
+    status, _, err = here("certify", "run.toml", "--out", "joint")
+    assert status == 2
+    assert "family: there all, now each" in err
+    assert "uses its votes again" in err
+
+
 def test_too_few_votes_are_told_with_the_number_that_could_do(project, here):
     words = ["--noise", "hub=0.3,motif=0.001,rest=0.3,bridge=0.3"]
     status, out, err = here("certify", "run.toml", *words, "--samples", 100, "--out", "few")
@@ -127,6 +157,7 @@ BAD = [
     (("run.toml", "--noise", "hub=0.1,motif=0.1"), "'noise' must have a flip law for every region"),
     (("run.toml", "--data", "./graph.s"), "graphs?"),
     (("run.toml", "--alpha", "0.95"), "Was a confidence level meant?"),
+    (("run.toml", "--family", "every"), '\'--family\' must be "each" or "all"'),
     (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
     (("run.toml", "--limit", "0"), "'--limit'"),
     (("run.toml", "--split", "half"), "'--split' must be one of"),

@@ -6,6 +6,7 @@ import pytest
 
 import archive_worlds
 from starcert import archive as archives
+from starcert.archive.verification import TAKEN_AS_STATED
 
 
 def starcert(*arguments: str) -> subprocess.CompletedProcess:
@@ -24,11 +25,12 @@ def test_a_true_file_ends_with_status_zero(path):
     done = starcert("verify", str(path))
     assert (done.returncode, done.stderr) == (0, "")
     assert "proved. Every claim about 3 graphs" in done.stdout
-    assert "Taken as stated" in done.stdout
+    assert TAKEN_AS_STATED in done.stdout
     assert "Anchored: The rule for the regions" in done.stdout
     told = json.loads(starcert("verify", str(path), "--json").stdout)
     assert (told["verdict"], told["graphs"], told["mismatches"]) == ("proved", 3, [])
     assert told["proved_in_whole_numbers"] > 0
+    assert (told["taken_as_stated"], told["together"]) == (TAKEN_AS_STATED, 1)
 
 
 def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(path):
@@ -72,3 +74,23 @@ def test_what_cannot_be_read_ends_with_status_two_and_one_line(path, text):
 
 def test_help_has_an_example():
     assert "starcert verify certificates.json" in starcert("verify", "--help").stdout
+
+
+def test_alpha_of_all_graphs_together_is_said_to_be(path):
+    archives.write(path, archive_worlds.three_classes(family="all"))
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "alpha 0.01 for all 2 graphs together" in done.stdout
+    assert json.loads(starcert("verify", str(path), "--json").stdout)["together"] == 2
+
+
+def test_a_search_without_end_ends_with_status_two_and_one_line(path):
+    told = json.loads(path.read_text())
+    told["noise"][0] |= {"flip": 0.5, "exact": {"flip": "1/2"}}
+    told["graphs"][2]["capacity"] = None
+    told["graphs"][2] |= {"estimation": [9_000, 10]}
+    path.write_text(json.dumps(told))
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {path}: 'graphs[2]' has a frontier that cannot be found: ")
+    assert done.stderr.count("\n") == 1

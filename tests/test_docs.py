@@ -19,6 +19,7 @@ import pytest
 
 import examples
 import reference
+from starcert.archive.verification import TAKEN_AS_STATED
 from starcert.regions import BUILDERS
 
 ROOT = Path(__file__).parent.parent
@@ -196,6 +197,11 @@ def _resolve(dotted: str) -> None:
             found = getattr(found, part)
         except AttributeError:
             found = importlib.import_module(f"{found.__name__}.{part}")
+
+
+@pytest.mark.parametrize(("name", "text"), [("certificates", PAGES["certificates"]), ("README", README)])
+def test_what_is_taken_as_stated_is_said_in_the_words_of_the_command(name, text):
+    assert TAKEN_AS_STATED in " ".join(text.split()), f"{name} must say: {TAKEN_AS_STATED}"
 
 
 def test_the_paper_page_quotes_the_claims_that_do_not_hold():

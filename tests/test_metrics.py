@@ -143,3 +143,14 @@ def test_too_few_votes_are_named_by_axis():
     assert "random" not in said
     assert votes_needed(sc.Noise(all=1e-12), 0.01, 2)["all"] > 10**12
     assert votes_needed(sc.Noise(all=1e-300), 0.01, 2) == {"all": None}  # more than can be counted
+
+
+@pytest.mark.parametrize("spent", [{"family": "all"}, {"margins": "multi-class"}, {}], ids=repr)
+def test_the_votes_needed_follow_the_share_of_alpha(spent):
+    noise = sc.Noise(a=0.02)
+    together = 7 if spent.get("family") == "all" else 1
+    needed = votes_needed(noise, 0.01, 5, together=together, margins=spent.get("margins", "chosen"))["a"]
+    for n, enough in ((needed - 1, False), (needed, True)):
+        rows = [[n, 0, 0, 0, 0]] * 7
+        bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
+        assert sc.certify(bounds, noise)[0].certified(1) is enough

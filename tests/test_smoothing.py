@@ -116,6 +116,7 @@ def test_bad_parts_are_refused(arguments, named):
         ({"graphs": [nx.cycle_graph(12)]}, "Graph.from_networkx"),
         ({"graphs": [sc.Graph(5, [])]}, "without a node 5"),
         ({"alpha": 0.99}, "confidence level"),
+        ({"family": "every"}, "'family' must be"),
         ({"max_radius": (1,)}, "max_radius"),
     ],
 )
@@ -339,3 +340,12 @@ def test_a_dask_worker_that_dies_in_mid_run_changes_nothing(cluster, tmp_path):
         votes = worlds.smoothed(worlds.Suicidal(marker)).vote(worlds.graphs(), executor=pool, **WANTED)
     assert Path(marker).exists()
     assert same(votes, reference)
+
+
+def test_alpha_may_be_that_of_all_certificates_together():
+    smoothed, graphs = worlds.smoothed(), worlds.graphs()
+    joint = smoothed.certify(graphs, samples=500, seed=1, alpha=0.01, family="all")
+    votes = smoothed.vote(graphs, samples=500, seed=1)
+    expected = sc.clopper_pearson(votes, alpha=0.01, family="all")
+    assert joint.bounds.failure.tolist() == expected.failure.tolist()
+    assert [one.together for one in joint] == [3, 3, 3]

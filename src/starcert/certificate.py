@@ -19,6 +19,7 @@ from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
 from starcert.frames import as_frame
 from starcert.noise import Noise, RadiusLike
+from starcert.words import at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +38,8 @@ class Certificate:
         noise: the noise that the classifier is smoothed with.
         bounds: the bounds on the class probabilities (one row).
         max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
-        capacity: how many sites an attacker finds on each axis; more flips are no further attack. None: not known.
+        capacity: how many sites an attacker finds on each axis, as the sites of the graph tell; more flips are no
+            further attack. None: not known.
         anchored: why the regions are anchored, "" if they are not: they were then read off the graph's own edges, and
             the certificate speaks of a classifier whose regions are frozen at the clean graph.
     """
@@ -65,8 +67,13 @@ class Certificate:
         return self.bounds.alpha
 
     @property
+    def together(self) -> int:
+        """Alpha is the failure probability of so many certificates together, this one among them; 1: of this one."""
+        return self.bounds.together
+
+    @property
     def margin_kind(self) -> str:
-        """Which margin decides: "multi-class" if the other classes' own bounds are the better ones, or "two-class"."""
+        """Which margin decides: "multi-class" if alpha was spent on bounds of the other classes, too, and they help."""
         return "multi-class" if self.bounds.other[0] < self.bounds.failure[0] else "two-class"
 
     @property
@@ -103,15 +110,17 @@ class Certificate:
         if self.abstained:
             return (
                 f"The smoothed classifier abstains: class {self.label} cannot be shown to be the likeliest "
-                f"(p_lower = {self.p_lower:.6g})."
+                f"(p_lower = {at_least(self.p_lower)})."
             )
-        premise = (
-            f"If the smoothed probability of class {self.label} is at least {self.p_lower:.6g}"
-            if self.alpha is None
-            else f"With probability at least {1 - self.alpha:.6g} over the sampling"
-        )
         where = f"answers class {self.label} for {self._attacks()}"
-        return f"{premise}, the smoothed classifier {where}.{self._anchor_sentence}"
+        return f"{self._premise}, the smoothed classifier {where}.{self._anchor_sentence}"
+
+    @property
+    def _premise(self) -> str:
+        if self.alpha is None:  # what is presupposed is rounded up, so that no less is presupposed than it takes
+            return f"If the smoothed probability of class {self.label} is at least {at_most(self.p_lower)}"
+        all_of_them = f", for all {self.together:,} certificates together" if self.together > 1 else ""
+        return f"With probability at least {holds_at_least(self.alpha)} over the sampling{all_of_them}"
 
     def _attacks(self) -> str:
         named = [
@@ -144,11 +153,11 @@ class Certificate:
 Limits: TypeAlias = tuple[int, ...] | None
 
 
-def _limits(noise: Noise, max_radius: Limits, capacity: Limits) -> tuple[int | None, ...]:
-    """The box to search: what was asked about, as far as there is anything to attack."""
+def _limits(noise: Noise, *boxes: Limits) -> tuple[int | None, ...]:
+    """The box to search: what lies in all of these."""
     open_ended: tuple[int | None, ...] = (None,) * len(noise.axes)
-    pairs = zip(max_radius or open_ended, capacity or open_ended, strict=True)
-    return tuple(min((x for x in pair if x is not None), default=None) for pair in pairs)
+    columns = zip(*(box or open_ended for box in boxes), strict=True)
+    return tuple(min((x for x in column if x is not None), default=None) for column in columns)
 
 
 def _within(radius: tuple[int, ...], max_radius: Limits, capacity: Limits) -> tuple[int, ...]:
@@ -164,13 +173,20 @@ class Certificates(Sequence[Certificate]):
     """One certificate a graph, made when it is looked at; proofs are shared between them."""
 
     def __init__(
-        self, bounds: Bounds, noise: Noise, max_radius: Limits, capacity: Sequence[Limits], anchored: Sequence[str]
+        self,
+        bounds: Bounds,
+        noise: Noise,
+        max_radius: Limits,
+        capacity: Sequence[Limits],
+        anchored: Sequence[str],
+        boxes: Sequence[Limits],
     ) -> None:
         self.bounds = bounds
         self.noise = noise
         self.max_radius = max_radius
         self.capacity = capacity
         self.anchored = anchored
+        self.boxes = boxes
         self._frontiers: dict[tuple[int | None, ...], Frontiers] = {}
 
     def __len__(self) -> int:
@@ -187,7 +203,7 @@ class Certificates(Sequence[Certificate]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         row = range(len(self))[index]
-        limits = _limits(self.noise, self.max_radius, self.capacity[row])
+        limits = _limits(self.noise, self.max_radius, self.capacity[row], self.boxes[row])
         if limits not in self._frontiers:
             self._frontiers[limits] = Frontiers(slacks_of(self.noise.product), limits)
         return Certificate(
@@ -283,6 +299,7 @@ def certify(
     max_radius: RadiusLike | None = None,
     capacity: Sequence[RadiusLike | None] | None = None,
     anchored: Sequence[str] | None = None,
+    boxes: Sequence[RadiusLike | None] | None = None,
 ) -> Certificates:
     """One certificate for each row of `bounds`.
 
@@ -290,8 +307,10 @@ def certify(
         bounds: from `clopper_pearson`, or `Bounds.certain`.
         noise: the noise that the votes were drawn with.
         max_radius: the box of radii to look at. Without it, every axis is followed as far as it goes.
-        capacity: for each row, how many sites an attacker finds on each axis; None where that is not known.
+        capacity: for each row, how many sites an attacker finds on each axis; None where that is not known. It is
+            believed: more flips than that are no further attack. A number that merely stands in a file is no capacity.
         anchored: for each row, why its regions are anchored, "" if they are not.
+        boxes: for each row, how far its frontier is searched, within max_radius. Nothing else follows from it.
 
     Example:
         >>> from starcert.core.confidence import Votes, clopper_pearson
@@ -303,11 +322,15 @@ def certify(
         raise InvalidParameterError("bounds", "be Bounds", type(bounds).__name__, "Call clopper_pearson(votes) first.")
     if not isinstance(noise, Noise):
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
-    for name, given in (("capacity", capacity), ("anchored", anchored)):
+    for name, given in (("capacity", capacity), ("anchored", anchored), ("boxes", boxes)):
         if given is not None and len(given) != len(bounds):
             raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
-    found: list[Limits] = [None] * len(bounds)
-    if capacity is not None:
-        found = [None if each is None else noise.radius(each, "capacity") for each in capacity]
-    return Certificates(bounds, noise, limits, found, [""] * len(bounds) if anchored is None else anchored)
+    known, searched = (
+        [
+            None if each is None else noise.radius(each, name)
+            for each in ([None] * len(bounds) if given is None else given)
+        ]
+        for name, given in (("capacity", capacity), ("boxes", boxes))
+    )
+    return Certificates(bounds, noise, limits, known, [""] * len(bounds) if anchored is None else anchored, searched)

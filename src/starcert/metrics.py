@@ -20,7 +20,7 @@ from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.certificate import Certificates
-    from starcert.core.confidence import Votes
+    from starcert.core.confidence import Margins, Votes
     from starcert.noise import Noise, RadiusLike
 
 __all__ = [
@@ -128,7 +128,15 @@ def steps_to(farthest: int) -> list[int]:
     return reached if len(reached) <= MOST_STEPS else [*reached[: MOST_STEPS - 1], reached[-1]]
 
 
-def votes_needed(noise: Noise, alpha: float, n_classes: int, *, selected_apart: bool = True) -> dict[str, int | None]:
+def votes_needed(
+    noise: Noise,
+    alpha: float,
+    n_classes: int,
+    *,
+    selected_apart: bool = True,
+    together: int = 1,
+    margins: Margins = "chosen",
+) -> dict[str, int | None]:
     """For each axis the fewest estimation votes that certify one flip there and none elsewhere, if all votes agree.
 
     No fewer votes do, however they fall. None where no number does: sites that never flip, or always do, give every
@@ -137,15 +145,24 @@ def votes_needed(noise: Noise, alpha: float, n_classes: int, *, selected_apart: 
     Args:
         noise: the noise that the votes are drawn with.
         alpha: the failure probability of a certificate.
-        n_classes: how many classes there are: with more than two, each bound has a smaller share of alpha.
+        n_classes: how many classes there are: with more than two, each bound may have a smaller share of alpha.
         selected_apart: whether the class is chosen on votes of its own.
+        together: alpha is the failure probability of so many certificates together.
+        margins: how the margin is settled on with more than two classes; see `clopper_pearson`.
 
     Example:
         >>> from starcert.noise import Noise
         >>> votes_needed(Noise(motif=0.02, random=0.45, frozen=0.0), 0.01, 2)
         {'motif': 450, 'random': 9, 'frozen': None}
     """
-    share = share_of_alpha(check_alpha(alpha), n_classes, selected_apart=selected_apart)
+    # Votes that all agree choose the two-class margin.
+    share = share_of_alpha(
+        check_alpha(alpha),
+        n_classes,
+        selected_apart=selected_apart,
+        all_classes=margins == "multi-class",
+        together=together,
+    )
     slacks = slacks_of(noise.product)
     found: dict[str, int | None] = {}
     for place, axis in enumerate(noise.axes):

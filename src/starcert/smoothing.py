@@ -13,7 +13,7 @@ import numpy.typing as npt
 from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier
-from starcert.core.confidence import Votes, check_alpha, clopper_pearson
+from starcert.core.confidence import Family, Votes, check_alpha, check_family, clopper_pearson
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.graphs import Graph, Sites
@@ -227,6 +227,7 @@ class SmoothedClassifier(ClassifierConventions):
         *,
         samples: int,
         alpha: float | None = None,
+        family: Family = "each",
         seed: int,
         max_radius: RadiusLike | None = None,
         **voting: object,
@@ -237,16 +238,18 @@ class SmoothedClassifier(ClassifierConventions):
             graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph.
             alpha: the probability that a certificate fails; by default as the constructor was told, 0.01.
+            family: "each" certificate by itself, or "all" together: alpha is then divided by the number of graphs.
             seed: a whole number, 0 or more.
             max_radius: the box of radii to look at; by default all that an attacker can flip.
             voting: further arguments of `vote`.
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
+        check_family(family)
         limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
         votes = self.vote(problem, samples=samples, seed=seed, **voting)  # type: ignore[arg-type]
         return certify(
-            clopper_pearson(votes, alpha=alpha),
+            clopper_pearson(votes, alpha=alpha, family=family),
             self.noise,
             max_radius=limits,
             capacity=problem.capacities,

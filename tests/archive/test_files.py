@@ -1,6 +1,7 @@
 """Writing and reading: to the last bit, whole or not at all, and no file can break it."""
 
 import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 import archive_worlds
 import starcert as sc
 from starcert import archive as archives
+from starcert.archive.writing import SAYS
 from starcert.errors import ArchiveError
 
 WORLDS = [
     archive_worlds.two_classes,
     archive_worlds.three_classes,
     lambda: archive_worlds.three_classes(selection=False),
+    lambda: archive_worlds.three_classes(family="all"),
+    lambda: archive_worlds.three_classes(margins="multi-class"),
     archive_worlds.four_regions,
 ]
 
@@ -67,6 +71,76 @@ def test_the_file_describes_itself_and_claims_what_the_certificates_say(tmp_path
     assert [tuple(radius) for radius in graph["claims"]["frontier"]] == list(one.frontier.radii)
     assert graph["claims"]["p_lower"] == one.p_lower
     assert len(path.read_text().splitlines()) == 12 + 1 + len(archive) + 2  # one line a graph
+
+
+@pytest.mark.parametrize("name", ["two_classes", "three_classes", "three_classes_same_votes"])
+def test_files_of_version_0_1_0_are_read_proved_and_written_as_they_were(tmp_path, name):
+    old = Path(__file__).parent / "version_0_1_0" / f"{name}.json"
+    archives.write(tmp_path / "again.json", archives.read(old))
+    assert (tmp_path / "again.json").read_text() == old.read_text()
+    assert archives.verify(old).verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("name", "world"),
+    [
+        ("two_classes", archive_worlds.two_classes),
+        ("three_classes", lambda: archive_worlds.three_classes(margins="multi-class")),
+        ("three_classes_same_votes", lambda: archive_worlds.three_classes(selection=False)),
+    ],
+)
+def test_the_same_result_is_written_as_version_0_1_0_did(tmp_path, name, world):
+    old = Path(__file__).parent / "version_0_1_0" / f"{name}.json"
+    archives.write(tmp_path / "now.json", dataclasses.replace(world(), provenance={"starcert": "0.1.0"}))
+    assert (tmp_path / "now.json").read_text() == old.read_text()
+
+
+def test_a_file_says_how_alpha_was_spent_only_where_that_is_new(tmp_path):
+    new = {
+        "two": (archive_worlds.two_classes(), {}),
+        "same votes": (archive_worlds.three_classes(selection=False), {}),
+        "chosen": (archive_worlds.three_classes(), {"margins": "chosen"}),
+        "joint": (archive_worlds.three_classes(family="all"), {"margins": "chosen", "together": 2}),
+        "as before": (archive_worlds.three_classes(margins="multi-class"), {}),
+    }
+    for archive, expected in new.values():
+        archives.write(tmp_path / "c.json", archive)
+        told = json.loads((tmp_path / "c.json").read_text())
+        assert {name: told[name] for name in ("together", "margins") if name in told} == expected
+        assert told["says"].startswith(
+            "For all of 'together' graphs at once" if "together" in told else "For each graph"
+        )
+        assert archives.verify(tmp_path / "c.json").verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"margins": "multi-class"}, "'margins' must be 'chosen'"),
+        ({"margins": None}, "'margins' must be 'chosen'"),
+        ({"together": 1}, "'together' must be 2 or more"),
+        ({"together": 2.0}, "'together' must be a whole number"),
+        ({"together": True}, "'together' must be a whole number"),
+        ({"together": 10**20}, "'together' must be a whole number"),
+        ({"says": SAYS}, "'says'"),
+    ],
+)
+def test_how_alpha_was_spent_is_checked(tmp_path, changes, named):
+    archives.write(tmp_path / "c.json", archive_worlds.three_classes(family="all"))
+    told = json.loads((tmp_path / "c.json").read_text())
+    assert named in refused(tmp_path, json.dumps(told | changes))
+
+
+def test_fewer_certificates_cannot_hold_together_than_there_are_in_the_file(tmp_path):
+    archives.write(tmp_path / "c.json", archive_worlds.three_classes(family="all"))
+    told = json.loads((tmp_path / "c.json").read_text())
+    told["graphs"] *= 2
+    assert "'together' must be 2 or more, and no fewer than the 4 graphs" in refused(tmp_path, json.dumps(told))
+
+
+def test_two_classes_have_no_margin_to_choose(tmp_path, valid):
+    assert "'margins' does not belong there" in refused(tmp_path, json.dumps(json.loads(valid) | {"margins": "chosen"}))
+    assert "'says'" in refused(tmp_path, json.dumps(json.loads(valid) | {"together": 3}))
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):

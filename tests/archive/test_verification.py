@@ -1,6 +1,8 @@
 """Verification: true files are proved, each claim that is changed is found, and the votes decide, not the claims."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ import archive_worlds
 import starcert as sc
 from starcert import archive as archives
 from starcert.archive.verification import Verification
-from starcert.errors import ArchiveError
+from starcert.errors import ArchiveError, PrecisionError
+from starcert.metrics import certified_share
 
 
 def written(folder: Path, archive: archives.Archive) -> Path:
@@ -38,6 +41,8 @@ def found(result: Verification) -> list[tuple[int, str, str]]:
         archive_worlds.two_classes,
         archive_worlds.three_classes,
         lambda: archive_worlds.three_classes(selection=False),
+        lambda: archive_worlds.three_classes(family="all"),
+        lambda: archive_worlds.three_classes(margins="multi-class"),
         archive_worlds.four_regions,
     ],
 )
@@ -48,12 +53,16 @@ def test_what_starcert_writes_is_proved_again(tmp_path, world):
     assert "proved. Every claim about" in str(result)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_many_random_votes(tmp_path, n_classes):
+@pytest.mark.parametrize("spent", [{}, {"family": "all"}, {"margins": "multi-class"}], ids=repr)
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 10])
+def test_many_random_votes(tmp_path, n_classes, spent):
     votes = archive_worlds.random_votes(40, n_classes, seed=n_classes)
+    bounds = sc.clopper_pearson(votes, **spent)
     noise = sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.4))
-    archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), noise, max_radius=(4, 5, 6)))
+    archive = archives.Archive.from_result(sc.certify(bounds, noise, max_radius=(4, 5, 6)))
     assert archives.verify(written(tmp_path, archive)).verdict == "proved"
+    if n_classes in (3, 5) and not spent:
+        assert {one.margin_kind for one in archive.certificates} == {"two-class", "multi-class"}
 
 
 FALSE = [
@@ -180,7 +189,7 @@ def test_a_box_without_end_is_an_error_that_names_the_file(tmp_path):
     told["max_radius"] = None
     told["noise"][0] |= {"flip": 0.5, "exact": {"flip": "1/2"}}
     path.write_text(json.dumps(told))
-    with pytest.raises(ArchiveError, match=r"certificates\.json: 'max_radius' must be given"):
+    with pytest.raises(ArchiveError, match=r"certificates\.json: 'graphs\[0\]' .*'max_radius' must be given"):
         archives.verify(path)
 
 
@@ -193,3 +202,133 @@ def test_a_proof_that_disagrees_with_the_other_is_not_hidden(tmp_path, monkeypat
     monkeypatch.setattr("starcert.archive.listing.Listing.certifies", lambda *_: True)
     with pytest.raises(ArithmeticError, match="two proofs disagree at radius"):
         archives.verify(path)
+
+
+def changed(path: Path, change) -> Path:
+    """The file with something in it replaced."""
+    told = json.loads(path.read_text())
+    change(told)
+    other = path.with_name("changed.json")
+    other.write_text(json.dumps(told))
+    return other
+
+
+def test_nothing_is_certified_because_a_file_states_a_capacity(tmp_path):
+    """The capacity is made 1, and the claims are cut down to it: they are true. Radius 40 is not certified by that."""
+    noise = sc.Noise(a=0.1)
+    bounds = sc.clopper_pearson(sc.Votes([[9_990, 10]], selection=[[99, 1]]))
+    result = sc.certify(bounds, noise, capacity=[45])
+    assert not result.certified(40).any()
+    path = written(tmp_path, archives.Archive.from_result(result, labels=[0]))
+    one = archives.read(path).certificates[0]
+    assert one.frontier == result[0].frontier
+
+    def smaller(told):
+        told["graphs"][0]["capacity"] = [1]
+        told["graphs"][0]["claims"] |= {"frontier": [[1]], "beyond": []}
+
+    proof = archives.verify(changed(path, smaller))
+    assert proof.verdict == "proved"
+    certificates = proof.archive.certificates
+    assert certificates.certified(1).tolist() == [True]
+    assert certificates.certified(40).tolist() == [certificates[0].certified(40)] == [False]
+    assert certificates[0].margin(40) < 0
+    assert certificates.certified_accuracy([0], 40) == 0
+    assert certified_share(certificates, [0], max_radius=40)[40] == 0
+    assert (proof.archive.rows()[0]["reach_a"], proof.archive.capacities) == (1, (None,))
+    # Kept and read once more, it is no better.
+    again = archives.Archive.from_result(certificates)
+    assert (again.capacities, again.boxes) == ((None,), ((1,),))
+    assert not again.certificates.certified(40).any()
+    archives.write(path, again)
+    assert not archives.read(path).certificates.certified(40).any()
+
+
+def test_a_result_knows_its_capacities_and_its_file_does_not(tmp_path):
+    """Two sites to attack, both certified: no attack is larger. Who only reads that there are two cannot know."""
+    result = sc.certify(
+        sc.clopper_pearson(sc.Votes([[9_000, 1_000]] * 2)), sc.Noise(a=0.4), capacity=[2, None], boxes=[2, 2]
+    )
+    kept = archives.Archive.from_result(result)
+    assert kept.certificates.certified(30).tolist() == [True, False]
+    path = written(tmp_path, kept)
+    assert archives.read(path) == kept
+    assert archives.read(path).certificates.certified(30).tolist() == [False, False]
+    assert archives.read(path).confirmed().certificates.certified(30).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda told: told["graphs"][0].update(capacity=[10**9] * 3),
+        lambda told: told["graphs"][0].update(capacity=[10**7] * 3),
+        lambda told: told.update(max_radius=[10**9] * 3) or told["graphs"][0].update(capacity=None),
+    ],
+    ids=["capacity", "less capacity", "max_radius"],
+)
+def test_a_box_too_large_for_any_memory_is_refused_or_searched_in_little(tmp_path, change, n_classes):
+    """Deletions and additions in one half of the axes: all their pairs would take terabytes."""
+    rest = [0] * (n_classes - 2)
+    votes = sc.Votes([[9_000, 1_000, *rest]], selection=[[90, 10, *rest]])
+    noise = sc.Noise(a=sc.Flip(delete=0.1, add=0.2), c=0.3)
+    archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), noise, capacity=[(5, 5, 5)]))
+    path = changed(written(tmp_path, archive), change)
+    script = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (8 << 30,) * 2)\n"
+        "from starcert import archive\n"
+        "from starcert.errors import ArchiveError\n"
+        "try:\n"
+        "    print(archive.verify(sys.argv[1]).verdict)\n"
+        "except ArchiveError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, timeout=120)  # noqa: PLW1510
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Unable to allocate" not in done.stdout  # refused before, not by chance
+    assert done.stdout.strip() in ("proved", "weaker", "refuted") or "'graphs[0]'" in done.stdout
+
+
+@pytest.mark.parametrize("error", [MemoryError("none left"), ArithmeticError("off"), PrecisionError("too close")])
+def test_whatever_stops_the_search_names_the_file_and_the_graph(tmp_path, monkeypatch, error):
+    path = written(tmp_path, archive_worlds.two_classes())
+
+    def fails(_):
+        raise error
+
+    monkeypatch.setattr(sc.Certificate, "frontier", property(fails))
+    with pytest.raises(ArchiveError, match=r"certificates\.json: 'graphs\[0\]' has a frontier that cannot be found: "):
+        archives.verify(path)
+
+
+def test_a_margin_that_was_not_chosen_has_no_share_of_alpha(tmp_path):
+    """The two-class margin was chosen for the second graph: there is no bound on single other classes to claim."""
+    votes = sc.Votes([[9_000, 500, 500]], selection=[[100, 0, 0]])
+    archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.4)))
+    path = written(tmp_path, archive)
+    other = sc.clopper_pearson(votes, margins="multi-class").other[0]
+    assert found(tampered(path, 0, other=other)) == [(0, "other", "false")]
+    assert found(tampered(path, 0, margin="multi-class")) == [(0, "margin", "false")]
+    # Chosen on other selection votes it would be true, and then the bound on the class itself is not.
+    result = archives.verify(changed(path, lambda told: told["graphs"][0].update(selection=[90, 5, 5])))
+    assert {"p_lower", "failure"} <= {each.field for each in result.refuted}
+
+
+def test_alpha_that_was_divided_proves_no_more_than_its_part(tmp_path):
+    """A file that says to hold for both graphs together, with the claims of each by itself, is refuted."""
+    joint, alone = archive_worlds.three_classes(family="all"), archive_worlds.three_classes()
+    claims = [graph["claims"] for graph in json.loads(written(tmp_path, alone).read_text())["graphs"]]
+
+    def bolder(told):
+        for graph, claimed in zip(told["graphs"], claims, strict=True):
+            graph["claims"] = claimed
+
+    path = written(tmp_path, joint)
+    assert {"p_lower", "failure", "other"} <= {each.field for each in archives.verify(changed(path, bolder)).refuted}
+
+    def larger(told):
+        told["together"] = 1000
+
+    assert archives.verify(changed(path, larger)).verdict == "refuted"
+    assert archives.verify(path).archive.certificates[0].together == 2

@@ -3,41 +3,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, ctx
 from scipy.stats import beta
 
-import oracles
 import starcert as sc
-from starcert.core.confidence import upper_limit
+from starcert.core.confidence import share_of_alpha, spends_on_all_classes
+from starcert.core.limits import upper_limit
 from starcert.errors import InvalidParameterError
-
-
-@pytest.mark.parametrize(("count", "total"), [(0, 1), (0, 50), (1, 2), (3, 40), (20, 60), (59, 60), (10, 200)])
-@pytest.mark.parametrize("share", [0.01, 0.3, 1e-7])
-def test_the_limit_is_outward_and_tight(count, total, share):
-    share = Fraction(share)
-    limit = upper_limit(count, total, share)
-    assert oracles.binomial_tail(count, total, Fraction(limit)) <= share
-    just_inside = Fraction(limit) - Fraction(limit) / 10**13
-    assert oracles.binomial_tail(count, total, just_inside) > share
-
-
-@pytest.mark.parametrize(("count", "total"), [(50, 100_000), (30_000, 100_000), (450_000, 1_000_000)])
-def test_large_samples_against_an_incomplete_beta_function_in_balls(count, total):
-    limit = upper_limit(count, total, Fraction(1, 100))
-    with ctx.workprec(128):
-        tail = (1 - arb(limit)).beta_lower(total - count, count + 1, 1)
-        assert tail <= arb(1) / 100
-        assert tail > (arb(1) / 100) * (1 - arb(10) ** -10)
 
 
 def test_unanimous_votes_have_the_closed_form():
     bounds = sc.clopper_pearson(sc.Votes([[100_000, 0]], selection=[[100, 0]]), alpha=0.01)
     assert bounds.failure[0] == pytest.approx(-math.expm1(math.log(0.01) / 100_000), rel=1e-14)
-
-
-def test_all_votes_against_leave_nothing():
-    assert upper_limit(7, 7, Fraction(1, 100)) == 1.0
 
 
 def test_it_is_a_lower_bound_and_not_an_upper_one():
@@ -47,27 +23,88 @@ def test_it_is_a_lower_bound_and_not_an_upper_one():
 
 
 @pytest.mark.parametrize(
-    ("counts", "selection", "share"),
+    ("counts", "selection", "other", "share"),
     [
-        ([90, 10], [9, 1], Fraction(1)),
-        ([90, 10], None, Fraction(1, 2)),
-        ([90, 5, 5], [9, 1, 0], Fraction(1, 3)),
-        ([90, 5, 5], None, Fraction(1, 6)),
-        ([90, 5, 3, 2], [9, 1, 0, 0], Fraction(1, 4)),
+        ([90, 10], [9, 1], 10, Fraction(1)),
+        ([90, 10], None, 10, Fraction(1, 2)),
+        ([90, 5, 5], [9, 0, 0], 10, Fraction(1)),  # the two-class margin is chosen: the whole of alpha for p_A
+        ([90, 5, 5], [90, 5, 5], 5, Fraction(1, 3)),  # the multi-class margin
+        ([90, 5, 5], None, 5, Fraction(1, 6)),
+        ([90, 5, 3, 2], [90, 5, 3, 2], 5, Fraction(1, 4)),
+        ([90, 5, 3, 2], [9, 0, 0, 0], 10, Fraction(1)),
     ],
 )
-def test_alpha_is_shared_by_everything_that_is_bounded(counts, selection, share):
+def test_alpha_is_shared_by_everything_that_is_bounded(counts, selection, other, share):
     votes = sc.Votes([counts], selection=None if selection is None else [selection])
     bounds = sc.clopper_pearson(votes, alpha=0.02)
     assert bounds.failure[0] == upper_limit(10, 100, Fraction(0.02) * share)
-    if len(counts) == 2:
-        assert bounds.other[0] == bounds.failure[0]
-    else:
-        assert bounds.other[0] == upper_limit(5, 100, Fraction(0.02) * share)
+    assert bounds.other[0] == upper_limit(other, 100, Fraction(0.02) * share)
+
+
+def test_ten_classes_with_votes_that_agree_are_as_good_as_two():
+    """The failing case was: radius 3 with two classes, radius 2 with ten."""
+    noise = sc.Noise(all=0.1)
+    reached = []
+    for n_classes in (2, 10):
+        rest = [0] * (n_classes - 1)
+        bounds = sc.clopper_pearson(sc.Votes([[20_000, *rest]], selection=[[200, *rest]]), alpha=0.01)
+        reached.append((bounds.failure[0], bounds.other[0], sc.certify(bounds, noise)[0].frontier.radii))
+    assert reached[0] == reached[1]
+
+
+def test_the_margin_is_chosen_without_a_look_at_the_estimation_votes():
+    rng = np.random.default_rng(5)
+    selection = rng.multinomial(60, [0.98, 0.01, 0.006, 0.004], size=200)
+    chosen = [
+        spends_on_all_classes(sc.Votes(rng.multinomial(500, p, size=200), selection=selection), alpha=0.01)
+        for p in ([0.97, 0.01, 0.01, 0.01], [0.5, 0.5, 0.0, 0.0], [0.25] * 4)
+    ]
+    assert 20 < chosen[0].sum() < 180
+    assert all((each == chosen[0]).all() for each in chosen)
+
+
+def test_the_multi_class_margin_everywhere_is_the_rule_of_version_0_1_0():
+    votes = sc.Votes([[90, 5, 5], [99, 1, 0]], selection=[[9, 0, 0], [9, 0, 0]])
+    before = sc.clopper_pearson(votes, alpha=0.02, margins="multi-class")
+    share = Fraction(0.02) / 3
+    assert before.failure.tolist() == [upper_limit(10, 100, share), upper_limit(1, 100, share)]
+    assert before.other.tolist() == [upper_limit(5, 100, share), upper_limit(1, 100, share)]
+    assert before[0].margins == "multi-class"
+    with pytest.raises(InvalidParameterError, match='"chosen" or "multi-class"'):
+        sc.clopper_pearson(votes, margins="two-class")
+
+
+def test_all_bounds_together_have_an_exact_share_each():
+    counts = [[900, 60, 40], [990, 10, 0], [400, 350, 250]]
+    votes = sc.Votes(counts, selection=counts)
+    for alpha in (0.01, 0.1, 1e-7):
+        joint = sc.clopper_pearson(votes, alpha=alpha, family="all")
+        assert (joint.alpha, joint.together, joint[1].together) == (alpha, 3, 3)
+        alone = sc.clopper_pearson(votes, alpha=alpha)
+        assert (alone.together, alone[1].together) == (1, 1)
+        assert (joint.failure > alone.failure).all()
+        # A third of 0.01 is no float, and 3 times the nearest one may be more than 0.01.
+        assert joint.failure[0] == upper_limit(100, 1000, Fraction(alpha) / 9)
+        assert joint.other[0] == upper_limit(60, 1000, Fraction(alpha) / 9)
+    one = votes.row(0)
+    assert sc.clopper_pearson(one, family="all").failure == sc.clopper_pearson(one).failure
+    with pytest.raises(InvalidParameterError, match=r"'family' must be \"each\" or \"all\"\. Got 'every'"):
+        sc.clopper_pearson(votes, family="every")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("all_classes", [True, False])
+@pytest.mark.parametrize("together", [1, 7, 188])
+def test_the_shares_of_all_bounds_add_up_to_alpha(apart, n_classes, all_classes, together):
+    share = share_of_alpha(0.01, n_classes, selected_apart=apart, all_classes=all_classes, together=together)
+    everything = all_classes or not apart  # who chooses the class on the same votes must bound each
+    n_bounds = (n_classes if n_classes > 2 and everything else 1) * (1 if apart else 2)
+    assert share * n_bounds * together == Fraction(0.01)
 
 
 def test_every_other_class_is_bounded_not_the_runner_up_of_the_selection():
-    votes = sc.Votes([[50, 10, 40]], selection=[[50, 45, 5]])
+    votes = sc.Votes([[50, 10, 40]], selection=[[50, 26, 24]])
     assert sc.clopper_pearson(votes, alpha=0.01).other[0] == upper_limit(40, 100, Fraction(0.01) / 3)
 
 

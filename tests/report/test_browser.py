@@ -1,6 +1,7 @@
 """The page in a real browser, opened from disk."""
 
 import json
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -357,3 +358,26 @@ def test_the_scale_of_slack_has_a_title(on_sure, width):
     assert browser.execute_script(title) == "slack"
     found = browser.execute_script("return Charts.scale({ clientWidth: arguments[0] }, 'slack', {}).title", width)
     assert found == {"text": "slack", "side": "top" if width < 560 else "right"}
+
+
+def test_numbers_in_the_page_are_rounded_against_ourselves(on_sure):
+    browser, _, _ = on_sure
+    rng = np.random.default_rng(0)
+    values = [
+        *(10 ** -rng.uniform(0, 12, 300)).tolist(),
+        1e-6,
+        1e-7,
+        0.1,
+        0.01,
+        0.5,
+        1.0,
+        9.995e-4,
+        0.0010000000001,
+        1e-17,
+    ]
+    shown = browser.execute_script("return arguments[0].map((x) => [Text.failure(x), Text.probability(x)])", values)
+    for value, (failure, probability) in zip(values, shown, strict=True):
+        exact = Fraction(repr(value))
+        assert exact <= Fraction(failure) <= exact * Fraction(101, 100)
+        assert 1 - exact - Fraction(1, 10**6) <= Fraction(probability) <= 1 - exact
+    assert dict(zip(values, shown, strict=True))[0.1] == ["0.100", "0.900000"]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from report_worlds import FOUR, HOSTILE, ONE, TWO, random_counts, world
+from report_worlds import FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
+from starcert import archive as archives
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.report import content as content_module
 from starcert.report import write_report
@@ -175,3 +176,42 @@ def test_what_was_left_out_is_not_shown(tmp_path):
     names = re.findall(r'<tr><th scope="row">([^<]*)</th>', page)
     assert {"nested.seed", "python"} <= set(names)
     assert not {"limit", "nested.nothing", "commit"} & set(names)
+
+
+def test_probabilities_are_rounded_against_ourselves(tmp_path):
+    archive, sites = world(TWO, [[990, 10]])
+    text = "".join(written(tmp_path, replace(archive, alpha=1e-7), sites).text).replace("\xa0", " ")
+    assert "≥ 1 − alpha = 0.9999999 over the sampling" in text
+    assert json.loads(written(tmp_path, replace(archive, alpha=1e-7), sites).scripts[0])["holds"] == "0.9999999"
+
+
+@pytest.mark.parametrize("spent", [{}, {"together": 50}, {"margins": "multi-class"}], ids=repr)
+def test_more_samples_spend_alpha_as_the_certificates_did(spent):
+    """One graph whose margin is the two-class one, one with the multi-class margin."""
+    counts = [[1000, 0, 0], [600, 200, 200]]
+    archive, sites = world(TWO, counts)
+    archive = replace(archive, **spent)
+    assert [one.margin_kind for one in archive.certificates] == ["two-class", "multi-class"]
+    data = content_module.content(archive, sites).data["more_samples"]
+    place = data["samples"].index(1_000)
+    found = [data["failure"][data["of"][graph]][place] for graph in range(2)]
+    assert found == pytest.approx(archive.certificates.bounds.failure.tolist(), rel=1e-6)
+
+
+def test_the_report_of_a_file_is_that_of_the_result(tmp_path):
+    """Once the stated capacities are compared with the sites they are known, and the page is the same."""
+    archive, sites = world(TWO, random_counts(12, 2, seed=3), labels=[0] * 12, partition=ragged)
+    archives.write(tmp_path / "c.json", archive)
+    read = archives.read(tmp_path / "c.json")
+    write_report(tmp_path / "one.html", archive, sites)
+    write_report(tmp_path / "other.html", read, sites)
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "other.html").read_text()
+
+
+def test_anchored_sites_are_refused_where_the_archive_says_nothing_of_it(tmp_path):
+    pairs = {"core": [(0, 1), (1, 2)], "rest": [(6, 7)]}
+    anchored = sc.Partition.from_pairs(pairs, anchored=True, reason="Read off the edges.")
+    archive, sites = world(TWO, [[990, 10]], partition=lambda _: anchored)
+    write_report(tmp_path / "report.html", archive, sites)
+    with pytest.raises(InvalidParameterError, match=r"'sites\[0\]' must not be anchored"):
+        write_report(tmp_path / "report.html", replace(archive, anchored=("",)), sites)

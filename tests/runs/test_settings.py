@@ -31,6 +31,7 @@ def test_a_run_file_is_read_with_paths_relative_to_itself(run, monkeypatch, tmp_
     assert settings.out == run.parent / "results"
     assert settings.noise == sc.Noise(hub=0.02, motif=0.03, rest=sc.Flip(delete=0.3, add=0.2), bridge=0.45)
     assert (settings.samples, settings.selection_samples, settings.alpha, settings.workers) == (400, 100, 0.01, 1)
+    assert settings.family == "each"
 
 
 def test_what_is_written_back_reads_as_the_same_settings(run, tmp_path):
@@ -62,11 +63,18 @@ def test_differences_name_what_differs_and_let_the_rest_pass(run, tmp_path):
         | {
             "samples": 401,
             "alpha": 0.02,
+            "family": "all",
             "noise": sc.Noise.from_dict(settings.noise.to_dict() | {"hub": 0.020000000000000004}),
         }
     )
     found = " ".join(differences(there, more, {"data": "2"}))
-    for words in ("samples: there 400, now 401", "alpha: there 0.01", "hub=0.020000000000000004", "content of data"):
+    for words in (
+        "samples: there 400, now 401",
+        "alpha: there 0.01",
+        "family: there each",
+        "hub=0.020000000000000004",
+        "content of data",
+    ):
         assert words in found
     assert "seed" not in found
 
@@ -84,6 +92,8 @@ BAD = [
     ("seed = 3", "seed = -1", "'seed' must be a whole number from 0"),
     ("seed = 3", "alpha = 0.99", "Was a confidence level meant?"),
     ("seed = 3", 'alpha = "low"', "'alpha' must be a failure probability"),
+    ("seed = 3", 'family = "every"', '\'family\' must be "each" or "all"'),
+    ("seed = 3", "family = 3", '\'family\' must be "each" or "all"'),
     ("seed = 3", "workers = 0", "'workers' must be a whole number from 1"),
     ("seed = 3", 'device = "tpu"', "'device' must name a device of torch"),
     ("seed = 3", 'split = "best"', "'split' must be one of all, train, validation, test"),

@@ -16,6 +16,7 @@ from starcert.runs import read
 from starcert.runs.grid import noise_text
 from starcert.runs.prepare import gather, prepare
 from starcert.runs.run import execute as certify
+from starcert.smoothing import SmoothedClassifier
 from starcert.sweeps import complete, execute
 
 GRID = "hub=0.02,0.2,bridge=0.3,0.45"
@@ -258,3 +259,18 @@ def test_a_level_that_makes_the_answers_constant_is_flagged(run):
     assert found.levels[0].accuracy == 1
     assert 0 in found.worthwhile
     assert not {number for number, level in enumerate(found.levels) if level.constant} & set(found.worthwhile)
+
+
+def test_a_sweep_certifies_as_the_certification_will(run, monkeypatch):
+    """Alpha for all graphs of a level together, as the run file says."""
+    run.write_text(run.read_text().replace("seed = 3", 'seed = 3\nfamily = "all"'))
+    seen = []
+    before = SmoothedClassifier.certify
+
+    def certify(*given, **named):
+        seen.append(before(*given, **named))
+        return seen[-1]
+
+    monkeypatch.setattr(SmoothedClassifier, "certify", certify)
+    execute(settings_of(run, "hub=0.02"))
+    assert [each.bounds.together for each in seen] == [6]

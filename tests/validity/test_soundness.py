@@ -106,13 +106,13 @@ def check_every_certificate(world: World, n_classes: int, how_many: int) -> None
     assert tight > 0  # some attacks do change the answer, and are not certified
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_no_certified_box_holds_a_graph_with_another_label(world, n_classes):
     check_every_certificate(world, n_classes, how_many=12)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 10])
 def test_no_certified_box_holds_a_graph_with_another_label_at_length(world, n_classes):
     check_every_certificate(world, n_classes, how_many=400)
 

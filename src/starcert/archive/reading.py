@@ -8,9 +8,9 @@ from pathlib import Path
 from starcert.archive.claims import MARGINS, Claims
 from starcert.archive.fields import Field, MalformedError, parse
 from starcert.archive.record import MOST_VOTES, Archive
-from starcert.archive.writing import FORMAT, SAYS, VERSION, exact
+from starcert.archive.writing import FORMAT, SAYS, SAYS_TOGETHER, VERSION, exact, states_margins
 from starcert.core.channels import MAX_RADIUS
-from starcert.core.confidence import Votes, check_alpha
+from starcert.core.confidence import Margins, Votes, check_alpha
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
 from starcert.noise import Flip, Noise
@@ -70,8 +70,9 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
         "settings",
         "provenance",
         "graphs",
+        optional=("together", "margins"),
     )
-    if top["says"].value != SAYS:
+    if top["says"].value != (SAYS_TOGETHER if "together" in top else SAYS):
         top["says"].refuse("be the sentence that every such file has")
     noise = _noise(top["noise"])
     if top["axes"].value != list(noise.axes):
@@ -89,12 +90,13 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
     if None in chosen and any(chosen):
         i = chosen.index(None)
         raise MalformedError(f"'graphs[{i}].selection' must not be null where other graphs have selection votes.")
+    votes = Votes([graph["estimation"] for graph, _ in read], selection=chosen if any(chosen) else None)  # type: ignore[arg-type]
     archive = Archive(
         noise=noise,
-        votes=Votes([graph["estimation"] for graph, _ in read], selection=chosen if any(chosen) else None),  # type: ignore[arg-type]
+        votes=votes,
         alpha=alpha,
         max_radius=_limits(top["max_radius"], noise),
-        capacities=tuple(graph["capacity"] for graph, _ in read),  # type: ignore[misc]
+        capacities=(None,) * len(read),  # nobody here knows
         anchored=tuple(graph["anchored"] for graph, _ in read),  # type: ignore[misc]
         names=tuple(graph["name"] for graph, _ in read),  # type: ignore[misc]
         labels=tuple(graph["true_class"] for graph, _ in read),  # type: ignore[misc]
@@ -103,8 +105,29 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
         provenance={
             name: Field(text, f"provenance.{name}").text() for name, text in top["provenance"].mapping().items()
         },
+        boxes=tuple(graph["capacity"] for graph, _ in read),  # type: ignore[misc]
+        together=_together(top, len(read)),
+        margins=_margins(top, votes),
     )
     return archive, [claims for _, claims in read]
+
+
+def _together(top: dict[str, Field], n_graphs: int) -> int:
+    if "together" not in top:
+        return 1
+    if (count := top["together"].whole(MOST_VOTES)) < max(2, n_graphs):
+        top["together"].refuse(f"be 2 or more, and no fewer than the {n_graphs} graphs of the file")
+    return count
+
+
+def _margins(top: dict[str, Field], votes: Votes) -> Margins:
+    if "margins" not in top:
+        return "multi-class"
+    if not states_margins(votes):
+        raise MalformedError("'margins' does not belong there: it is for three classes and more, with selection votes.")
+    if top["margins"].value != "chosen":
+        top["margins"].refuse("be 'chosen', or not there")
+    return "chosen"
 
 
 def _check_kind(whole: Field) -> None:

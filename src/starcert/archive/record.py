@@ -1,20 +1,24 @@
 """The archive: everything that certificates are made from, and what they are about.
 
 An archive holds no verdicts. Its certificates are made from the votes and the noise whenever they are asked for.
+
+How many sites a graph has, its *capacity*, decides what more flips than that mean: nothing further, if it is known. The
+archive of a result knows it. One that was read from a file knows none: what the file states is a *box*, how far the
+frontier was searched, and no certificate rests on it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from starcert.certificate import Certificates, certify
-from starcert.core.confidence import Votes, check_alpha, clopper_pearson
+from starcert.core.confidence import Margins, Votes, bounds_of, check_alpha, check_margins
 from starcert.errors import InvalidParameterError
 from starcert.frames import as_frame
 from starcert.noise import Noise
@@ -36,17 +40,22 @@ class Archive:
     Attributes:
         noise: the noise that the votes were drawn with.
         votes: estimation votes, and selection votes if there were any.
-        alpha: the failure probability of each certificate.
+        alpha: the failure probability of each certificate, or of `together` certificates.
         max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
-        capacities: for each graph, how many sites an attacker finds on each axis; None: not known.
+        capacities: for each graph, how many sites an attacker finds on each axis, as its sites tell; None: not known.
         anchored: for each graph, why its regions are anchored, "" if they are not.
         names: for each graph, what its data calls it.
         labels: for each graph, its true class; None: not known.
         class_names: what the classes are called.
         settings: how the run was made (model, data, regions, samples, seed, …), as JSON can say it.
         provenance: the versions that made it.
+        boxes: for each graph, how far its frontier is searched, at most as far as its capacity; None: no end. A file
+            calls it capacity.
+        together: alpha is the failure probability of so many certificates together; 1: of each by itself.
+        margins: how the margin is settled on where there are more than two classes; see `clopper_pearson`.
 
     Example:
+        >>> from starcert.core.confidence import clopper_pearson
         >>> votes = Votes([[9_900, 100]], selection=[[98, 2]])
         >>> result = certify(clopper_pearson(votes), Noise(bonds=0.1), max_radius=5)
         >>> archive = Archive.from_result(result, names=["benzene"], labels=[0])
@@ -65,6 +74,9 @@ class Archive:
     class_names: tuple[str, ...]
     settings: Mapping[str, object]
     provenance: Mapping[str, str]
+    boxes: tuple[tuple[int, ...] | None, ...] = ()
+    together: int = 1
+    margins: Margins = "chosen"
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -72,7 +84,9 @@ class Archive:
         if not isinstance(self.votes, Votes):
             raise InvalidParameterError("votes", "be Votes", type(self.votes).__name__)
         n_graphs, n_classes = self.votes.counts.shape
-        for name in ("capacities", "anchored", "names", "labels"):
+        if self.boxes == ():
+            object.__setattr__(self, "boxes", (None,) * n_graphs)
+        for name in ("capacities", "boxes", "anchored", "names", "labels"):
             if len(given := getattr(self, name)) != n_graphs:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
         if len(self.class_names) != n_classes:
@@ -82,14 +96,22 @@ class Archive:
         for name in ("anchored", "names", "class_names"):
             object.__setattr__(self, name, tuple(_text(each, f"{name}[{i}]") for i, each in _numbered(self, name)))
         limits = None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius")
-        found = (
-            None if each is None else self.noise.radius(each, f"capacities[{i}]")
-            for i, each in enumerate(self.capacities)
+        capacities, boxes = (
+            [
+                None if each is None else self.noise.radius(each, f"{name}[{i}]")  # type: ignore[arg-type]
+                for i, each in _numbered(self, name)
+            ]
+            for name in ("capacities", "boxes")
         )
+        if self.together != 1 and not (isinstance(self.together, int) and self.together >= n_graphs):
+            raise InvalidParameterError("together", f"be 1, or no fewer than {n_graphs} graphs", self.together)
         settled = {
             "alpha": check_alpha(self.alpha),
             "max_radius": limits,
-            "capacities": tuple(found),
+            "capacities": tuple(capacities),
+            "boxes": tuple(map(_both, capacities, boxes)),
+            # With two classes, or with no selection votes, it makes no difference: one word for one thing.
+            "margins": check_margins(self.margins) if n_classes > 2 and self.votes.selection is not None else "chosen",
             "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in _numbered(self, "labels")),
             "settings": _plain(self.settings, "settings"),
             "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
@@ -136,17 +158,25 @@ class Archive:
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
             settings={} if settings is None else settings,
             provenance=provenance(),
+            boxes=tuple(certificates.boxes),
+            together=certificates.bounds.together,
+            margins=certificates.bounds.margins,
         )
+
+    def confirmed(self) -> Archive:
+        """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""
+        return replace(self, capacities=self.boxes)
 
     @cached_property
     def certificates(self) -> Certificates:
         """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
         return certify(
-            clopper_pearson(self.votes, alpha=self.alpha),
+            bounds_of(self.votes, alpha=self.alpha, together=self.together, margins=self.margins),
             self.noise,
             max_radius=self.max_radius,
             capacity=self.capacities,
             anchored=self.anchored,
+            boxes=self.boxes,
         )
 
     def rows(self) -> list[dict[str, object]]:
@@ -180,6 +210,7 @@ class Archive:
         return len(self.votes)
 
     def __eq__(self, other: object) -> bool:
+        """Whether both would be written to the same file, which holds boxes and no capacities."""
         return isinstance(other, Archive) and self._content() == other._content()
 
     __hash__ = None  # type: ignore[assignment]
@@ -189,12 +220,19 @@ class Archive:
 
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
-        plain = (getattr(self, name) for name in self.__dataclass_fields__ if name != "votes")
+        plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
         return self.votes.counts.tolist(), selection, *plain
 
 
 def _numbered(archive: Archive, name: str) -> enumerate[object]:
     return enumerate(getattr(archive, name))
+
+
+def _both(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """What lies in both."""
+    if capacity is None or box is None:
+        return capacity or box
+    return tuple(map(min, capacity, box))
 
 
 def _text(value: object, name: str) -> str:

@@ -1,14 +1,14 @@
 """Are the claims in a file true? They are proved again from its votes and its noise, and from nothing else in it.
 
-What is taken as stated, because no file can prove it: the counts of votes and that they were drawn independently with
-the stated noise, alpha, that the selection votes are others than the estimation votes, and what the graphs, their true
-classes and their regions are (also whether these are anchored). Everything under "claims" follows from that, or not:
+`TAKEN_AS_STATED` names what no file can prove. Everything under "claims" follows from that, or not:
 
-1. the class is the most frequent selection vote; its bounds are computed afresh, and their binomial tails are proved
-   twice, as a sum in `core.confidence` and as an incomplete beta function in `tails`;
+1. the class is the most frequent selection vote, and the margin is chosen on these votes, too; the bounds are computed
+   afresh, and their binomial tails are proved twice, as a sum in `core.limits` and as an incomplete beta function in
+   `tails`;
 2. the frontier is searched afresh in the box of capacity and max_radius, and each of its verdicts proved in balls;
    where the cells are few enough, each is proved once more in whole numbers, by their `listing`;
 3. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
+   The same goes for whatever the archive that was read is asked afterwards.
 
 A claim that says more than can be proved is false, and refutes the file. One that says less is weaker: true, but a
 better one could be had.
@@ -27,11 +27,20 @@ from starcert.archive.listing import Listing, can_list
 from starcert.archive.reading import read_with_claims
 from starcert.archive.record import Archive
 from starcert.archive.tails import bounds_the_rest
+from starcert.core.confidence import spends_on_all_classes
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
 from starcert.progress import progress_bar
 
-__all__ = ["Mismatch", "Verification", "verify"]
+__all__ = ["TAKEN_AS_STATED", "Mismatch", "Verification", "verify"]
+
+TAKEN_AS_STATED = (
+    "Taken as stated, because no file can prove it: the counts of votes and how they were drawn, that the selection "
+    "votes are others than the estimation votes, that noise, alpha and the numbers of votes were fixed before anyone "
+    "looked, and what the graphs are: their names, their true classes, their regions, how many sites these have "
+    "(capacity) and whether they are anchored."
+)
+"""What a proof from a file rests on. Documentation and commands say it in these words."""
 
 SAME = 1 + Fraction(1, 10**9)
 """A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
@@ -112,36 +121,49 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
     archive, claimed = read_with_claims(path)
     mismatches: list[Mismatch] = []
     verdicts = _Verdicts()
-    try:
-        with progress_bar("graphs", len(archive), shown=progress) as advance:
-            for i, certificate in enumerate(archive.certificates):
+    all_classes = spends_on_all_classes(
+        archive.votes, alpha=archive.alpha, together=archive.together, margins=archive.margins
+    )
+    with progress_bar("graphs", len(archive), shown=progress) as advance:
+        for i, certificate in enumerate(archive.certificates):
+            try:
                 proved = Claims.of(certificate)
-                found = _compare(claimed[i], proved, _Counts.of(archive, i, proved))
-                mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-                verdicts.note(proved)
-                advance(1)
-    except InvalidParameterError as error:  # a box without end, for instance
-        raise ArchiveError(fspath(path), str(error)) from None
+            except (InvalidParameterError, ArithmeticError, MemoryError) as error:  # a box without end, for instance
+                raise ArchiveError(
+                    fspath(path), f"'graphs[{i}]' has a frontier that cannot be found: {error}"
+                ) from error
+            found = _compare(claimed[i], proved, _Counts.of(archive, i, proved, all_classes=bool(all_classes[i])))
+            mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
+            verdicts.note(proved)
+            advance(1)
     listed, enclosed = verdicts.check(archive, progress)
     return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """What the bounds of one graph rest on: votes against the class, for the best other class, in all; alpha's part."""
+    """What the bounds of one graph rest on.
+
+    Attributes:
+        against: votes against the class.
+        rival: votes for the best other class; None if alpha is spent on the class alone, and none is left for others.
+        total: all votes.
+        share: alpha's part for each bound.
+    """
 
     against: int
-    rival: int
+    rival: int | None
     total: int
     share: Fraction
 
     @classmethod
-    def of(cls, archive: Archive, graph: int, proved: Claims) -> _Counts:
+    def of(cls, archive: Archive, graph: int, proved: Claims, *, all_classes: bool) -> _Counts:
         counts = archive.votes.counts[graph].tolist()
         rivals = counts[: proved.label] + counts[proved.label + 1 :]
-        # The table of `core.confidence`: one class decides both of two, and a choice on the same votes counts double.
-        bounded = (1 if len(counts) == 2 else len(counts)) * (2 if archive.votes.selection is None else 1)
-        self = cls(sum(rivals), max(rivals), sum(counts), Fraction(archive.alpha) / bounded)
+        # The table of `core.confidence`: so many bounds, and a choice of the class on the same votes counts double.
+        bounded = (len(counts) if all_classes else 1) * (2 if archive.votes.selection is None else 1)
+        share = Fraction(archive.alpha) / (bounded * archive.together)
+        self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share)
         if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
             raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
         return self
@@ -152,7 +174,8 @@ class _Counts:
 
     def bound_each(self, limit: Fraction) -> bool:
         """Whether it bounds every single other class: by its own votes, or because it bounds all of them together."""
-        return bounds_the_rest(self.rival, self.total, limit, self.share) is True or self.bound_all(limit)
+        by_votes = self.rival is not None and bounds_the_rest(self.rival, self.total, limit, self.share) is True
+        return by_votes or self.bound_all(limit)
 
 
 _Difference = tuple[str, Literal["false", "weaker"], object, object]

@@ -18,9 +18,10 @@ from starcert.files import write_whole
 
 if TYPE_CHECKING:
     from starcert.archive.record import Archive
+    from starcert.core.confidence import Votes
     from starcert.noise import Noise
 
-__all__ = ["FORMAT", "SAYS", "VERSION", "exact", "write"]
+__all__ = ["FORMAT", "SAYS", "SAYS_TOGETHER", "VERSION", "exact", "states_margins", "write"]
 
 FORMAT = "starcert certificates"
 VERSION = 1
@@ -31,6 +32,10 @@ SAYS = (
     "reason, the regions are frozen at this graph. Everything under 'claims' follows from the noise, alpha and the "
     "votes: starcert verify proves it again from these."
 )
+SAYS_TOGETHER = SAYS.replace(
+    "For each graph by itself", "For all of 'together' graphs at once, these among them"
+).replace("the sampling of its votes", "the sampling of their votes")
+"""The sentence of a file in which alpha is the failure probability of all certificates together."""
 
 
 def write(path: str | PathLike[str], archive: Archive) -> None:
@@ -63,15 +68,25 @@ def exact(value: float) -> str:
     return str(Fraction(value))
 
 
+def states_margins(votes: Votes) -> bool:
+    """Whether a file says how its margins were settled on: where there are more than two classes, chosen apart.
+
+    Version 0.1.0 took the multi-class margin there, and said nothing.
+    """
+    return votes.selection is not None and votes.counts.shape[1] > 2
+
+
 def _parts(archive: Archive) -> Iterator[str]:
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "says": SAYS,
+        "says": SAYS if archive.together == 1 else SAYS_TOGETHER,
         "noise": _noise(archive.noise),
         "axes": archive.noise.axes,
         "alpha": archive.alpha,
         "alpha_exact": exact(archive.alpha),
+        **({} if archive.together == 1 else {"together": archive.together}),
+        **({"margins": archive.margins} if archive.margins == "chosen" and states_margins(archive.votes) else {}),
         "max_radius": archive.max_radius,
         "classes": archive.class_names,
         "settings": archive.settings,
@@ -105,7 +120,7 @@ def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
         "true_class": archive.labels[i],
         "estimation": archive.votes.counts[i].tolist(),
         "selection": None if selection is None else selection[i].tolist(),
-        "capacity": archive.capacities[i],
+        "capacity": archive.boxes[i],
         "anchored": archive.anchored[i],
         "claims": {
             "class": claims.label,

@@ -145,7 +145,7 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
         clopper_pearson(Votes(counts[voted], selection=chosen[voted]), alpha=alpha),
         law,
         max_radius=None if max_radius is None else parse_radius(law, max_radius, "--max-radius"),
-        capacity=[dict(graphs[i].sizes) for i in voted],
+        boxes=[dict(graphs[i].sizes) for i in voted],  # stored, not computed from sites here
         anchored=[graphs[i].anchored for i in voted],
     )
     return voted, [i for i in range(len(graphs)) if i not in set(voted)], certificates

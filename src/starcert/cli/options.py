@@ -12,6 +12,7 @@ __all__ = [
     "AlphaOption",
     "DataOption",
     "DeviceOption",
+    "FamilyOption",
     "MaxRadiusOption",
     "ModelOption",
     "RegionsOption",
@@ -54,6 +55,15 @@ SelectionOption = Annotated[
 AlphaOption = Annotated[
     float | None,
     typer.Option(help="The probability that a graph's certificate fails (not the confidence).", show_default="0.01"),
+]
+FamilyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What fails with probability alpha: each certificate by itself, or any of all (alpha is divided by their "
+        "number, so that all hold together).",
+        show_default="each",
+        metavar="each|all",
+    ),
 ]
 SeedOption = Annotated[int | None, typer.Option(help="The seed of all noise.", show_default="0")]
 MaxRadiusOption = Annotated[

@@ -8,6 +8,7 @@ import numpy as np
 
 from starcert.metrics import steps_to
 from starcert.report.findings import out_of_reach
+from starcert.words import fails_at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -94,7 +95,7 @@ def _notes(archive: Archive) -> list[str]:
     reasons = sorted({reason for reason in archive.anchored if reason})
     notes = [text for text in [out_of_reach(archive)] if text]
     notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
-    notes.append(f"Each certificate by itself fails with a probability of at most {archive.alpha:g}.")
+    notes.append(fails_at_most(archive.alpha, archive.together))
     return notes
 
 

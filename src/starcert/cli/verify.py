@@ -10,6 +10,7 @@ import typer
 
 from starcert.cli.app import JsonOption, app
 from starcert.cli.views import MOST_ROWS, show
+from starcert.words import at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from starcert.archive import Verification
 
 __all__ = ["verify"]
-
-TAKEN = (
-    "Taken as stated, because no file can prove it: the counts of votes and how they were drawn, the noise, alpha, "
-    "and what the graphs, their true classes and their regions are."
-)
 
 
 @app.command()
@@ -49,15 +45,18 @@ def verify(
 
 
 def _as_object(result: Verification) -> dict[str, object]:
+    from starcert.archive.verification import TAKEN_AS_STATED  # noqa: PLC0415
+
     return {
         "file": result.path,
         "verdict": result.verdict,
         "graphs": len(result.archive),
         "noise": result.archive.noise.to_dict(),
         "alpha": result.archive.alpha,
+        "together": result.archive.together,
         "proved_in_whole_numbers": result.listed,
         "proved_in_balls": result.enclosed,
-        "taken_as_stated": TAKEN,
+        "taken_as_stated": TAKEN_AS_STATED,
         "anchored": sorted({reason for reason in result.archive.anchored if reason}),
         "mismatches": [
             {
@@ -74,17 +73,21 @@ def _as_object(result: Verification) -> dict[str, object]:
 
 
 def _as_view(result: Verification) -> list[RenderableType]:
+    from starcert.archive.verification import TAKEN_AS_STATED  # noqa: PLC0415
+
     archive = result.archive
     parts: list[RenderableType] = []
     if result.mismatches:
         parts += [_mismatches(result), ""]
     abstained = sum(one.abstained for one in archive.certificates)
+    whose = "each graph" if archive.together == 1 else f"all {archive.together:,} graphs together"
     parts += [
         str(result),
-        f"Noise {json.dumps(archive.noise.to_dict())}, alpha {archive.alpha:g} for each graph; {abstained:,} abstain.",
+        f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
+        f"{abstained:,} abstain.",
         f"Each verdict is proved in balls; those on {result.listed:,} of {result.listed + result.enclosed:,} radii "
         f"once more in whole numbers.",
-        TAKEN,
+        TAKEN_AS_STATED,
     ]
     reasons = sorted({reason for reason in archive.anchored if reason})
     parts += [

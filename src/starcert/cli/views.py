@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from starcert import __version__
+from starcert.words import at_least, fails_at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,6 +34,7 @@ def frontier_object(certificate: Certificate) -> dict[str, object]:
         "failure": float(certificate.bounds.failure[0]),
         "other": float(certificate.bounds.other[0]),
         "alpha": certificate.alpha,
+        "together": certificate.together,
         "noise": certificate.noise.to_dict(),
         "anchored": certificate.anchored or None,
         "guarantee": str(certificate),
@@ -67,7 +69,7 @@ def certificates_table(certificates: Certificates, graphs: list[int], missing: l
         table.add_column(name, justify="left" if name == "maximal radii" else "right", overflow="fold")
     for i, one in zip(graphs, certificates[:MOST_ROWS], strict=False):
         radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii))
-        table.add_row(str(i), str(one.label), f"{one.p_lower:.6f}", radii)
+        table.add_row(str(i), str(one.label), at_least(one.p_lower, decimals=6), radii)
     if len(certificates) > MOST_ROWS:
         table.caption = f"… and {len(certificates) - MOST_ROWS:,} more (--json has all)"
     reasons = sorted({reason for reason in certificates.anchored if reason})
@@ -75,7 +77,7 @@ def certificates_table(certificates: Certificates, graphs: list[int], missing: l
     if missing:
         notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")
     if certificates.bounds.alpha is not None:
-        notes.append(f"Each certificate by itself fails with a probability of at most {certificates.bounds.alpha:g}.")
+        notes.append(fails_at_most(certificates.bounds.alpha, certificates.bounds.together))
     return [table, *notes, f"Graph {graphs[0]}, for example: {certificates[0]}"]
 
 

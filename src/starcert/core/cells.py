@@ -32,6 +32,8 @@ HalfKey: TypeAlias = tuple[tuple[int, int], ...]
 
 NEGLIGIBLE = 1e-30
 MAX_HALF = 2**24
+MAX_PAIRS = 2**26
+"""So many pairs of cells are listed to make a half: before equal ratios merge, some three gigabytes."""
 
 
 class Cells(NamedTuple):
@@ -215,6 +217,13 @@ def _binomial(radius: int, p: float, q: float, low: int, high: int) -> Floats:
 
 def _multiply(left: Floats, right: Floats) -> Floats:
     """All pairs of cells: log ratios add, masses multiply; equal ratios merge, negligible cells go."""
+    if left.shape[1] * right.shape[1] > MAX_PAIRS:
+        raise InvalidParameterError(
+            "radius",
+            f"leave at most {MAX_PAIRS:,} pairs of cells in each half of the axes",
+            f"{left.shape[1] * right.shape[1]:,}",
+            "Lower the radii of the largest axes.",
+        )
     masses = (left[1:, :, None] * right[1:, None, :]).reshape(2, -1)
     keep = (masses > NEGLIGIBLE**1.5).any(axis=0)
     with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass

@@ -1,34 +1,57 @@
 """From votes to bounds on the class probabilities: Clopper–Pearson, rounded outward and proved.
 
 The class is chosen on *selection votes* and bounded on *estimation votes*; choosing and bounding on the same
-votes is possible, at the price of a share of alpha for every class that might have been chosen. All bounds
-that a certificate uses hold together with probability at least 1 − alpha:
+votes is possible, at the price of a share of alpha for every class that might have been chosen. With more than two
+classes the margin is chosen on the selection votes, too (`choice`). All bounds that a certificate uses hold
+together with probability at least 1 − alpha:
 
-    classes   selection votes    what is bounded                                 share of alpha each
-    2         separate           p_A (and with it p_B = 1 − p_A)                 alpha
-    2         the same           either class from below                         alpha / 2
-    K > 2     separate           p_A from below, K − 1 others from above         alpha / K
-    K > 2     the same           every class from below and from above           alpha / 2K
+    classes   selection votes   margin        what is bounded                           share of alpha each
+    2         separate          two-class     p_A (and with it p_B = 1 − p_A)           alpha
+    2         the same          two-class     either class from below                   alpha / 2
+    K > 2     separate          two-class     p_A                                       alpha
+    K > 2     separate          multi-class   p_A from below, K − 1 others from above   alpha / K
+    K > 2     the same          either        every class from below and from above     alpha / 2K
+
+With `family="all"` the certificates of all N graphs hold together: alpha / N takes the place of alpha.
 
 Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A is close to 1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, ctx
 
-from starcert.core.balls import LOCK, exact_number
+from starcert.core.choice import chooses_multi_class
+from starcert.core.limits import upper_limit
 from starcert.errors import InvalidParameterError
 
-__all__ = ["Bounds", "Votes", "check_alpha", "clopper_pearson", "share_of_alpha", "upper_limit"]
+__all__ = [
+    "Bounds",
+    "Family",
+    "Margins",
+    "Votes",
+    "bounds_of",
+    "check_alpha",
+    "check_family",
+    "check_margins",
+    "clopper_pearson",
+    "share_of_alpha",
+    "spends_on_all_classes",
+    "upper_limit",
+]
 
 Counts = npt.NDArray[np.int64]
+
+Family: TypeAlias = Literal["each", "all"]
+"""What alpha is the failure probability of: each certificate by itself, or all of them together."""
+
+Margins: TypeAlias = Literal["chosen", "multi-class"]
+"""With more than two classes: the margin is chosen on the selection votes, or it is the multi-class one everywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +126,7 @@ def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds on the smoothed class probabilities, one entry a graph; all hold together with 1 − alpha.
+    """Bounds on the smoothed class probabilities, one entry a graph; those of a graph hold together with 1 − alpha.
 
     Attributes:
         labels: the chosen class of each graph.
@@ -112,6 +135,8 @@ class Bounds:
         alpha: the failure probability of these bounds themselves; None if they are taken for certain.
         n_classes: how many classes there are.
         votes: the votes that they come from; None if they come from elsewhere.
+        together: the bounds of so many graphs, these among them, hold together with 1 − alpha; 1: each by itself.
+        margins: how the margin was settled on where there are more than two classes.
     """
 
     labels: Counts
@@ -120,6 +145,8 @@ class Bounds:
     alpha: float | None
     n_classes: int
     votes: Votes | None = field(default=None, repr=False)
+    together: int = 1
+    margins: Margins = "chosen"
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
@@ -170,7 +197,7 @@ class Bounds:
     def __getitem__(self, index: int) -> Bounds:
         rows = [index]
         votes = None if self.votes is None else self.votes.row(index)
-        return Bounds(self.labels[rows], self.failure[rows], self.other[rows], self.alpha, self.n_classes, votes)
+        return replace(self, labels=self.labels[rows], failure=self.failure[rows], other=self.other[rows], votes=votes)
 
 
 def check_alpha(alpha: float) -> float:
@@ -187,22 +214,79 @@ def check_alpha(alpha: float) -> float:
     return value
 
 
-def share_of_alpha(alpha: float, n_classes: int, *, selected_apart: bool) -> Fraction:
+def check_family(family: object) -> Family:
+    """What alpha is the failure probability of, or an error that says what there is."""
+    if family == "each" or family == "all":  # noqa: PLR1714  (so that its type is known)
+        return family
+    hint = 'With "all", alpha is divided between the certificates, so that all of them hold together.'
+    raise InvalidParameterError("family", 'be "each" or "all"', family, hint)
+
+
+def check_margins(margins: object) -> Margins:
+    """How margins are settled on, or an error that says what there is."""
+    if margins == "chosen" or margins == "multi-class":  # noqa: PLR1714  (likewise)
+        return margins
+    raise InvalidParameterError("margins", 'be "chosen" or "multi-class"', margins)
+
+
+def share_of_alpha(
+    alpha: float, n_classes: int, *, selected_apart: bool, all_classes: bool = True, together: int = 1
+) -> Fraction:
     """The share of alpha that each bound may fail with, so that all hold together: the module's table.
+
+    Args:
+        alpha: the failure probability.
+        n_classes: how many classes there are.
+        selected_apart: whether the class is chosen on votes of its own.
+        all_classes: whether every class is bounded, for the multi-class margin. Two classes are one bound, and a class
+            that is chosen on the same votes may be any: there it makes no difference.
+        together: the bounds of so many graphs hold together.
 
     Example:
         >>> share_of_alpha(0.125, 3, selected_apart=True)
         Fraction(1, 24)
+        >>> share_of_alpha(0.125, 3, selected_apart=True, all_classes=False, together=10)
+        Fraction(1, 80)
     """
-    bounded = 1 if n_classes == 2 else n_classes
-    return Fraction(alpha) / (bounded if selected_apart else 2 * bounded)
+    whole = Fraction(alpha) / together
+    bounded = n_classes if n_classes > 2 else 1
+    if not selected_apart:
+        return whole / (2 * bounded)
+    return whole / (bounded if all_classes else 1)
 
 
-def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
+def spends_on_all_classes(
+    votes: Votes, *, alpha: float, together: int = 1, margins: Margins = "chosen"
+) -> npt.NDArray[np.bool_]:
+    """For each graph, whether alpha is spent on bounds of all classes, or on that of p_A alone: the module's table.
+
+    Example:
+        >>> spends_on_all_classes(Votes([[99, 1, 0], [60, 20, 20]], selection=[[10, 0, 0], [6, 2, 2]]), alpha=0.01)
+        array([False,  True])
+    """
+    n_graphs, n_classes = votes.counts.shape
+    if n_classes == 2:
+        return np.zeros(n_graphs, dtype=np.bool_)
+    if votes.selection is None or margins == "multi-class":
+        return np.ones(n_graphs, dtype=np.bool_)
+    return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), Fraction(alpha) / together)
+
+
+def clopper_pearson(
+    votes: Votes, *, alpha: float = 0.01, family: Family = "each", margins: Margins = "chosen"
+) -> Bounds:
     """Bounds that hold together with probability at least 1 − alpha over the sampling of the votes.
 
     One-sided Clopper–Pearson limits, shared by Bonferroni as in the module's table; each is rounded outward
     and its binomial tail is proved in ball arithmetic.
+
+    Args:
+        votes: one row a graph.
+        alpha: the failure probability.
+        family: whose: "each" is that of each graph's bounds by themselves; with "all" it is divided between the
+            graphs, and the bounds of all graphs hold together.
+        margins: with more than two classes, which margin alpha is spent on: "chosen" graph by graph on the selection
+            votes, or "multi-class" everywhere, as version 0.1.0 did. Without selection votes it makes no difference.
 
     Example:
         >>> clopper_pearson(Votes([[97_000, 3_000]], selection=[[98, 2]]), alpha=0.01).p_lower.round(6)
@@ -210,71 +294,39 @@ def clopper_pearson(votes: Votes, *, alpha: float = 0.01) -> Bounds:
     """
     if not isinstance(votes, Votes):
         raise InvalidParameterError("votes", "be Votes", type(votes).__name__, "Write Votes([[970, 30]]).")
-    alpha = check_alpha(alpha)
+    together = max(1, len(votes)) if check_family(family) == "all" else 1
+    return bounds_of(votes, alpha=check_alpha(alpha), together=together, margins=check_margins(margins))
+
+
+def bounds_of(votes: Votes, *, alpha: float, together: int, margins: Margins) -> Bounds:
+    """Clopper–Pearson bounds; those of `together` graphs, these among them, hold together with 1 − alpha."""
     counts = votes.counts
     n_graphs, n_classes = counts.shape
-    chosen_on = counts if votes.selection is None else votes.selection
-    labels = chosen_on.argmax(axis=1)
-    share = share_of_alpha(alpha, n_classes, selected_apart=votes.selection is not None)
+    labels = (counts if votes.selection is None else votes.selection).argmax(axis=1)
     totals = counts.sum(axis=1)
     own = counts[np.arange(n_graphs), labels]
-    failure = _upper_limits(totals - own, totals, share)
-    other = failure
-    if n_classes > 2:
-        rivals = counts.copy()
-        rivals[np.arange(n_graphs), labels] = 0
-        # The limit grows with the count: the largest count bounds every class.
-        other = np.minimum(_upper_limits(rivals.max(axis=1), totals, share), failure)
-    return Bounds(labels, failure, other, alpha, n_classes, votes)
+    rivals = counts.copy()
+    rivals[np.arange(n_graphs), labels] = 0
+    failure, other = np.empty(n_graphs), np.empty(n_graphs)
+    everything = spends_on_all_classes(votes, alpha=alpha, together=together, margins=margins)
+    for all_classes in (False, True):
+        rows = np.flatnonzero(everything == all_classes)
+        share = share_of_alpha(
+            alpha,
+            n_classes,
+            selected_apart=votes.selection is not None,
+            all_classes=all_classes,
+            together=together,
+        )
+        failure[rows] = other[rows] = _upper_limits((totals - own)[rows], totals[rows], share)
+        if all_classes:
+            # The limit grows with the count: the largest count bounds every class.
+            largest = _upper_limits(rivals.max(axis=1)[rows], totals[rows], share)
+            other[rows] = np.minimum(largest, failure[rows])
+    return Bounds(labels, failure, other, alpha, n_classes, votes, together, margins)
 
 
 def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:
     pairs, inverse = np.unique(np.stack([counts, totals]), axis=1, return_inverse=True)
     limits = [upper_limit(int(count), int(total), share) for count, total in pairs.T]
     return np.array(limits)[inverse.reshape(-1)]
-
-
-@lru_cache(maxsize=2**16)
-def upper_limit(count: int, total: int, share: Fraction) -> float:
-    """A float u with P(Bin(total, u) ≤ count) ≤ share, proved: the true probability exceeds u with `share`.
-
-    The Clopper–Pearson limit is the smallest such number; u is it, or a few units in the last place above.
-    """
-    if count >= total:
-        return 1.0
-    from scipy.special import betainccinv  # noqa: PLC0415  (a fifth of a second: only where votes are bounded)
-
-    limit = float(betainccinv(count + 1, total - count, float(share)))
-    bump = 2.0**-52
-    while limit < 1:
-        if count < limit * total and _tail_is_at_most(count, total, limit, share):
-            return limit
-        limit = limit * (1 + bump) if limit > 0 else 2.0**-60
-        bump *= 2
-    return 1.0
-
-
-def _tail_is_at_most(count: int, total: int, p: float, share: Fraction) -> bool:
-    """Proves P(Bin(total, p) ≤ count) ≤ share, for p above count / total.
-
-    From the largest term downwards, each term is the last one times x = j(1−p) / ((total−j+1)·p). The factors
-    fall below 1 and go on falling, so what is left out is at most a geometric series.
-    """
-    with LOCK, ctx.workprec(96):
-        success, failure = arb(p), 1 - arb(p)
-        with ctx.extraprec(2 * total.bit_length()):
-            logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
-            largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
-        odds = failure / success
-        series = term = arb(1)
-        negligible = 2.0**-70
-        j = count
-        while j > 0:
-            factor = odds * j / (total - j + 1)
-            term = term * factor
-            series += term
-            j -= 1
-            if not term > negligible and factor < 1:
-                series += (term * factor / (1 - factor)).upper()
-                break
-        return bool(largest * series <= exact_number(share))

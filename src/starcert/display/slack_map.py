@@ -13,6 +13,7 @@ from starcert.attacks import slack_table
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.display.axes import new_axes, two_axes
 from starcert.display.style import SHADES
+from starcert.words import at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,5 +83,5 @@ class SlackMap:
                 f"{n:,} votes ", (reach[row] - 0.5, row + 0.45), ha="right", va="top", fontsize=8, fontweight="bold"
             )
         ax.set(xlabel=f"flips in {self.axes[1]}", ylabel=f"flips in {self.axes[0]}")
-        ax.set_title(f"What unanimous votes certify (alpha = {self.alpha:g})")
+        ax.set_title(f"What unanimous votes certify (alpha = {at_most(self.alpha)})")
         return ax

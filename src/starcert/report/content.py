@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from starcert.archive import Archive
-from starcert.core.confidence import share_of_alpha
+from starcert.core.confidence import share_of_alpha, spends_on_all_classes
 from starcert.graphs.sites import Sites
 from starcert.noise import Flip
 from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings
 from starcert.report.findings import Notice, Summary, notices, summary
 from starcert.report.slices import Slices, limits_of
 from starcert.report.tables import slack_tables, surfaces
+from starcert.words import holds_at_least
 
 __all__ = ["Content", "content"]
 
@@ -59,7 +60,7 @@ def content(archive: Archive, sites: Sequence[Sites]) -> Content:
             for region in archive.noise.regions
         ],
         "classes": list(archive.class_names),
-        "alpha": archive.alpha,
+        "holds": holds_at_least(archive.alpha),
         "labelled": counts.n_labelled,
         "majority": None if counts.majority is None else list(counts.majority),
         "pairs": [list(pair) for pair in slices.pairs],
@@ -129,11 +130,23 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     counts, labels = archive.votes.counts, archive.certificates.labels
     totals = counts.sum(axis=1)
     others = totals - counts[np.arange(len(labels)), labels]
-    rows, of = np.unique(np.stack([others, totals], axis=1), axis=0, return_inverse=True)
+    everything = spends_on_all_classes(
+        archive.votes, alpha=archive.alpha, together=archive.together, margins=archive.margins
+    )
+    rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
     samples = np.array(SAMPLES)
-    wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:]), 6))
-    share = share_of_alpha(archive.alpha, counts.shape[1], selected_apart=archive.votes.selection is not None)
+    wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:2]), 6))
+    shares = [
+        share_of_alpha(
+            archive.alpha,
+            counts.shape[1],
+            selected_apart=archive.votes.selection is not None,
+            all_classes=all_classes,
+            together=archive.together,
+        )
+        for all_classes in (False, True)
+    ]
     inside = wrong < samples
-    limits = betainccinv(wrong + 1, np.where(inside, samples - wrong, 1), float(share))
+    limits = betainccinv(wrong + 1, np.where(inside, samples - wrong, 1), np.array(shares, dtype=float)[rows[:, 2:]])
     failure = np.where(inside, np.minimum(limits * (1 + 1e-9), 1.0), 1.0)
     return {"samples": list(SAMPLES), "failure": failure.tolist(), "of": of.reshape(-1).tolist()}

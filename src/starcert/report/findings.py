@@ -120,7 +120,14 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
         box: on each axis the most flips that any graph has, if that is worked out already.
     """
     apart = archive.votes.selection is not None
-    needed = votes_needed(archive.noise, archive.alpha, len(archive.class_names), selected_apart=apart)
+    needed = votes_needed(
+        archive.noise,
+        archive.alpha,
+        len(archive.class_names),
+        selected_apart=apart,
+        together=archive.together,
+        margins=archive.margins,
+    )
     box = box_of(archive) if box is None else box
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box, strict=True) if limit != 0}
     return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there)

@@ -117,7 +117,7 @@
     const bars = listed.map((c) => bar(Text.name(classes[c]), votes[c], c === graphs.answer[g]));
     const rest = order.filter((c) => !listed.includes(c));
     if (rest.length) bars.push(bar(Text.element("span", {}, `${rest.length} more classes`), rest.reduce((a, c) => a + votes[c], 0), false));
-    const note = Text.element("p", { class: "caption" }, `${Text.count(sum)} votes. The mark is p_lower: the share that the class has at least, with probability ≥ ${+(1 - data.alpha).toPrecision(6)}.`);
+    const note = Text.element("p", { class: "caption" }, `${Text.count(sum)} votes. The mark is p_lower: the share that the class has at least, with probability ≥ ${data.holds}.`);
     $("votes").replaceChildren(...bars, note);
   }
 

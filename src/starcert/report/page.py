@@ -23,6 +23,7 @@ from starcert.report.document import (
     write_page,
 )
 from starcert.report.findings import Summary
+from starcert.words import at_most, holds_at_least
 
 __all__ = ["write_report"]
 
@@ -56,6 +57,7 @@ def write_report(
     file = target(path)
     sites = list(sites)
     _check_sites(archive, sites)
+    archive = archive.confirmed()  # where a file states a capacity, the sites have it
     plotly = plotly_script()  # before the work, not after
     write_page(file, _page(archive, content(archive, sites), title, plotly))
 
@@ -87,9 +89,13 @@ def _statement(archive: Archive) -> str:
         "classifier gives most often when the node pairs of each region are flipped at random. A certified radius "
         "means that its answer stays the same as long as an attacker flips at most so many node pairs in each region "
         "and none outside them: a statement about the <em>smoothed</em> classifier, true with probability "
-        f"≥&nbsp;1&nbsp;−&nbsp;alpha&nbsp;=&nbsp;{1 - archive.alpha:.6g} over the sampling, each certificate by "
-        "itself.</p>"
+        f"≥&nbsp;1&nbsp;−&nbsp;alpha&nbsp;=&nbsp;{holds_at_least(archive.alpha)} over the sampling, "
+        f"{_whose(archive)}.</p>"
     )
+
+
+def _whose(archive: Archive) -> str:
+    return "each certificate by itself" if archive.together == 1 else f"all {archive.together:,} certificates together"
 
 
 def _numbers(archive: Archive, counts: Summary) -> Iterator[str]:
@@ -103,7 +109,8 @@ def _numbers(archive: Archive, counts: Summary) -> Iterator[str]:
     else:
         yield number_html("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield number_html(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
-    yield number_html(f"{archive.alpha:g}", "alpha, the failure probability of each certificate", "number-alpha")
+    whose = "each certificate" if archive.together == 1 else _whose(archive)
+    yield number_html(at_most(archive.alpha), f"alpha, the failure probability of {whose}", "number-alpha")
 
 
 def _settings(archive: Archive) -> Iterator[tuple[str, str]]:
@@ -133,7 +140,7 @@ def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tup
 def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
     if len(sites) != len(archive):
         raise InvalidParameterError("sites", f"have one entry for each of {len(archive)} graphs", len(sites))
-    for number, (each, known) in enumerate(zip(sites, archive.capacities, strict=True)):
+    for number, (each, known) in enumerate(zip(sites, archive.boxes, strict=True)):
         if not isinstance(each, Sites):
             hint = "Make them with SmoothedClassifier.sites(graph)."
             raise InvalidParameterError(f"sites[{number}]", "be Sites", type(each).__name__, hint)
@@ -144,3 +151,6 @@ def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
             wanted = f"offer an attacker the sites of {archive.names[number]!r}, {known}"
             hint = "Give the sites of the archive's graphs in the archive's order."
             raise InvalidParameterError(f"sites[{number}]", wanted, capacity(each, archive.noise), hint)
+        if each.reason and not archive.anchored[number]:
+            wanted = f"not be anchored, as the archive says of {archive.names[number]!r}"
+            raise InvalidParameterError(f"sites[{number}]", wanted, each.reason, "Certify the graphs again.")

@@ -46,10 +46,7 @@ def limits_of(archive: Archive) -> list[Limits]:
     """For each graph the most flips to look at on each axis: what was asked about, and what there is; None: no end."""
     open_ended: Limits = (None,) * len(archive.noise.axes)
     asked = archive.max_radius or open_ended
-    return [
-        tuple(_least(pair) for pair in zip(asked, capacity or open_ended, strict=True))
-        for capacity in archive.capacities
-    ]
+    return [tuple(_least(pair) for pair in zip(asked, box or open_ended, strict=True)) for box in archive.boxes]
 
 
 def box_of(archive: Archive) -> Limits:

@@ -14,22 +14,22 @@ const Text = (() => {
   const count = (value) => value.toLocaleString("en-US");
   const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
-  // A failure probability, rounded up to three digits.
+  // A failure probability, rounded up to three digits: to the nearest first, then up where that is less.
   function failure(value) {
     if (value === 0) return "0";
-    let power = Math.floor(Math.log10(value));
-    let digits = Math.ceil((value / 10 ** power) * 100 - 1e-9) / 100;
-    if (digits >= 10) [digits, power] = [1, power + 1];
-    return power >= -3 ? (digits * 10 ** power).toFixed(2 - power) : `${digits.toFixed(2)}e${power}`;
+    const [nearest, exponent] = value.toExponential(2).split("e");
+    let [digits, power] = [Number(nearest.replace(".", "")), Number(exponent)];
+    if (Number(`${digits}e${power - 2}`) < value) digits += 1;
+    if (digits === 1000) [digits, power] = [100, power + 1];
+    const mantissa = (digits / 100).toFixed(2);
+    return power >= -3 ? Number(`${mantissa}e${power}`).toFixed(2 - power) : `${mantissa}e${power}`;
   }
 
-  // 1 − failure, rounded down to six digits everywhere.
+  // 1 − failure, rounded down to six digits: what is left when the failure probability is rounded up.
   function probability(fail) {
-    const p = 1 - fail;
-    const digits = 6;
-    let scaled = Math.round(p * 10 ** digits);
-    if (scaled / 10 ** digits > p) scaled -= 1;
-    return (scaled / 10 ** digits).toFixed(digits);
+    let millionths = Math.round(fail * 1e6);
+    if (Number(`${millionths}e-6`) < fail) millionths += 1;
+    return ((1e6 - millionths) / 1e6).toFixed(6);
   }
 
   const radius = (counts) => (counts.length === 1 ? count(counts[0]) : `(${counts.map(count).join(", ")})`);

@@ -70,7 +70,8 @@ data = "graphs"
 # name a function from a starcert Graph to its Partition.
 regions = "node_labels:attribute=part"
 
-# How sure: noisy copies of each graph, and the probability that its certificate fails.
+# How sure: noisy copies of each graph, and the probability that its certificate fails. With family = "all" it is the
+# probability that any certificate fails.
 samples = {samples}
 alpha = 0.01
 seed = 0

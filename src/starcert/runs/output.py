@@ -26,7 +26,7 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 
 VOTES = "votes.db"
 
-_SAME_VOTES = {"samples", "selection_samples", "alpha", "max_radius"}
+_SAME_VOTES = {"samples", "selection_samples", "alpha", "family", "max_radius"}
 """Settings that may change without the votes becoming others."""
 
 

@@ -73,6 +73,7 @@ def execute(
             samples=settings.samples,
             selection_samples=settings.selection_samples,
             alpha=settings.alpha,
+            family=settings.family,
             seed=settings.seed,
             max_radius=settings.max_radius,
             store=settings.store or place.votes,

@@ -17,6 +17,7 @@ from starcert.noise import Flip, Noise
 from starcert.runs.reference import Reference, TuName
 
 if TYPE_CHECKING:
+    from starcert.core.confidence import Family
     from starcert.noise import RadiusLike
 
 __all__ = ["DEVICES", "KEYS", "SPLITS", "RunSettings", "UnknownSettingError", "complete", "take"]
@@ -47,6 +48,7 @@ class RunSettings:
         samples: estimation votes for each graph.
         selection_samples: selection votes for each graph.
         alpha: the probability that a certificate fails.
+        family: whether that is the probability of "each" certificate by itself or of "all" together.
         seed: the seed of all random streams.
         device: where a torch module runs; None: where the model function left it.
         workers: how many processes count votes.
@@ -65,6 +67,7 @@ class RunSettings:
     samples: int = 10_000
     selection_samples: int | None = None
     alpha: float = 0.01
+    family: Family = "each"
     seed: int = 0
     device: str | None = None
     workers: int = 1
@@ -207,6 +210,13 @@ def _alpha(value: object, _base: Path, name: str) -> float:
         return check_alpha(value)  # type: ignore[arg-type]
 
 
+def _family(value: object, _base: Path, name: str) -> Family:
+    from starcert.core.confidence import check_family  # noqa: PLC0415  (as above)
+
+    with _renaming(name):
+        return check_family(value)
+
+
 @contextmanager
 def _renaming(name: str) -> Iterator[None]:
     """Lets a message call a parameter what the user calls it."""
@@ -252,6 +262,7 @@ _CHECKS: dict[str, Callable[[Any, Path, str], object]] = {
     "samples": _SAMPLES,
     "selection_samples": _SAMPLES,
     "alpha": _alpha,
+    "family": _family,
     "seed": _SEED,
     "device": _device,
     "workers": partial(_whole, least=1, most=MOST_WORKERS),

@@ -135,14 +135,14 @@ class Level:
 
 
 def out_of_reach(
-    noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float
+    noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float, together: int = 1
 ) -> dict[str, int | None]:
     """The axes on which not even votes that all agree would certify a flip, and how many would; None: no number.
 
     Axes on which no graph has a site are left out: there is nothing to certify.
     """
     n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
-    needed = votes_needed(noise, alpha, n_classes, selected_apart=votes.selection is not None)
+    needed = votes_needed(noise, alpha, n_classes, selected_apart=votes.selection is not None, together=together)
     sites = zip(*capacities, strict=True)
     return {
         axis: least
@@ -171,7 +171,7 @@ def outcome_of(
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
-        out_of_reach(certificates.noise, capacities, votes, alpha),
+        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
     )
 
 

@@ -83,7 +83,7 @@ def _settings(sweep: Sweep) -> Iterator[tuple[str, str]]:
     fixed = sweep.settings.grid.fixed(sweep.levels[0].noise)
     if fixed:
         yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
-    for key in ("samples", "selection_samples", "alpha", "seed", "split_seed"):
+    for key in ("samples", "selection_samples", "alpha", "family", "seed", "split_seed"):
         yield key, str(getattr(run, key))
 
 

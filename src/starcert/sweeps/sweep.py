@@ -135,6 +135,7 @@ def _certify(
         samples=run.samples,
         selection_samples=run.selection_samples,
         alpha=run.alpha,
+        family=run.family,
         seed=settings.seed,
         max_radius=run.max_radius,
         store=store,
