@@ -231,7 +231,7 @@ def test_graphs_with_an_empty_region_are_counted_apart(shown, labels):
         most = np.bincount(np.array(labels)[there]).max() / there.sum()
         assert f"would be right on {most:.1%}" in caption
     assert "Some graphs have nothing to flip in core" in texts(browser, ".notice h3")
-    assert f"core: none in {out} of 6 graphs" in texts(browser, "#notices")[0]
+    assert f"core has none in {out} of 6 graphs" in texts(browser, "#notices")[0]
 
 
 def test_axes_that_no_graph_has_are_not_drawn(shown):

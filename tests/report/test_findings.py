@@ -70,7 +70,7 @@ def test_axes_with_nothing_to_flip_are_told_with_their_graphs():
     assert 0 < empty < 4
     (notice,) = content(archive, sites).notices
     assert notice.head == "Some graphs have nothing to flip in core"
-    assert f"core: none in {empty} of 4 graphs." in notice.text
+    assert f"core has none in {empty} of 4 graphs." in notice.text
     assert "rest" not in notice.text
 
 

@@ -160,9 +160,9 @@ def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
     empty = {axis: n for axis, n in without.items() if n}
     if not empty:
         return None
-    where = "; ".join(f"{axis}: none in {n:,} of {counted(n_graphs, 'graph')}" for axis, n in empty.items())
+    where = "; ".join(f"{axis} has none in {n:,} of {counted(n_graphs, 'graph')}" for axis, n in empty.items())
     text = (
-        f"Node pairs to flip: {where}. Such graphs would count as certified against any number of flips there, for "
+        f"Of sites to flip, {where}. Such graphs would count as certified against any number of flips there, for "
         "there are none: they are counted apart, and shares and means on these axes are of the other graphs."
     )
     return Notice(f"Some graphs have nothing to flip in {', '.join(empty)}", text)
