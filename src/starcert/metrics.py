@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisShares",
-    "Labels",
     "accuracy",
     "certified_ratio",
     "certified_share",
