@@ -83,6 +83,20 @@ def project(folder: Path, *, n: int = 6, model: str = MODEL, run: str = RUN) -> 
     return folder / "run.toml"
 
 
+HOLLOW = """
+def two(graph):
+    return sc.Partition.from_node_sets({"motif": graph.nodes[:5], "rest": graph.nodes[5:]})
+"""
+
+
+def hollow(folder: Path) -> None:
+    """One more graph in a project, a clique with nothing else, and two regions: it has nothing in `rest`."""
+    nx.write_graphml(SHAPES["clique"], folder / "graphs" / "lonely.graphml")
+    with open(folder / "graphs" / "labels.csv", "a", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerow(("lonely", "clique"))
+    (folder / "model.py").write_text(MODEL + HOLLOW, encoding="utf-8")
+
+
 def starcert(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
     """The command in a process of its own."""
     words = [sys.executable, "-m", "starcert", *map(str, arguments)]

@@ -30,6 +30,7 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
             "n_majority": n_majority,
             "answer": 1,
             "n_answer": 30,
+            "n_without": (0,) * axes,
             "mean_radii": tuple(rng.integers(0, 50, axes) / 10),
             "steps": (1, 2),
             "shares": ((0.5, 0.25),) * axes,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -11,10 +12,13 @@ import warnings
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import runs_worlds as worlds
 from runs_worlds import starcert
+from starcert import archive as archives
+from starcert import metrics
 
 PROTEINS = Path(__file__).parents[1].parent / "shared" / "data" / "TU" / "PROTEINS"
 
@@ -115,6 +119,59 @@ def test_a_rule_is_asked_once_for_every_graph(tmp_path):
     run = worlds.project(tmp_path / "project", model=marked)
     assert worlds.starcert("certify", "run.toml", "--samples", 150, cwd=run.parent).returncode == 0
     assert (run.parent / "asked").read_text() == "x" * 6
+
+
+def test_empty_regions_and_fixed_pairs_are_counted_apart(project, here):
+    """A graph with nothing in a region is not certified there: it has nothing to certify."""
+    worlds.hollow(project)
+    words = ["--regions", "model.py:two", "--noise", "motif=0.3,rest=0.02", "--samples", 300, "--out", "new"]
+    status, out, err = here("certify", "run.toml", *words)
+    assert (status, err) == (0, "")
+    assert "7 graphs, 3 classes" in out
+    archive = archives.read(project / "new" / "certificates.json")
+    (number,) = [i for i, sizes in enumerate(archive.capacities) if sizes[1] == 0]
+    assert archive.names[number] == "lonely"
+    right = metrics.right(archive.certificates, archive.labels)
+    others = np.arange(7) != number
+    share = (archive.certificates.certified((0, 1)) & right)[others].mean()
+    lines = {cells[1]: cells[2:-1] for line in out.splitlines() if len(cells := re.split(r"\s*[│┃]\s*", line)) > 3}
+    assert lines["axis"][-1] == "sites"
+    assert lines["rest"][0] == f"{share:.1%}"
+    assert (lines["rest"][-1], lines["motif"][-1]) == ("none in 1 graph", "")
+    assert "Shares are of the graphs that have sites on the axis." in out
+    # Eight nodes: 28 pairs, 10 in the motif, 3 in the rest.
+    assert "Fixed: 90 node pairs in 6 of 7 graphs lie in no region; nothing is certified there." in out
+    page = (project / "new" / "report.html").read_text()
+    assert "rest has none in 1 of 7 graphs" in page
+    assert "Fixed: 90 node pairs in 6 of 7 graphs lie in no region" in page
+
+
+def test_an_axis_that_no_graph_has_shows_no_share(project, here):
+    worlds.hollow(project)
+    (project / "graphs" / "labels.csv").write_text("name,label\nlonely,0\n")
+    for file in (project / "graphs").glob("g*.graphml"):
+        file.unlink()
+    words = ["--regions", "model.py:two", "--noise", "motif=0.05,rest=0.02", "--samples", 300, "--out", "new"]
+    status, out, err = here("certify", "run.toml", *words)
+    assert (status, err) == (0, "")
+    (line,) = [line for line in out.splitlines() if line.startswith("│ rest")]
+    assert "%" not in line
+    assert "none in 1 graph" in line
+    assert "Fixed:" not in out
+
+
+def test_an_abstention_is_not_right(project, here):
+    """Noise of one half leaves nothing to answer by."""
+    words = ["--noise", "hub=0.5,motif=0.5,rest=0.5,bridge=0.5", "--samples", 10, "--out", "new"]
+    status, out, _ = here("certify", "run.toml", *words)
+    assert status == 0
+    archive = archives.read(project / "new" / "certificates.json")
+    abstained = [one.abstained for one in archive.certificates]
+    leaning = archive.certificates.labels == np.array(archive.labels)
+    assert (abstained & leaning).any()
+    shown = re.search(r"accuracy, smoothed *│ ([0-9.]+)%", out)[1]
+    assert float(shown) == pytest.approx(100 * np.mean(leaning & ~np.array(abstained)), abs=0.05)
+    assert f"│ {sum(abstained)} of 6" in out
 
 
 def test_options_go_before_the_file(project, here):

@@ -46,6 +46,21 @@ def test_a_sweep_names_what_to_certify_and_that_runs(project, here):
     assert len(kept["graphs"]) == 6  # the limit was the sweep's own
 
 
+def test_graphs_with_an_empty_region_are_counted_apart(project, here):
+    worlds.hollow(project)
+    words = ["--model", "model.py:classifier", "--data", "graphs", "--regions", "model.py:two", "--out", "swept"]
+    status, out, err = here("sweep", *words, "--grid", "motif=0.02,rest=0.2,0.4", "--samples", 150)
+    assert (status, err) == (0, "")
+    assert "Some graphs have nothing to flip in rest." in out
+    assert "rest has none in 1 of 7 graphs" in " ".join(out.split())
+    with open("swept/sweep.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["graphs_without_motif"], row["graphs_without_rest"]) for row in rows] == [("0", "1")] * 2
+    for row in rows:
+        assert float(row["right_at_rest_1"]) * 6 == pytest.approx(round(float(row["right_at_rest_1"]) * 6))
+    assert "rest has none in 1 of 7 graphs" in (project / "swept" / "sweep.html").read_text()
+
+
 def test_a_divided_data_set_is_swept_on_validation_and_certified_on_test(tmp_path, here, monkeypatch):
     pytest.importorskip("grakel")
     monkeypatch.chdir(tmp_path)

@@ -4,19 +4,29 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.errors import InvalidParameterError
 from starcert.metrics import (
     accuracy,
     certified_ratio,
     certified_share,
+    has_sites,
     majority_share,
+    right,
     score,
+    shares_by_axis,
     too_few_votes,
     volume,
     votes_needed,
 )
+from starcert.report.findings import summary
+from starcert.report.slices import Slices
+from starcert.report.tables import surfaces
+from starcert.sweeps.measures import measured, outcome_of
 
 NOISE = sc.Noise(a=0.1, b=0.4)
 VOTES = sc.Votes(
@@ -25,8 +35,8 @@ VOTES = sc.Votes(
 )
 CERTIFICATES = sc.certify(sc.clopper_pearson(VOTES), NOISE)
 LABELS = [0, 1, 1, 1, 1]
-# By selection votes: right, wrong, wrong (its estimation votes say otherwise), right but abstains, right.
-RIGHT = [True, False, False, True, True]
+# By selection votes: right, wrong, wrong (its estimation votes say otherwise), the true class but abstains, right.
+RIGHT = [True, False, False, False, True]
 BOX = (3, 4)
 RADII = list(product(range(4), range(5)))
 
@@ -58,8 +68,9 @@ def test_the_certified_ratio_is_of_the_right_ones():
     found = certified_ratio(CERTIFICATES, LABELS, max_radius=BOX)
     for radius in RADII:
         among = [one.certified(radius) for one, right in zip(CERTIFICATES, RIGHT, strict=True) if right]
-        assert found[radius] == pytest.approx(sum(among) / 3, abs=1e-15)
-    assert found[0, 0] == pytest.approx(2 / 3)
+        assert found[radius] == pytest.approx(sum(among) / 2, abs=1e-15)
+    assert found[0, 0] == 1  # what is answered right is certified where nothing is flipped
+    assert len(np.unique(found)) > 2
 
 
 def test_without_right_answers_there_is_no_ratio():
@@ -93,9 +104,75 @@ def test_the_volume_counts_radii():
     assert found[0] > found[1] > 0
 
 
-def test_accuracies():
-    assert accuracy(VOTES, LABELS) == 4 / 5  # by estimation votes the third is right
-    assert accuracy(sc.Votes([[1, 2, 3]]), [2]) == 1
+def test_an_abstention_is_no_right_answer():
+    assert right(CERTIFICATES, LABELS).tolist() == RIGHT
+    assert CERTIFICATES[3].abstained
+    assert CERTIFICATES[3].label == LABELS[3]
+    assert accuracy(CERTIFICATES, LABELS) == 2 / 5 == certified_share(CERTIFICATES, LABELS, max_radius=(0, 0))[0, 0]
+
+
+def test_a_class_that_is_not_known_counts_for_nothing():
+    some = [0, None, 1, 1, None]
+    assert right(CERTIFICATES, some).tolist() == [True, False, False, False, False]
+    assert accuracy(CERTIFICATES, some) == certified_share(CERTIFICATES, some, max_radius=(0, 0))[0, 0] == 1 / 3
+    assert certified_ratio(CERTIFICATES, some, max_radius=(0, 0))[0, 0] == 1
+    assert np.isnan(accuracy(CERTIFICATES, [None] * 5))
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 60)] * 3).filter(any), min_size=1, max_size=6),
+    st.integers(2, 3),
+    st.booleans(),
+    st.data(),
+)
+def test_right_is_answered_and_true_wherever_it_is_counted(rows, n_classes, apart, data):
+    """One meaning for votes of every kind, in metrics, archives, reports and sweeps."""
+    counts = np.array(rows)[:, :n_classes] + np.eye(n_classes, dtype=int)[0]
+    labels = [data.draw(st.integers(0, n_classes - 1)) for _ in rows]
+    votes = sc.Votes(counts, selection=counts[:, ::-1] if apart else None)
+    found = sc.certify(sc.clopper_pearson(votes, alpha=0.1), NOISE, capacity=[(3, 3)] * len(rows), max_radius=(1, 1))
+    expected = [not one.abstained and one.label == label for one, label in zip(found, labels, strict=True)]
+    assert right(found, labels).tolist() == expected
+    n_right = sum(expected)
+    assert accuracy(found, labels) == n_right / len(rows)
+    archive = Archive.from_result(found, labels=labels)
+    assert [row["right"] for row in archive.rows()] == expected
+    assert summary(archive, [one.abstained for one in found]).n_right == n_right
+    (level,) = measured([outcome_of(found, labels, labels, [(3, 3)] * len(rows))])
+    assert level.n_right == n_right
+    (counted,) = surfaces(archive, Slices(archive)).right
+    assert counted[0, 0] == n_right  # certified where nothing is flipped means answered
+    for radius in product(range(2), range(2)):
+        assert found.certified_accuracy(labels, radius) == (found.certified(radius) & expected).mean()
+
+
+def test_graphs_without_sites_on_an_axis_are_counted_apart():
+    capacity = [(0, 4), (5, 4), (0, 4), (5, 4), None]
+    found = sc.certify(sc.clopper_pearson(VOTES), NOISE, capacity=capacity, max_radius=(2, 9))
+    assert has_sites(found).tolist() == [[False, True], [True, True], [False, True], [True, True], [True, True]]
+    # Nothing to flip: certified whatever the number, which says nothing about the votes.
+    assert found.certified((2, 0))[0]
+    for labels in (None, LABELS, [None, *LABELS[1:]]):
+        for axis, each in enumerate(shares_by_axis(found, labels, flips=[1, 2, 5])):
+            among = [
+                i for i in range(5) if has_sites(found)[i, axis] and (labels is None or labels[i] is not None)
+            ]  # fmt: skip
+            known = 5 if labels is None else sum(label is not None for label in labels)
+            assert (each.axis, each.n_graphs, each.n_without) == ("ab"[axis], len(among), known - len(among))
+            for step, share in zip([1, 2, 5], each.shares, strict=True):
+                radius = (step, 0) if axis == 0 else (0, step)
+                if axis == 0 and step == 5:
+                    assert share is None  # beyond the box
+                    continue
+                verdicts = found.certified(radius) & (True if labels is None else np.array(RIGHT))
+                assert share == verdicts[among].mean()
+    nothing = sc.certify(sc.clopper_pearson(VOTES), NOISE, capacity=[(0, 4)] * 5)
+    first, second = shares_by_axis(nothing, LABELS, flips=[1])
+    assert (first.n_graphs, first.n_without, first.shares) == (0, 5, (None,))
+    assert second.n_without == 0
+
+
+def test_majority_shares():
     assert majority_share(LABELS) == 4 / 5
     assert majority_share([2, 2, 7, 7]) == 0.5
 
@@ -106,7 +183,7 @@ def test_labels_of_another_shape_are_refused(labels):
         with pytest.raises(InvalidParameterError, match="'labels' must have one class for each of 5 graphs"):
             metric(CERTIFICATES, labels, max_radius=BOX)
     with pytest.raises(InvalidParameterError, match="'labels' must have one class for each of 5 graphs"):
-        accuracy(VOTES, labels)
+        accuracy(CERTIFICATES, labels)
     if np.ndim(labels) != 1 or not labels:
         with pytest.raises(InvalidParameterError, match="'labels' must be a row of classes, one or more"):
             majority_share(labels)

@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -242,9 +241,23 @@ worlds.smoothed(worlds.slow_dense_core).vote(
 """
 
 
-def child(file: Path) -> subprocess.Popen:
+ANNOUNCED = """
+from starcert.store import VoteStore
+add = VoteStore.add
+
+def told(store, graph, purpose, *chunk, **samples):
+    add(store, graph, purpose, *chunk, **samples)
+    if purpose == "estimation":
+        print("added", flush=True)
+
+VoteStore.add = told
+"""
+
+
+def child(file: Path, script: str = SCRIPT, **pipes: int) -> subprocess.Popen:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(file)], env=environment, stderr=subprocess.PIPE)
+    words = [sys.executable, "-c", script, str(file)]
+    return subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, **pipes)
 
 
 def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
@@ -284,11 +297,8 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
 
 def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path):
     file = tmp_path / "votes.db"
-    process = child(file)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not file.exists():
-        time.sleep(0.05)
-    time.sleep(1.0)
+    process = child(file, ANNOUNCED + SCRIPT, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"added\n"  # waits until there are votes to keep
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode != 0

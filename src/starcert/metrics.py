@@ -1,15 +1,20 @@
 """What certificates of many graphs are worth together: accuracy, certified accuracy and ratio, score, volume.
 
+An answer is right if it is given and is the true class; an abstention is no right answer. `right` says so for all of
+them, and for every table and page.
+
 The share of the most frequent class belongs beside each of them: heavy noise makes any classifier constant, and a
-constant classifier certifies everything.
+constant classifier certifies everything. So does an axis without sites: shares on one axis (`shares_by_axis`) are of
+the graphs that have sites there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +25,19 @@ from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.certificate import Certificates
-    from starcert.core.confidence import Margins, Votes
+    from starcert.core.confidence import Margins
     from starcert.noise import Noise, RadiusLike
 
 __all__ = [
+    "AxisShares",
     "accuracy",
     "certified_ratio",
     "certified_share",
+    "has_sites",
     "majority_share",
+    "right",
     "score",
+    "shares_by_axis",
     "steps_to",
     "too_few_votes",
     "volume",
@@ -40,17 +49,38 @@ MOST_VOTES = 2**53
 """More votes cannot be counted."""
 
 Shares = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
+"""The true class of each graph; None where it is not known."""
 
 
-def accuracy(votes: Votes, labels: npt.ArrayLike) -> float:
-    """The share of graphs whose true class has the most estimation votes.
+def right(certificates: Certificates, labels: Labels) -> Mask:
+    """Which graphs are answered right: an answer is given, and it is the true class.
+
+    An abstention is no right answer, whatever the votes lean to; nor is any where the true class is not known.
 
     Example:
-        >>> from starcert.core.confidence import Votes
-        >>> accuracy(Votes([[9, 1], [6, 4]]), [0, 1])
+        >>> from starcert.certificate import certify
+        >>> from starcert.core.confidence import Bounds
+        >>> from starcert.noise import Noise
+        >>> right(certify(Bounds.certain([0.9, 0.5, 0.9, 0.9]), Noise(all=0.2)), [0, 0, 1, None])
+        array([ True, False, False, False])
+    """
+    agrees: Mask = certificates.labels == _truth(labels, len(certificates))
+    return certificates.certified((0,) * len(certificates.noise.axes)) & agrees
+
+
+def accuracy(certificates: Certificates, labels: Labels) -> float:
+    """The share of graphs that are answered `right`, of those whose class is known; NaN if none is.
+
+    Example:
+        >>> from starcert.certificate import certify
+        >>> from starcert.core.confidence import Bounds
+        >>> from starcert.noise import Noise
+        >>> accuracy(certify(Bounds.certain([0.9, 0.5, 0.9, 0.9]), Noise(all=0.2)), [0, 0, 0, 1])
         0.5
     """
-    return float(np.mean(votes.counts.argmax(axis=1) == _truth(labels, len(votes))))
+    return _share(right(certificates, labels), _known(labels))
 
 
 def majority_share(labels: npt.ArrayLike) -> float:
@@ -66,10 +96,11 @@ def majority_share(labels: npt.ArrayLike) -> float:
     return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
 
 
-def certified_share(
-    certificates: Certificates, labels: npt.ArrayLike | None = None, *, max_radius: RadiusLike
-) -> Shares:
+def certified_share(certificates: Certificates, labels: Labels | None = None, *, max_radius: RadiusLike) -> Shares:
     """The share of graphs that are certified (and right, given labels) at every radius up to `max_radius`.
+
+    With labels, it is a share of the graphs whose class is known. A graph without sites on an axis counts as certified
+    there: `has_sites` tells such graphs apart.
 
     Returns:
         One axis for each axis of the noise: entry [i, j, …] is the share at the radius (i, j, …).
@@ -81,25 +112,25 @@ def certified_share(
         >>> certified_share(certify(Bounds.certain([0.9, 0.7]), Noise(all=0.2)), max_radius=2)
         array([1. , 0.5, 0. ])
     """
-    right = np.ones(len(certificates), bool) if labels is None else _right(certificates, labels)
+    answered, counted = _answered_of(certificates, labels)
     limits = certificates.noise.radius(max_radius, "max_radius")
     share = np.zeros(tuple(limit + 1 for limit in limits))
     for radius in product(*(range(limit + 1) for limit in limits)):
-        share[radius] = np.mean(certificates.certified(radius) & right)
+        share[radius] = _share(certificates.certified(radius) & answered, counted)
     return share
 
 
-def certified_ratio(certificates: Certificates, labels: npt.ArrayLike, *, max_radius: RadiusLike) -> Shares:
-    """Of the graphs that are answered right, the share that is certified at every radius up to `max_radius`.
+def certified_ratio(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> Shares:
+    """Of the graphs that are answered `right`, the share that is certified at every radius up to `max_radius`.
 
-    NaN where no graph is answered right.
+    1 at the radius 0: what is answered is certified there. NaN where no graph is answered right.
     """
-    right = float(np.mean(_right(certificates, labels)))
+    whole = accuracy(certificates, labels)
     share = certified_share(certificates, labels, max_radius=max_radius)
-    return share / right if right else np.full_like(share, np.nan)
+    return share / whole if whole else np.full_like(share, np.nan)
 
 
-def score(certificates: Certificates, labels: npt.ArrayLike, *, max_radius: RadiusLike) -> int:
+def score(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> int:
     """How many radii up to `max_radius` hold for strictly more than half of the graphs: right and certified there.
 
     The paper's score; unlike the mean volume, a constant answer on balanced classes gains nothing by it.
@@ -113,6 +144,75 @@ def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
     radii = product(*(range(limit + 1) for limit in limits))
     counts: Shares = np.sum([certificates.certified(radius) for radius in radii], axis=0, dtype=np.float64)
     return counts
+
+
+@dataclass(frozen=True)
+class AxisShares:
+    """How far graphs are certified on one axis, the others untouched.
+
+    Attributes:
+        axis: the name of the axis.
+        n_graphs: how many graphs have sites there: the shares are of these.
+        n_without: how many have none. They are certified against any number of flips there, for there are none.
+        shares: the share certified (and answered right, given labels) at each of the counts of flips; None beyond the
+            box that was looked at, and where no graph has sites.
+    """
+
+    axis: str
+    n_graphs: int
+    n_without: int
+    shares: tuple[float | None, ...]
+
+
+def has_sites(certificates: Certificates) -> Mask:
+    """Which graphs (rows) have sites on which axes (columns), as far as that is known.
+
+    Example:
+        >>> from starcert.certificate import certify
+        >>> from starcert.core.confidence import Bounds
+        >>> from starcert.noise import Noise
+        >>> has_sites(certify(Bounds.certain([0.9, 0.9]), Noise(ring=0.1, rest=0.2), capacity=[(0, 9), None]))
+        array([[False,  True],
+               [ True,  True]])
+    """
+    unknown = (1,) * len(certificates.noise.axes)
+    sizes = np.array([unknown if each is None else each for each in certificates.capacity], dtype=np.int64)
+    return sizes.reshape(-1, len(unknown)) > 0
+
+
+def shares_by_axis(
+    certificates: Certificates, labels: Labels | None = None, *, flips: Sequence[int]
+) -> tuple[AxisShares, ...]:
+    """For each axis, the share of graphs certified (and right, given labels) against so many flips there alone.
+
+    Graphs without sites on an axis, which would count as certified whatever their votes, are counted apart.
+
+    Args:
+        certificates: those of the graphs.
+        labels: their true classes; only graphs whose class is known count then.
+        flips: some counts of flips.
+
+    Example:
+        >>> from starcert.certificate import certify
+        >>> from starcert.core.confidence import Bounds
+        >>> from starcert.noise import Noise
+        >>> found = certify(Bounds.certain([0.9, 0.9]), Noise(ring=0.01, rest=0.2), capacity=[(0, 9), (3, 9)])
+        >>> [(each.axis, each.shares, each.n_without) for each in shares_by_axis(found, flips=[1])]
+        [('ring', (0.0,), 1), ('rest', (1.0,), 0)]
+    """
+    answered, counted = _answered_of(certificates, labels)
+    limits, n_axes = certificates.max_radius, len(certificates.noise.axes)
+    found = []
+    for place, (axis, there) in enumerate(zip(certificates.noise.axes, has_sites(certificates).T, strict=True)):
+        among = counted & there
+        shares = tuple(
+            _share(certificates.certified(tuple(n * (other == place) for other in range(n_axes))) & answered, among)
+            if among.any() and (limits is None or n <= limits[place])
+            else None
+            for n in flips
+        )
+        found.append(AxisShares(axis, int(among.sum()), int((counted & ~there).sum()), shares))
+    return tuple(found)
 
 
 def steps_to(farthest: int) -> list[int]:
@@ -200,13 +300,24 @@ def too_few_votes(samples: int, needed: Mapping[str, int | None]) -> str:
     return f"Even if all {samples:,} votes agreed, no flip would be certified in {', '.join(short)}." if short else ""
 
 
-def _right(certificates: Certificates, labels: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    right: npt.NDArray[np.bool_] = certificates.labels == _truth(labels, len(certificates))
-    return right
+def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mask, Mask]:
+    """Which graphs may count as certified (any, or the right ones), and which are counted (all, or the known ones)."""
+    if labels is None:
+        everything = np.ones(len(certificates), dtype=np.bool_)
+        return everything, everything
+    return right(certificates, labels), _known(labels)
 
 
-def _truth(labels: npt.ArrayLike, n_graphs: int) -> npt.NDArray[np.int64]:
-    truth = np.asarray(labels)
+def _share(hits: Mask, counted: Mask) -> float:
+    return float(hits[counted].mean()) if counted.any() else math.nan
+
+
+def _known(labels: Labels) -> Mask:
+    return np.array([label is not None for label in np.asarray(labels)], dtype=np.bool_)
+
+
+def _truth(labels: Labels, n_graphs: int) -> npt.NDArray[np.generic]:
+    truth: npt.NDArray[np.generic] = np.asarray(labels)
     if truth.shape != (n_graphs,):
         raise InvalidParameterError("labels", f"have one class for each of {n_graphs} graphs", truth.shape)
     return truth

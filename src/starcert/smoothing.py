@@ -17,6 +17,7 @@ from starcert.core.confidence import Family, Votes, check_alpha, check_family, c
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.graphs import Graph, Sites
+from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
 from starcert.progress import Advance, progress_bar
 from starcert.provenance import provenance
@@ -133,7 +134,11 @@ class SmoothedClassifier(ClassifierConventions):
     def score(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> float:
         """The share of graphs that `predict` answers right; an abstention is no right answer."""
         graphs = _as_list(graphs)
-        return float(np.mean(self.predict(graphs) == _classes(labels, len(graphs))))
+        given = _classes(labels, len(graphs)).tolist()
+        numbers = {label: number for number, label in enumerate(self.classes_.tolist())}
+        # A class that was never taught has a number that is never answered.
+        truth = [numbers.get(label, self.n_classes) for label in given]
+        return accuracy(self.certify(graphs, samples=self.samples, seed=self.seed), truth)
 
     def sites(self, graph: Graph) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is asked anew each time, see `problem`."""

@@ -51,3 +51,11 @@ def test_shapes():
         assert [len(row) for row in grid[name]] == [10] * 9
     for name in ("anisotropic", "sparsity_aware"):
         assert [len(row) for row in published("mutag")[name]] == [11] * 6
+
+
+def test_the_published_accuracy_counts_what_is_abstained_from():
+    """So it must: where it has every graph right, a graph has a p_lower below one half."""
+    figures = published("synthetic")
+    i, j = figures["p_random"].index(0.05), figures["p_motif"].index(0.16)
+    assert figures["accuracy"][i][j] == 1
+    assert figures["smallest_p_lower"][i][j] == 0.49

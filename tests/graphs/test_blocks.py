@@ -1,3 +1,4 @@
+import json
 import pickle
 from itertools import combinations, pairwise
 
@@ -6,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.graphs.blocks import Listed, across, inside, outside, within, without
+from block_worlds import blocks
+from starcert.graphs.blocks import Block, Listed, across, from_json, inside, outside, within, without
 
 N_NODES = 8
 
@@ -105,6 +107,29 @@ def test_a_block_of_two_groups_without_a_pair_is_still_one_of_two_groups():
 @given(st.sets(st.sampled_from(list(combinations(range(N_NODES), 2)))))
 def test_listed_pairs(pairs):
     assert check(Listed(np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)), list(pairs)) == sorted(pairs)
+
+
+@given(blocks(N_NODES))
+def test_what_a_block_writes_is_read_back_as_the_same_block(world):
+    block, pairs = world
+    check(block, list(pairs))
+    told = json.loads(json.dumps(block.to_json()))
+    again = from_json(told)
+    assert type(again) is type(block)
+    assert [array.tolist() for array in again.content] == [array.tolist() for array in block.content]
+    assert all(array.dtype == np.int64 for array in again.content)
+    check(again, list(pairs))
+    assert again.to_json() == told
+
+
+def test_blocks_write_few_numbers():
+    assert inside(np.arange(100)).to_json() == {"nodes": list(range(100))}
+    assert set(across([np.arange(3), np.arange(3, 9)]).to_json()) == {"nodes", "first"}
+    assert set(within([np.arange(3), np.arange(3, 9)]).to_json()) == {"nodes", "last"}
+    holes = Block(np.arange(200), np.arange(1, 201), np.arange(15_000, 15_100))
+    assert holes.to_json()["holes"] == [15_000, *[1] * 99]
+    listed = Listed(np.array([[97, 98], [97, 99], [98, 99]]))
+    assert listed.to_json() == {"n": 100, "pairs": [97 * 100 + 98, 1, 100]}
 
 
 @pytest.mark.parametrize("n_nodes", [2, 3, 1000])

@@ -57,6 +57,7 @@ def test_sites_against_listing_all_pairs(case):
     assert sites.regions == tuple(regions) == partition.regions
     assert sites.sizes == tuple(map(len, regions.values()))
     assert sites.n_sites == sum(sites.sizes)
+    assert sites.n_fixed == graph.n_nodes * (graph.n_nodes - 1) // 2 - sites.n_sites
     u, v = sites.endpoints(np.arange(sites.n_sites))
     numbered = list(zip(u.tolist(), v.tolist(), strict=True))
     edges = {tuple(edge) for edge in graph.edges.tolist()}

@@ -2,16 +2,20 @@
 
 import json
 from fractions import Fraction
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import starcert as sc
+from block_worlds import blocks, numbered
 from browsing import open_page, set_value, texts
 from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 from starcert.archive import Archive
 from starcert.binding import capacity
+from starcert.graphs.pairsets import Across, Within
 from starcert.report import write_report
 
 
@@ -151,6 +155,97 @@ def test_edges_have_the_colour_of_their_region(on_sure):
     assert browser.execute_script(hints) == sites[0].n_sites - core - rest
     browser.execute_script("document.getElementById('absent').click()")
     assert browser.execute_script(hints) == 0
+
+
+def test_the_page_reads_blocks_of_every_kind(on_sure):
+    browser, *_ = on_sure
+    worlds = []
+
+    @settings(max_examples=400)
+    @given(blocks())
+    def gather(world):
+        worlds.append(world)
+
+    gather()
+    kinds = {(type(block).__name__, *block.to_json()) for block, _ in worlds}
+    assert len(kinds) == 9  # every combination of first, last and holes, and listed pairs
+    told = [block.to_json() for block, _ in worlds]
+    read = browser.execute_script("return arguments[0].map(Drawing.pairsOf)", told)
+    for (block, pairs), found in zip(worlds, read, strict=True):
+        assert found == numbered(block)
+        assert set(map(tuple, found)) == pairs
+
+
+def test_a_region_within_several_groups_is_drawn_as_what_it_is(shown):
+    """Pairs of two nodes in one group, and those across: neither takes the other's edges."""
+    groups = (frozenset(range(5)), frozenset(range(5, 9)), frozenset(range(9, 12)))
+    partition = sc.Partition((("core", Within(groups)), ("rest", Across(groups))))
+    archive, sites = world(TWO, [[990, 10]], partition=lambda graph: partition)
+    browser = shown(archive, sites)
+    colours = dict(zip(("#0072B2", "#D55E00"), ("core", "rest"), strict=True))
+    drawn = browser.execute_script(
+        "const unpacked = Drawing.unpack(JSON.parse(document.getElementById('data').textContent), 0);"
+        "return [unpacked.edges, unpacked.absent,"
+        " [...document.querySelectorAll('#drawing line')].map((x) => x.getAttribute('stroke'))]"
+    )
+    edges, absent, strokes = drawn
+    together = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
+    for u, v, region in [*edges, *absent]:
+        assert region == (0 if {u, v} in together else 1)
+    assert len(edges) == sites[0].graph.n_edges
+    assert len(edges) + len(absent) == 66
+    sizes = dict(zip(sites[0].regions, sites[0].sizes, strict=True))
+    assert {colours[stroke]: strokes.count(stroke) for stroke in set(strokes)} == sizes
+    assert texts(browser, "#region-table tr.fixed") == []
+
+
+def test_fixed_pairs_have_a_row_and_a_sentence(on_sure):
+    browser, _, sites = on_sure
+    assert sites[0].n_fixed == 66 - 15 - 15 > 0
+    row = texts(browser, "#region-table tr.fixed td")
+    assert row == ["in no region (fixed)", "36", str(len(sites[0].fixed_edges))]
+    assert "nothing is certified there" in texts(browser, "#region-caption")[0]
+    (regions,) = texts(browser, "#origin table:first-of-type")[:1]
+    assert "in no regionFixed: 108 node pairs in 3 of 3 graphs lie in no region; nothing is certified there." in regions
+
+
+def hollow(graph):
+    """Regions for TWO: some graphs have nothing in the core."""
+    return sc.Partition.from_node_sets({"core": range(5 if graph.n_edges % 2 else 1), "rest": range(6, 12)})
+
+
+@pytest.mark.parametrize("labels", [None, [0, 1, 0, 1, 1, 0]])
+def test_graphs_with_an_empty_region_are_counted_apart(shown, labels):
+    archive, sites = world(TWO, [[4990, 10], [60, 4940], [5000, 0]] * 2, labels=labels, partition=hollow)
+    there = np.array([sizes[0] > 0 for sizes in archive.capacities])
+    assert 0 < there.sum() < 6
+    browser = shown(archive, sites)
+    shares = browser.execute_script("return document.getElementById('surface-plot').data[0].z.map((row) => [...row])")
+    right = np.ones(6, bool) if labels is None else archive.certificates.labels == labels
+    for up, row in enumerate(shares):
+        for across, share in enumerate(row):
+            assert share == (archive.certificates.certified((up, across)) & right)[there].mean()
+    out = 6 - there.sum()
+    (caption,) = texts(browser, "#surface-caption")
+    assert f"{out} of 6 graphs have nothing to flip in core or in rest and are not counted here." in caption
+    if labels is not None:
+        most = np.bincount(np.array(labels)[there]).max() / there.sum()
+        assert f"would be right on {most:.1%}" in caption
+    assert "Some graphs have nothing to flip in core" in texts(browser, ".notice h3")
+    assert f"core has none in {out} of 6 graphs" in texts(browser, "#notices")[0]
+
+
+def test_axes_that_no_graph_has_are_not_drawn(shown):
+    archive, sites = world(
+        TWO,
+        [[990, 10], [10, 990]],
+        labels=[0, 1],
+        partition=lambda graph: sc.Partition.from_node_sets({"core": range(1), "rest": range(6, 12)}),
+    )
+    browser = shown(archive, sites)
+    (caption,) = texts(browser, "#surface-caption")
+    assert caption.startswith("There is no such graph. 2 of 2 graphs have nothing to flip in core or in rest")
+    assert browser.execute_script("return document.getElementById('surface-plot').hidden")
 
 
 def test_other_numbers_of_samples_move_the_slider(on_sure):

@@ -3,6 +3,7 @@ import pytest
 import starcert as sc
 from report_worlds import ONE, PARTITIONS, TWO, world
 from starcert.report.content import content
+from starcert.report.findings import fixed_pairs
 
 SURE, LEAN, TORN = [1000, 0], [60, 940], [510, 490]
 
@@ -58,6 +59,27 @@ def test_anchored_regions_are_named_with_their_reason():
     assert head == "Anchored regions in 2 of 2 graphs (100.0%)"
     assert "core and rest are the present and the absent edges of the clean graph." in notices[head]
     assert "frozen at the clean graph" in notices[head]
+
+
+def test_axes_with_nothing_to_flip_are_told_with_their_graphs():
+    def hollow(graph):
+        return sc.Partition.from_node_sets({"core": range(6 if graph.n_edges % 2 else 0), "rest": range(6, 12)})
+
+    archive, sites = world(TWO, [SURE, LEAN, LEAN, LEAN], labels=[0, 1, 1, 1], partition=hollow)
+    empty = sum(sizes[0] == 0 for sizes in archive.capacities)
+    assert 0 < empty < 4
+    (notice,) = content(archive, sites).notices
+    assert notice.head == "Some graphs have nothing to flip in core"
+    assert f"core has none in {empty} of 4 graphs." in notice.text
+    assert "rest" not in notice.text
+
+
+def test_fixed_pairs_are_counted_in_words():
+    assert fixed_pairs([0, 0]) == ""
+    assert fixed_pairs([1]) == "Fixed: 1 node pair in 1 of 1 graph lies in no region; nothing is certified there."
+    archive, sites = world(TWO, [SURE, LEAN])
+    assert "72 node pairs in 2 of 2 graphs" in content(archive, sites).fixed
+    assert content(*world(ONE, [SURE, LEAN])).fixed == ""
 
 
 def test_too_few_samples_for_anything():

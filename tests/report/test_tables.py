@@ -5,6 +5,7 @@ import pytest
 
 import starcert as sc
 from report_worlds import DELETE_ADD, FOUR, ONE, TWO, ragged, random_counts, world
+from starcert import metrics
 from starcert.report import tables
 from starcert.report.slices import Slices
 from starcert.report.tables import slack_tables, surfaces, ticks
@@ -84,7 +85,7 @@ def test_a_surface_counts_what_the_certificates_say(noise, partition, classes):
     archive, _ = world(noise, random_counts(25, classes, seed=2), labels=labels, partition=partition)
     slices = Slices(archive)
     found = surfaces(archive, slices)
-    right = np.array([a == label for a, label in zip(archive.certificates.labels.tolist(), labels, strict=True)])
+    right = metrics.right(archive.certificates, labels)
     for pair, certified, both in zip(slices.pairs, found.certified, found.right, strict=True):
         axes = [range(1)] * (2 - len(pair)) + [found.ticks[axis] for axis in pair]
         assert certified.shape == both.shape == tuple(map(len, axes))
@@ -93,6 +94,43 @@ def test_a_surface_counts_what_the_certificates_say(noise, partition, classes):
             verdicts = archive.certificates.certified(placed(pair, counts, len(noise.axes)))
             assert certified[i, j] == verdicts.sum()
             assert both[i, j] == (verdicts & right).sum()
+
+
+@pytest.mark.parametrize("noise", [TWO, FOUR], ids=repr)
+def test_a_surface_leaves_out_graphs_with_nothing_to_flip_on_its_axes(noise):
+    def hollow(graph):
+        sets = {axis: range(4 * i, 4 * i + (4 if (graph.n_edges >> i) % 2 else 1)) for i, axis in enumerate("abc")}
+        if noise is TWO:
+            return sc.Partition.from_node_sets({"core": sets["a"], "rest": sets["b"]})
+        return sc.Partition.from_node_sets(sets, between={"d": ("a", "b")})
+
+    rng = np.random.default_rng(3)
+    labels = [None if label < 0 else int(label) for label in rng.integers(-1, 2, 60)]
+    archive, _ = world(noise, random_counts(60, 2, seed=4), labels=labels, partition=hollow)
+    slices = Slices(archive)
+    found = surfaces(archive, slices)
+    there = metrics.has_sites(archive.certificates)
+    right = metrics.right(archive.certificates, labels)
+    known = np.array([label is not None for label in labels])
+    for p, pair in enumerate(slices.pairs):
+        among = there[:, list(pair)].all(axis=1)
+        assert 0 < among.sum() < 60
+        assert (found.n_graphs[p], found.n_labelled[p]) == (among.sum(), (among & known).sum())
+        classes = [label for label, here in zip(labels, among, strict=True) if here and label is not None]
+        assert found.majority[p][1] == max(map(classes.count, classes)) == classes.count(found.majority[p][0])
+        for i, j in product(*map(range, found.certified[p].shape)):
+            counts = found.ticks[pair[0]][i], found.ticks[pair[1]][j]
+            verdicts = archive.certificates.certified(placed(pair, counts, len(noise.axes))) & among
+            assert found.certified[p][i, j] == verdicts.sum()
+            assert found.right[p][i, j] == (verdicts & right).sum()
+
+
+def test_an_abstention_is_right_nowhere():
+    archive, _ = world(TWO, [[510, 490], [990, 10]], labels=[0, 0])
+    assert archive.certificates[0].abstained
+    found = surfaces(archive, Slices(archive))
+    assert found.n_labelled == [2]
+    assert found.right[0][0, 0] == found.certified[0][0, 0] == 1
 
 
 def test_a_surface_ends_one_count_beyond_what_any_graph_reaches():

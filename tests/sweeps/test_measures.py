@@ -49,11 +49,10 @@ def test_the_measures_are_those_of_the_metrics(worlds):
         assert level.score == metrics.score(found, TRUTH, max_radius=box)
         for axis, mean in enumerate(level.mean_radii):
             reaches = [row[f"reach_{'ab'[axis]}"] or 0 for row in found.rows()]
-            assert mean == pytest.approx(np.sum(reaches, where=found.labels == TRUTH) / 7)
-        for axis, row in enumerate(level.shares):
-            for step, share in zip(level.steps, row, strict=True):
-                radius = (step, 0) if axis == 0 else (0, step)
-                assert share == pytest.approx(found.certified_accuracy(TRUTH, radius))
+            assert mean == pytest.approx(np.sum(reaches, where=found.labels == TRUTH) / (6, 7)[axis])
+        by_axis = metrics.shares_by_axis(found, TRUTH, flips=level.steps)
+        assert level.shares == tuple(pytest.approx(each.shares) for each in by_axis)
+        assert level.n_without == tuple(each.n_without for each in by_axis) == (1, 0)
         assert level.majority_share == metrics.majority_share(TRUTH) == 4 / 7
 
 
@@ -71,8 +70,38 @@ def test_nothing_is_said_beyond_the_box_that_was_looked_at():
     found = certificates(sc.Noise(a=0.2, b=0.45), votes_of(1), max_radius=(1, 4))
     (level,) = measured([outcome_of(found, TRUTH, TRUTH, CAPACITY)])
     assert level.steps == (1, 2)
-    assert level.shares[0] == (found.certified_accuracy(TRUTH, (1, 0)), None)
+    there = [graph for graph, sizes in enumerate(CAPACITY) if sizes[0]]
+    verdicts = found.certified((1, 0)) & (found.labels == TRUTH)
+    assert level.shares[0] == (verdicts[there].mean(), None)
     assert level.shares[1][1] == found.certified_accuracy(TRUTH, (0, 2)) > 0
+
+
+def test_an_axis_without_sites_gains_nothing():
+    """Empty regions neither raise a share nor lower a mean radius: those graphs do not count there."""
+    noise, counts = sc.Noise(a=0.1, b=0.3), votes_of(1)
+    levels = []
+    for sizes in ((0, 9), (4, 9)):
+        some = [sizes if graph % 2 else (4, 9) for graph in range(7)]
+        bounds = clopper_pearson(Votes(counts, selection=counts), alpha=0.01)
+        found = sc.certify(bounds, noise, capacity=some)
+        levels += measured([outcome_of(found, TRUTH, TRUTH, some)])
+    half, whole = levels
+    assert (half.n_without, whole.n_without) == ((3, 0), (0, 0))
+    assert half.mean_radii[0] > 0
+    even = sc.certify(clopper_pearson(Votes(counts[::2], selection=counts[::2]), alpha=0.01), noise, capacity=some[::2])
+    (alone,) = measured([outcome_of(even, TRUTH[::2], TRUTH[::2], some[::2])])
+    assert half.mean_radii[0] == alone.mean_radii[0]
+    assert half.shares[0][0] == alone.shares[0][0]
+    assert half.shares[1] == whole.shares[1]
+
+
+def test_an_axis_that_is_empty_everywhere_has_no_share():
+    noise, counts, none = sc.Noise(a=0.1, b=0.3), votes_of(1), [(0, 9)] * 7
+    bounds = clopper_pearson(Votes(counts, selection=counts), alpha=0.01)
+    (level,) = measured([outcome_of(sc.certify(bounds, noise, capacity=none), TRUTH, TRUTH, none)])
+    assert set(level.shares[0]) == {None}
+    assert (level.n_without, level.mean_radii[0]) == ((7, 0), 0)
+    assert level.shares[1][0] > 0.5
 
 
 def test_abstentions_and_answers_are_counted(worlds):

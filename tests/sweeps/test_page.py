@@ -127,7 +127,8 @@ def test_a_front_of_one_point_is_no_line(shown):
 def test_the_settings_tell_the_noise_that_does_not_vary(shown):
     sweep = invented(TWO)
     noise = sc.Noise(motif=0.02, random=0.2, rest=sc.Flip(delete=0.3, add=0.2))
-    levels = [replace(level, noise=noise, mean_radii=(*level.mean_radii, 0.0, 0.0)) for level in sweep.levels]
+    more = {"noise": noise, "n_without": (0,) * 4}
+    levels = [replace(level, mean_radii=(*level.mean_radii, 0.0, 0.0), **more) for level in sweep.levels]
     browser = shown(replace(sweep, levels=tuple(levels)))
     assert "noise at all levelsrest=0.3/0.2" in texts(browser, "#origin")[0]
     assert "noise at all levels" not in " ".join(texts(shown(sweep), "#origin"))

@@ -21,6 +21,7 @@ from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Margins, Votes, bounds_of, check_alpha, check_margins
 from starcert.errors import InvalidParameterError
 from starcert.frames import as_frame
+from starcert.metrics import right
 from starcert.noise import Noise
 from starcert.provenance import provenance
 
@@ -192,6 +193,7 @@ class Archive:
         return as_frame(self._rows())
 
     def _rows(self) -> list[dict[str, object]]:
+        is_right = right(self.certificates, self.labels).tolist()
         return [
             {
                 "graph": i,
@@ -200,7 +202,7 @@ class Archive:
                 "true_name": None if truth is None else self.class_names[truth],
                 "class": (label := int(self.certificates.labels[i])),
                 "class_name": self.class_names[label],
-                "right": None if truth is None else not row["abstained"] and label == truth,
+                "right": None if truth is None else is_right[i],
             }
             | row
             for i, row in enumerate(self.certificates.rows())

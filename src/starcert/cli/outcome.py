@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from starcert.metrics import steps_to
-from starcert.report.findings import out_of_reach
+from starcert.metrics import accuracy, majority_share, shares_by_axis, steps_to
+from starcert.report.findings import counted, fixed_pairs, out_of_reach
 from starcert.words import fails_at_most
 
 if TYPE_CHECKING:
@@ -29,29 +27,26 @@ def outcome_view(outcome: Outcome) -> list[RenderableType]:
     )
     for name, value in _facts(outcome):
         about.add_row(name, value)
-    return [about, "", *_reach(archive), *_notes(archive), f"Report: {outcome.report}"]
+    return [about, "", *_reach(archive), *_notes(outcome), f"Report: {outcome.report}"]
 
 
 def _facts(outcome: Outcome) -> list[tuple[str, str]]:
     archive, certificates = outcome.archive, outcome.archive.certificates
-    known = np.array([label is not None for label in archive.labels])
-    truth = np.array([-1 if label is None else label for label in archive.labels])
+    truth = [label for label in archive.labels if label is not None]
     answered = certificates.certified((0,) * len(archive.noise.axes))
-    abstained = int((~answered).sum())
     facts = []
-    if known.any():
-        right, base = answered & (certificates.labels == truth), np.array(outcome.base) == truth
-        majority = np.bincount(truth[known]).max() / known.sum()
+    if truth:
+        base = [answer == label for answer, label in zip(outcome.base, archive.labels, strict=True)]
         facts += [
-            ("accuracy, smoothed", _share(right[known])),
-            ("accuracy, base classifier on clean graphs", _share(base[known])),
-            ("share of the majority class", f"{majority:.1%}"),
+            ("accuracy, smoothed", f"{accuracy(certificates, archive.labels):.1%}"),
+            ("accuracy, base classifier on clean graphs", f"{sum(base) / len(truth):.1%}"),
+            ("share of the majority class", f"{majority_share(truth):.1%}"),
         ]
-        if not known.all():
-            facts.append(("graphs without a known class", str(int((~known).sum()))))
+        if len(truth) < len(archive):
+            facts.append(("graphs without a known class", str(len(archive) - len(truth))))
     else:
         facts.append(("accuracy", "not known: the data have no classes"))
-    facts.append(("abstains", f"{abstained} of {len(archive)}"))
+    facts.append(("abstains", f"{int((~answered).sum())} of {len(archive)}"))
     given = certificates.labels[answered]
     if len(given) > 1 and len(set(given.tolist())) == 1:
         facts.append(
@@ -64,26 +59,23 @@ def _reach(archive: Archive) -> list[RenderableType]:
     """How many graphs are certified against so many flips on one axis, the others untouched."""
     from rich.table import Table  # noqa: PLC0415
 
-    certificates, axes = archive.certificates, archive.noise.axes
-    known = np.array([label is not None for label in archive.labels])
-    truth = np.array([-1 if label is None else label for label in archive.labels])
-    right = certificates.labels == truth if known.any() else np.ones(len(archive), dtype=np.bool_)
-    counted = known if known.any() else np.ones(len(archive), dtype=np.bool_)
-    what = "answered right and certified" if known.any() else "certified"
+    known = any(label is not None for label in archive.labels)
+    what = "answered right and certified" if known else "certified"
     steps = steps_of(archive)
+    found = shares_by_axis(archive.certificates, archive.labels if known else None, flips=steps)
     table = Table(title=f"Graphs {what}, so many flips on one axis", title_justify="left")
     table.add_column("axis")
     for step in steps:
         table.add_column(str(step), justify="right")
-    for axis in range(len(axes)):
-        cells = []
-        for step in steps:
-            radius = [0] * len(axes)
-            radius[axis] = step
-            beyond = archive.max_radius is not None and step > archive.max_radius[axis]
-            cells.append("" if beyond else f"{np.mean((certificates.certified(radius) & right)[counted]):.1%}")
-        table.add_row(axes[axis], *cells)
-    return [table]
+    some_empty = any(each.n_without for each in found)
+    if some_empty:
+        table.add_column("sites")
+    for each in found:
+        cells = ["" if share is None else f"{share:.1%}" for share in each.shares]
+        if some_empty:
+            cells.append(f"none in {counted(each.n_without, 'graph')}" if each.n_without else "")
+        table.add_row(each.axis, *cells)
+    return [table, "Shares are of the graphs that have sites on the axis."] if some_empty else [table]
 
 
 def steps_of(archive: Archive) -> list[int]:
@@ -91,13 +83,10 @@ def steps_of(archive: Archive) -> list[int]:
     return steps_to(max((max(radius) for one in archive.certificates for radius in one.frontier.radii), default=0))
 
 
-def _notes(archive: Archive) -> list[str]:
+def _notes(outcome: Outcome) -> list[str]:
+    archive = outcome.archive
     reasons = sorted({reason for reason in archive.anchored if reason})
-    notes = [text for text in [out_of_reach(archive)] if text]
+    notes = [text for text in (out_of_reach(archive), fixed_pairs(outcome.fixed)) if text]
     notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
     notes.append(fails_at_most(archive.alpha, archive.together))
     return notes
-
-
-def _share(mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:
-    return f"{mask.mean():.1%}"

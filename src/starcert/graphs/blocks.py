@@ -8,16 +8,16 @@ Both number their pairs from 0 and go both ways: from numbers to pairs (`endpoin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyBlock", "Block", "Indices", "Listed", "across", "inside", "outside", "within", "without"]
+__all__ = ["AnyBlock", "Block", "Indices", "Listed", "across", "from_json", "inside", "outside", "within", "without"]
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 _NONE: Indices = np.empty(0, dtype=np.int64)
@@ -72,6 +72,27 @@ class Block:
         # Blocks without `last` keep the digest that they had before there was one.
         return (self.nodes, self.first, self.holes, *(() if self.last is None else (self.last,)))
 
+    def to_json(self) -> dict[str, Any]:
+        """The block as JSON can say it, in as few numbers as will do; `from_json` reads it.
+
+        `first` is left out for an upper triangle, `last` if all rows run to the end; holes are written as their
+        distances, the first one from 0.
+
+        Example:
+            >>> within([np.array([4, 7]), np.array([0, 9, 2])]).to_json()
+            {'nodes': [4, 7, 0, 2, 9], 'last': [2, 2, 5, 5, 5]}
+        """
+        triangle = np.arange(1, len(self.nodes) + 1)
+        parts = {
+            "first": None if np.array_equal(self.first, triangle) else self.first,
+            "last": self.last,
+            "holes": np.diff(self.holes, prepend=0) if self.holes.size else None,
+        }
+        return {
+            "nodes": self.nodes.tolist(),
+            **{name: part.tolist() for name, part in parts.items() if part is not None},
+        }
+
     def endpoints(self, numbers: Indices) -> tuple[Indices, Indices]:
         """The node indices u < v of pairs from 0 to size − 1."""
         if len(self.holes):
@@ -121,6 +142,19 @@ class Listed:
         """The array that says which pairs these are, for a digest."""
         return (self.pairs,)
 
+    def to_json(self) -> dict[str, Any]:
+        """The pairs as JSON can say them; `from_json` reads them.
+
+        A pair is the code u·n + v with n beyond every node, and each code is written as its distance to the one
+        before: small numbers.
+
+        Example:
+            >>> Listed(np.array([[0, 2], [1, 2]])).to_json()
+            {'n': 3, 'pairs': [2, 3]}
+        """
+        n = int(self.pairs.max(initial=0)) + 1
+        return {"n": n, "pairs": np.diff(self.pairs @ np.array([n, 1]), prepend=0).tolist()}
+
     def endpoints(self, numbers: Indices) -> tuple[Indices, Indices]:
         """The node indices u < v of pairs from 0 to size − 1."""
         u, v = self.pairs[numbers].T
@@ -138,6 +172,26 @@ class Listed:
 
 
 AnyBlock: TypeAlias = Block | Listed
+
+
+def from_json(described: Mapping[str, Any]) -> AnyBlock:
+    """The block that `to_json` wrote down, with the same pairs under the same numbers.
+
+    Example:
+        >>> block = from_json({"nodes": [4, 7, 0, 2, 9], "last": [2, 2, 5, 5, 5], "holes": [1]})
+        >>> block.endpoints(np.arange(block.size))
+        (array([4, 0, 2]), array([7, 9, 9]))
+    """
+    arrays = {name: np.array(part, dtype=np.int64) for name, part in described.items()}
+    if "pairs" in arrays:
+        return Listed(np.stack(np.divmod(np.cumsum(arrays["pairs"]), arrays["n"]), axis=1))
+    nodes = arrays["nodes"]
+    return Block(
+        nodes,
+        arrays.get("first", np.arange(1, len(nodes) + 1)),
+        np.cumsum(arrays["holes"]) if "holes" in arrays else _NONE,
+        arrays.get("last"),
+    )
 
 
 def inside(nodes: Indices) -> Block:

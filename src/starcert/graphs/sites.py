@@ -38,8 +38,8 @@ class Sites:
     Example:
         >>> from starcert.graphs import Partition
         >>> sites = Partition.from_node_sets({"core": range(3), "rest": range(3, 5)}).sites(Graph(5, [(0, 2), (2, 3)]))
-        >>> sites.sizes, sites.offsets, sites.n_sites
-        ((3, 1), (0, 3), 4)
+        >>> sites.sizes, sites.offsets, sites.n_sites, sites.n_fixed
+        ((3, 1), (0, 3), 4, 6)
         >>> sites.endpoints([1, 3]), sites.locate([2, 2], [0, 3])
         ((array([0, 3]), array([2, 4])), array([ 1, -1]))
         >>> sites.ones, sites.fixed_edges
@@ -80,6 +80,11 @@ class Sites:
     def n_sites(self) -> int:
         """How many sites there are in all regions."""
         return sum(self.sizes)
+
+    @property
+    def n_fixed(self) -> int:
+        """How many node pairs lie in no region: no noise there, and nothing is certified."""
+        return self.graph.n_nodes * (self.graph.n_nodes - 1) // 2 - self.n_sites
 
     @cached_property
     def key(self) -> str:

@@ -11,9 +11,10 @@ import numpy as np
 from starcert.archive import Archive
 from starcert.core.confidence import share_of_alpha, spends_on_all_classes
 from starcert.graphs.sites import Sites
+from starcert.metrics import right
 from starcert.noise import Flip
 from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings
-from starcert.report.findings import Notice, Summary, notices, summary
+from starcert.report.findings import Notice, Summary, fixed_pairs, notices, summary
 from starcert.report.slices import Slices, limits_of
 from starcert.report.tables import slack_tables, surfaces
 from starcert.words import holds_at_least
@@ -34,11 +35,13 @@ class Content:
         data: what the browser draws from, as JSON can say it.
         counts: the numbers that stand first.
         notices: what a reader must know.
+        fixed: how many node pairs lie in no region, a sentence; "" if none do.
     """
 
     data: dict[str, Any]
     counts: Summary
     notices: list[Notice]
+    fixed: str
 
 
 def content(archive: Archive, sites: Sequence[Sites]) -> Content:
@@ -62,11 +65,13 @@ def content(archive: Archive, sites: Sequence[Sites]) -> Content:
         "classes": list(archive.class_names),
         "holds": holds_at_least(archive.alpha),
         "labelled": counts.n_labelled,
-        "majority": None if counts.majority is None else list(counts.majority),
         "pairs": [list(pair) for pair in slices.pairs],
         "slack": {"least": tables.least, "ticks": tables.ticks, "rows": tables.rows},
         "surface": {
             "ticks": shares.ticks,
+            "graphs": shares.n_graphs,
+            "labelled": shares.n_labelled,
+            "majority": shares.majority,
             "certified": [table.tolist() for table in shares.certified],
             "right": [table.tolist() for table in shares.right],
         },
@@ -75,6 +80,7 @@ def content(archive: Archive, sites: Sequence[Sites]) -> Content:
             "names": list(archive.names),
             "truth": [-1 if label is None else label for label in archive.labels],
             "answer": bounds.labels.tolist(),
+            "right": right(archive.certificates, archive.labels).astype(int).tolist(),
             "failure": bounds.failure.tolist(),
             "multi": (bounds.other < bounds.failure).astype(int).tolist(),
             "votes": archive.votes.counts.tolist(),
@@ -84,12 +90,14 @@ def content(archive: Archive, sites: Sequence[Sites]) -> Content:
             "n_edges": [each.graph.n_edges for each in sites],
             "region_sites": [_by_region(archive, each, each.sizes) for each in sites],
             "region_edges": [_by_region(archive, each, [ones.size for ones in each.ones]) for each in sites],
+            "fixed_pairs": [each.n_fixed for each in sites],
+            "fixed_edges": [len(each.fixed_edges) for each in sites],
         },
         "more_samples": _more_samples(archive),
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
-    return Content(data, counts, notices(archive, counts, slices))
+    return Content(data, counts, notices(archive, counts, slices), fixed_pairs([each.n_fixed for each in sites]))
 
 
 def law_text(law: Flip) -> str:

@@ -2,6 +2,7 @@
 const Drawing = (() => {
   // Okabe and Ito's colours, which colour-blind readers tell apart; the eight repeat with dashes.
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C7A00", "#333333"];
+  const FIXED = "#9aa4ae";
   const MOST_HINTS = 1500;
   const [WIDTH, HEIGHT, MARGIN] = [640, 440, 34];
 
@@ -9,21 +10,21 @@ const Drawing = (() => {
   const dashes = (region) => ["", "7 4", "2 4"][Math.floor(region / COLOURS.length) % 3];
 
   const sums = (gaps) => { let sum = 0; return gaps.map((gap) => (sum += gap)); };
-  const pairsOf = (gaps, n) => sums(gaps).map((code) => [Math.floor(code / n), code % n]);
 
-  // Calls `see(u, v)` for every node pair of a region.
-  function eachPair(block, n, see) {
-    if (block.pairs) { for (const [u, v] of pairsOf(block.pairs, n)) see(u, v); return; }
+  // The node pairs of a block, u < v, in the order of their numbers: what `to_json` of the library's blocks wrote.
+  function pairsOf(block) {
+    if (block.pairs) return sums(block.pairs).map((code) => [Math.floor(code / block.n), code % block.n]);
+    const { nodes, first, last } = block;
     const holes = new Set(sums(block.holes || []));
-    const first = block.first || block.nodes.map((_, row) => row + 1);
+    const found = [];
     let number = 0;
-    first.forEach((start, row) => {
-      for (let column = start; column < block.nodes.length; column++, number++) {
-        if (holes.has(number)) continue;
-        const [u, v] = [block.nodes[row], block.nodes[column]];
-        see(Math.min(u, v), Math.max(u, v));
+    nodes.forEach((one, row) => {
+      const end = last ? last[row] : nodes.length;
+      for (let column = first ? first[row] : row + 1; column < end; column++, number++) {
+        if (!holes.has(number)) found.push([Math.min(one, nodes[column]), Math.max(one, nodes[column])]);
       }
     });
+    return found;
   }
 
   // What the page's data say about one graph, unpacked.
@@ -31,16 +32,16 @@ const Drawing = (() => {
     const packed = data.drawings.graphs[g];
     if (!packed) return null;
     const n = packed.n;
-    const edges = pairsOf(packed.edges, n);
+    const edges = pairsOf(packed.edges);
     const region = new Map();
     const blocks = packed.blocks.map((number) => data.drawings.blocks[number]);
-    blocks.forEach((block, r) => eachPair(block, n, (u, v) => region.set(u * n + v, r)));
+    blocks.forEach((block, r) => { for (const [u, v] of pairsOf(block)) region.set(u * n + v, r); });
     const present = new Set(edges.map(([u, v]) => u * n + v));
     const absent = [...region].filter(([code]) => !present.has(code)).map(([code, r]) => [Math.floor(code / n), code % n, r]);
     // A node has the colour of a region if that is the only one that holds all pairs inside a set with this node.
     const homes = Array.from({ length: n }, () => []);
     blocks.forEach((block, r) => {
-      if (block.nodes && !block.first && !block.holes) for (const node of block.nodes) homes[node].push(r);
+      if (block.nodes && !block.first && !block.last && !block.holes) for (const node of block.nodes) homes[node].push(r);
     });
     const names = packed.names === undefined ? null : data.drawings.names[packed.names];
     return {
@@ -92,7 +93,7 @@ const Drawing = (() => {
     for (const [u, v, r] of graph.edges) {
       const dash = r < 0 ? "" : dashes(r);
       svg.append(line(graph.points, u, v, {
-        stroke: r < 0 ? "#9aa4ae" : colour(r), "stroke-width": width, "stroke-opacity": 0.85, ...(dash && { "stroke-dasharray": dash }),
+        stroke: r < 0 ? FIXED : colour(r), "stroke-width": width, "stroke-opacity": 0.85, ...(dash && { "stroke-dasharray": dash }),
       }));
     }
     graph.points.forEach(([cx, cy], i) => {
@@ -110,5 +111,5 @@ const Drawing = (() => {
     return svg;
   }
 
-  return { unpack, draw, colour, MOST_HINTS };
+  return { unpack, draw, colour, pairsOf, FIXED, MOST_HINTS };
 })();

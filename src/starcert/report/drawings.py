@@ -1,7 +1,7 @@
 """The graphs as the page draws them: edges and the node pairs of each region, as few numbers as will do.
 
-Pairs are written as codes u·n + v of node indices, in ascending order, and each code as its distance to the one
-before: small numbers. Regions and node names that many graphs share are written once.
+Regions write themselves (`Block.to_json`), edges as a listed block does. Regions and node names that many graphs share
+are written once.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from starcert.graphs.blocks import AnyBlock, Block, Indices
+from starcert.graphs.blocks import AnyBlock, Listed
 from starcert.graphs.sites import Sites
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "drawings"]
@@ -52,18 +50,18 @@ class Drawings:
         self._room -= graph.n_edges
         drawing: dict[str, Any] = {
             "n": graph.n_nodes,
-            "edges": _gaps(graph.edges, graph.n_nodes),
-            "blocks": [self._block(by_name[region], graph.n_nodes) for region in self.regions],
+            "edges": Listed(graph.edges).to_json(),
+            "blocks": [self._block(by_name[region]) for region in self.regions],
         }
         if graph.nodes != tuple(range(graph.n_nodes)):
             drawing["names"] = self._named([str(node)[:LONGEST_NAME] for node in graph.nodes])
         self.graphs.append(drawing)
 
-    def _block(self, block: AnyBlock, n_nodes: int) -> int:
-        key = type(block), n_nodes, *(array.tobytes() for array in block.content)
+    def _block(self, block: AnyBlock) -> int:
+        key = type(block), *(array.tobytes() for array in block.content)
         if key not in self._known_blocks:
             self._known_blocks[key] = len(self.blocks)
-            self.blocks.append(_described(block, n_nodes))
+            self.blocks.append(block.to_json())
             self._room -= sum(array.size for array in block.content)
         return self._known_blocks[key]
 
@@ -82,20 +80,3 @@ def drawings(sites: Sequence[Sites], regions: Sequence[str]) -> Drawings:
     for each in sites:
         found.add(each)
     return found
-
-
-def _described(block: AnyBlock, n_nodes: int) -> dict[str, Any]:
-    if not isinstance(block, Block):
-        return {"pairs": _gaps(block.pairs, n_nodes)}
-    described: dict[str, Any] = {"nodes": block.nodes.tolist()}
-    if not np.array_equal(block.first, np.arange(1, len(block.nodes) + 1)):  # left out for pairs inside a node set
-        described["first"] = block.first.tolist()
-    if block.holes.size:
-        described["holes"] = np.diff(block.holes, prepend=0).tolist()
-    return described
-
-
-def _gaps(pairs: Indices, n_nodes: int) -> list[int]:
-    codes = pairs[:, 0] * n_nodes + pairs[:, 1]
-    gaps: list[int] = np.diff(np.sort(codes), prepend=0).tolist()
-    return gaps

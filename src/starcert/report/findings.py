@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starcert.archive import Archive
-from starcert.metrics import too_few_votes, votes_needed
+from starcert.metrics import has_sites, right, too_few_votes, votes_needed
 from starcert.report.slices import Limits, Slices, box_of
+from starcert.report.tables import most_frequent
 
-__all__ = ["Notice", "Summary", "notices", "out_of_reach", "summary"]
+__all__ = [
+    "Notice",
+    "Summary",
+    "counted",
+    "fixed_pairs",
+    "nothing_to_flip",
+    "notices",
+    "out_of_reach",
+    "summary",
+]
 
 MOST_REASONS = 5
 """So many different reasons are written out."""
@@ -49,20 +60,25 @@ def summary(archive: Archive, abstained: list[bool]) -> Summary:
     answers = archive.certificates.labels.tolist()
     given = [answer for answer, none in zip(answers, abstained, strict=True) if not none]
     truth = Counter(label for label in archive.labels if label is not None)
-    rows = zip(answers, archive.labels, abstained, strict=True)
     return Summary(
         n_graphs=len(archive),
         n_labelled=truth.total(),
         n_abstained=sum(abstained),
         answers=dict(Counter(given)),
-        n_right=sum(answer == label and not none for answer, label, none in rows),
-        majority=min(truth.items(), key=lambda item: (-item[1], item[0])) if truth else None,
+        n_right=int(right(archive.certificates, archive.labels).sum()),
+        majority=most_frequent(truth),
     )
 
 
 def notices(archive: Archive, counts: Summary, slices: Slices) -> list[Notice]:
     """The warnings that apply, the weightiest first."""
-    found = (_anchored(archive), _constant(archive, counts), _too_few_samples(archive, slices), _abstentions(counts))
+    found = (
+        _anchored(archive),
+        _constant(archive, counts),
+        _too_few_samples(archive, slices),
+        nothing_to_flip(_without_sites(archive), len(archive)),
+        _abstentions(counts),
+    )
     given = [notice for notice in found if notice is not None]
     if not slices.verified:
         text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
@@ -133,6 +149,55 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
     return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there)
 
 
+def _without_sites(archive: Archive) -> dict[str, int]:
+    return dict(zip(archive.noise.axes, (~has_sites(archive.certificates)).sum(axis=0).tolist(), strict=True))
+
+
+def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
+    """Warns of axes on which graphs have no sites; None if there are none.
+
+    Args:
+        without: for each axis, how many graphs have no sites there.
+        n_graphs: how many graphs there are.
+
+    Example:
+        >>> nothing_to_flip({"ring": 3, "rest": 0}, 12).head
+        'Some graphs have nothing to flip in ring'
+    """
+    empty = {axis: n for axis, n in without.items() if n}
+    if not empty:
+        return None
+    where = "; ".join(f"{axis} has none in {n:,} of {counted(n_graphs, 'graph')}" for axis, n in empty.items())
+    text = (
+        f"Of sites to flip, {where}. Such graphs would count as certified against any number of flips there, for "
+        "there are none: they are counted apart, and shares and means on these axes are of the other graphs."
+    )
+    return Notice(f"Some graphs have nothing to flip in {', '.join(empty)}", text)
+
+
+def fixed_pairs(fixed: Sequence[int]) -> str:
+    """Says how many node pairs lie in no region, and what that means; "" if none do.
+
+    Args:
+        fixed: how many do, for each graph.
+
+    Example:
+        >>> fixed_pairs([0, 7])
+        'Fixed: 7 node pairs in 1 of 2 graphs lie in no region; nothing is certified there.'
+    """
+    some = sum(n > 0 for n in fixed)
+    if not some:
+        return ""
+    lie = "lies" if sum(fixed) == 1 else "lie"
+    where = f"{counted(sum(fixed), 'node pair')} in {some:,} of {counted(len(fixed), 'graph')}"
+    return f"Fixed: {where} {lie} in no region; nothing is certified there."
+
+
+def counted(n: int, what: str) -> str:
+    """A number with its noun: 1 graph, 2 graphs."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
 def _abstentions(counts: Summary) -> Notice | None:
     if not counts.n_abstained:
         return None
@@ -144,5 +209,4 @@ def _abstentions(counts: Summary) -> Notice | None:
 
 
 def _of(part: int, whole: int) -> str:
-    graphs = "graph" if whole == 1 else "graphs"
-    return f"{part:,} of {whole:,} {graphs} ({part / whole:.1%})"
+    return f"{part:,} of {counted(whole, 'graph')} ({part / whole:.1%})"

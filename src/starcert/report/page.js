@@ -3,7 +3,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const { graphs, classes, axes } = data;
-  const state = { graph: 0, failure: graphs.failure[0], up: 0, across: axes.length > 1 ? 1 : null, samples: null, unpacked: null };
+  // To begin with, two axes on which there are graphs with something to flip.
+  const first = data.pairs[Math.max(0, data.pairs.findIndex((_, p) => Plots.counted(data, p).whole))];
+  const state = { graph: 0, failure: graphs.failure[0], up: first[0], across: first[1] ?? null, samples: null, unpacked: null };
   const SLIDER_END = Math.min(15, -Math.log10(data.slack.least)); // 1 − p is told apart from 0 so far
   const stepOf = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
 
@@ -22,20 +24,26 @@
 
   const others = () => (axes.length > 2 ? " All other axes are at 0 here: nothing is said about flips on three axes at once." : "");
 
+  // Which graphs a slice does not count: those with nothing to flip on one of its axes.
+  function leftOut({ known, whole }) {
+    const all = known ? data.labelled : graphs.names.length;
+    if (whole === all) return "";
+    const where = (state.across === null ? [state.up] : [state.up, state.across]).map((axis) => axes[axis]).join(" or in ");
+    return ` ${Text.count(all - whole)} of ${Text.count(all)} graphs have nothing to flip in ${where} and are not counted here.`;
+  }
+
   function drawSurface() {
-    const known = data.labelled > 0;
+    const slice = Plots.counted(data, view().p);
+    const { known, counts, whole, majority } = slice;
     $("surface-heading").textContent = known ? "Certified accuracy" : "Certified share";
     const among = known && data.labelled < graphs.names.length ? ` Only the ${Text.count(data.labelled)} graphs with a known class count.` : "";
     $("surface-lead").textContent = (known
       ? "The share of graphs that are answered right and certified, for an attacker who may flip so many node pairs."
       : "The share of graphs that are certified, for an attacker who may flip so many node pairs. The true classes are not known, so this says nothing about being right.") + among;
-    const counts = (known ? data.surface.right : data.surface.certified)[view().p];
-    const whole = known ? data.labelled : graphs.names.length;
-    const share = data.majority && data.majority[1] / data.labelled;
-    $("surface-caption").textContent = (known
-      ? `Without any flip: ${Text.percent(counts[0][0] / whole)}. Always answering the majority class, "${classes[data.majority[0]]}", would be right on ${Text.percent(share)}, whatever is flipped.`
-      : `Without any flip: ${Text.percent(counts[0][0] / whole)}.`)
-      + " A graph with fewer node pairs than so many flips counts there if it is certified even with all of them flipped." + others() + inSteps(data.surface.ticks);
+    $("surface-plot").hidden = !whole;
+    $("surface-caption").textContent = (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : "There is no such graph.")
+      + (majority ? ` Always answering the majority class, "${classes[majority[0]]}", would be right on ${Text.percent(majority[1] / whole)}, whatever is flipped.` : "")
+      + leftOut(slice) + " A graph with fewer node pairs than so many flips counts there if it is certified even with all of them flipped." + others() + inSteps(data.surface.ticks);
     $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
     Plots.surface($("surface-plot"), data, view());
   }
@@ -50,7 +58,7 @@
     else {
       lead.push("The smoothed classifier answers ", Text.name(classes[graphs.answer[g]]), ` with p_lower = ${Text.probability(graphs.failure[g])}`);
       if (graphs.truth[g] < 0) lead.push("; the true class is not known.");
-      else if (graphs.truth[g] === graphs.answer[g]) lead.push(", which is right.");
+      else if (graphs.right[g]) lead.push(", which is right.");
       else lead.push("; the true class is ", Text.name(classes[graphs.truth[g]]), ".");
     }
     $("detail-lead").replaceChildren(...lead);
@@ -72,7 +80,15 @@
       return Text.element("tr", {}, Text.element("td", { title: region.law }, swatch, region.name),
         Text.element("td", {}, Text.count(graphs.region_sites[g][r])), Text.element("td", {}, Text.count(graphs.region_edges[g][r])));
     });
+    const fixed = graphs.fixed_pairs[g];
+    if (fixed) {
+      const swatch = Text.element("span", { class: "swatch", "aria-hidden": "true" });
+      swatch.style.background = Drawing.FIXED;
+      rows.push(Text.element("tr", { class: "fixed" }, Text.element("td", {}, swatch, "in no region (fixed)"),
+        Text.element("td", {}, Text.count(fixed)), Text.element("td", {}, Text.count(graphs.fixed_edges[g]))));
+    }
     $("region-table").replaceChildren(head, ...rows);
+    $("region-caption").textContent = fixed ? "Fixed node pairs never flip under the noise, and nothing is certified there: the certificate holds as long as an attacker leaves them alone." : "";
     $("absent-choice").hidden = !graph || !graph.absent.length;
     if (!graph) {
       $("drawing").replaceChildren();

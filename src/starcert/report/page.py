@@ -67,7 +67,7 @@ def _page(archive: Archive, found: Content, title: str, plotly: str) -> str:
         "statement": _statement(archive),
         "numbers": "".join(_numbers(archive, found.counts)),
         "notices": "".join(notice_html(notice.head, notice.text) for notice in found.notices),
-        "regions": table_html((region, law_text(archive.noise[region])) for region in archive.noise.regions),
+        "regions": table_html(_regions(archive, found)),
         "settings": table_html(_settings(archive)),
         "provenance": table_html((name, text) for name, text in archive.provenance.items() if text),
     }
@@ -80,6 +80,12 @@ def _page(archive: Archive, found: Content, title: str, plotly: str) -> str:
         data=found.data,
         plotly=plotly,
     )
+
+
+def _regions(archive: Archive, found: Content) -> Iterator[tuple[str, str]]:
+    yield from ((region, law_text(archive.noise[region])) for region in archive.noise.regions)
+    if found.fixed:
+        yield "in no region", found.fixed
 
 
 def _statement(archive: Archive) -> str:

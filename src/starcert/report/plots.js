@@ -25,12 +25,22 @@ const Plots = (() => {
     return Array.from({ length: Math.max(0, ...covers) }, (_, j) => covers.filter((certified) => certified > j).length);
   }
 
-  function surface(div, data, view) {
+  // What a slice counts: how many graphs (with a known class, if any class is known), how many of them at each radius,
+  // and the most frequent class among them. Graphs with nothing to flip on one of its axes are not among them.
+  function counted(data, p) {
     const known = data.labelled > 0;
-    const whole = known ? data.labelled : data.graphs.names.length;
-    const majority = data.majority && data.majority[1] / data.labelled;
+    const { surface } = data;
+    return { known, whole: (known ? surface.labelled : surface.graphs)[p], counts: (known ? surface.right : surface.certified)[p], majority: surface.majority[p] };
+  }
+
+  function surface(div, data, view) {
+    const slice = counted(data, view.p);
+    const { whole } = slice;
+    if (!whole) { Plotly.purge(div); return; }
+    const known = slice.majority !== null;
+    const majority = known && slice.majority[1] / whole;
     const what = known ? "right and certified" : "certified";
-    let counts = (known ? data.surface.right : data.surface.certified)[view.p];
+    let { counts } = slice;
     if (view.across === null) {
       const x = data.surface.ticks[view.up];
       const traces = [{
@@ -57,7 +67,7 @@ const Plots = (() => {
       xgap: across.length < 40 ? 1 : 0, ygap: up.length < 40 ? 1 : 0,
     }];
     if (known) {
-      const better = border(counts.map((row) => row.filter((n) => n > data.majority[1]).length), across, up);
+      const better = border(counts.map((row) => row.filter((n) => n > slice.majority[1]).length), across, up);
       traces.push(lineTrace(better, "", { color: "#fff", width: 6 }, { showlegend: false }));
       traces.push(lineTrace(better, "below: more than the majority-class share", { color: WARN, width: 3 }));
     }
@@ -139,5 +149,5 @@ const Plots = (() => {
     Plotly.restyle(div, { x: which.map(() => lines.line.x), y: which.map(() => lines.line.y) }, which);
   }
 
-  return { surface, frontier, moveFrontier };
+  return { counted, surface, frontier, moveFrontier };
 })();

@@ -8,7 +8,7 @@ const GraphTable = (() => {
     const $ = (id) => document.getElementById(id);
     const className = (c) => (c < 0 ? "unknown" : classes[c]);
     const abstains = (g) => !Frontier.stored(data, 0, g).length;
-    const wrong = (g) => graphs.truth[g] >= 0 && graphs.truth[g] !== graphs.answer[g];
+    const wrong = (g) => graphs.truth[g] >= 0 && !abstains(g) && !graphs.right[g];
     const reach = (g) => data.axes.map((_, axis) => {
       const p = data.pairs.findIndex((pair) => pair.includes(axis));
       const place = data.pairs[p].indexOf(axis);
@@ -20,8 +20,8 @@ const GraphTable = (() => {
 
     const filters = { all: ["all graphs", () => true] };
     if (data.labelled) {
-      filters.right = ["answered right", (g) => graphs.truth[g] >= 0 && !abstains(g) && !wrong(g)];
-      filters.wrong = ["answered wrong", (g) => !abstains(g) && wrong(g)];
+      filters.right = ["answered right", (g) => graphs.right[g]];
+      filters.wrong = ["answered wrong", wrong];
     }
     filters.abstained = ["abstentions", abstains];
     filters.nothing = ["answered, but no flip certified", (g) => !abstains(g) && !reach(g).some(Boolean)];

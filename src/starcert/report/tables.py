@@ -11,6 +11,7 @@ that it stands at.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from starcert.archive import Archive
 from starcert.attacks import slacks_of
+from starcert.metrics import has_sites, right
 from starcert.noise import Noise
 from starcert.report.slices import Pair, Slices
 
@@ -92,13 +94,21 @@ def _rows(noise: Noise, pair: Pair, axes: Sequence[Sequence[int]], least: float)
 class Surfaces:
     """How many graphs are certified at each radius, slice by slice.
 
+    A slice counts the graphs that have sites on each of its axes: the others would be certified there for nothing.
+
     Attributes:
         ticks: on each axis the counts that are tabulated.
+        n_graphs: for each slice how many graphs it counts.
+        n_labelled: how many of these have a known class.
+        majority: the most frequent class among these and how many graphs have it; None without labels.
         certified: for each slice the number of graphs certified at each radius, shape (first axis, other axis).
         right: the same for the graphs that are also answered right.
     """
 
     ticks: list[list[int]]
+    n_graphs: list[int]
+    n_labelled: list[int]
+    majority: list[tuple[int, int] | None]
     certified: list[npt.NDArray[np.int64]]
     right: list[npt.NDArray[np.int64]]
 
@@ -110,14 +120,16 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     is certified at every larger count too.
     """
     n_axes = len(archive.noise.axes)
-    right = archive.certificates.labels == np.array([-1 if label is None else label for label in archive.labels])
+    is_right = right(archive.certificates, archive.labels)
+    there = has_sites(archive.certificates)
     capacities = [capacity or (None,) * n_axes for capacity in archive.capacities]
     ends = [0] * n_axes
     tallies: list[dict[tuple[tuple[float, ...], ...], list[int]]] = []
-    for pair in slices.pairs:
+    counted = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
+    for pair, numbers in zip(slices.pairs, counted, strict=True):
         tally: dict[tuple[tuple[float, ...], ...], list[int]] = {}
-        for graph, capacity in enumerate(capacities):
-            radii = slices.of(graph, pair)
+        for graph in numbers:
+            capacity, radii = capacities[graph], slices.of(graph, pair)
             for place, axis in enumerate(pair):
                 ends[axis] = max(ends[axis], *(radius[place] for radius in radii), 0)
             sizes = [capacity[axis] for axis in pair]
@@ -126,7 +138,7 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
             )
             counts = tally.setdefault(saturated, [0, 0])
             counts[0] += 1
-            counts[1] += int(right[graph])
+            counts[1] += int(is_right[graph])
         tallies.append(tally)
     most = _most_ticks(len(slices.pairs))
     # One count beyond the furthest shows that nothing is certified there, unless nobody asked or nothing is there.
@@ -135,7 +147,20 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
         for end, limit in zip(ends, slices.box, strict=True)
     ]
     found = [_counts(tally, [axes[axis] for axis in pair]) for pair, tally in zip(slices.pairs, tallies, strict=True)]
-    return Surfaces(axes, [counts[0] for counts in found], [counts[1] for counts in found])
+    classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in counted]
+    return Surfaces(
+        axes,
+        [len(each) for each in counted],
+        [each.total() for each in classes],
+        [most_frequent(each) for each in classes],
+        [counts[0] for counts in found],
+        [counts[1] for counts in found],
+    )
+
+
+def most_frequent(classes: Counter[int]) -> tuple[int, int] | None:
+    """The most frequent class, of equals the first, and how often it is there; None if there is none."""
+    return min(classes.items(), key=lambda item: (-item[1], item[0]), default=None)
 
 
 def _counts(

@@ -34,11 +34,13 @@ class Outcome:
     Attributes:
         archive: the certificates, and what they are about.
         base: the base classifier's answer on each clean graph.
+        fixed: how many node pairs of each graph lie in no region.
         folder: the output folder.
     """
 
     archive: Archive
     base: tuple[int, ...]
+    fixed: tuple[int, ...]
     folder: Path
 
     @property
@@ -90,7 +92,7 @@ def execute(
     write_whole(place.partial / outputs.RESULTS, results.lines(kept, ready.answers))
     _write_report(place.partial / outputs.REPORT, kept, ready.problem.sites)
     place.finish()
-    return Outcome(kept, ready.answers, place.final)
+    return Outcome(kept, ready.answers, tuple(each.n_fixed for each in ready.problem.sites), place.final)
 
 
 def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:

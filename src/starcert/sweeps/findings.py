@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from starcert.report.findings import Notice
+from starcert.report.findings import Notice, nothing_to_flip
 from starcert.runs.grid import noise_text
 from starcert.sweeps.result import Sweep
 
@@ -88,6 +88,10 @@ def _notices(sweep: Sweep) -> Iterator[Notice]:
         if any(least is not None for _, least in short):
             text += " Where more votes could, a radius of 0 says nothing about the level: take more --samples."
         yield Notice(f"Too few votes for a single flip: {axes}", text)
+    first = sweep.levels[0]
+    empty = nothing_to_flip(dict(zip(first.noise.axes, first.n_without, strict=True)), n)
+    if empty is not None:
+        yield empty
     if sweep.anchored:
         text = " ".join(sweep.anchored[:MOST_NAMED]) + " The certificates speak of regions frozen at each clean graph."
         yield Notice("Anchored regions", text)

@@ -1,6 +1,7 @@
 """What the certificates of a noise level are worth, beside the share of the majority class.
 
-Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0.
+Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0. On an
+axis only graphs with sites there count: where nothing can be flipped, nothing is gained.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from starcert.certificate import Certificates
 from starcert.core.confidence import Votes
-from starcert.metrics import steps_to, votes_needed
+from starcert.metrics import right, steps_to, votes_needed
 from starcert.noise import Noise
 from starcert.progress import progress_bar
 
@@ -36,6 +37,7 @@ class Outcome:
         truth: the class of each graph.
         base: the base classifier's answer on each clean graph.
         answers: the smoothed classifier's answer on each graph.
+        right: which graphs it answers right; an abstention is no right answer.
         radii: the maximal certified radii of each graph; none after an abstention.
         capacities: how many sites an attacker finds in each graph (row) on each axis (column).
         max_radius: the box of radii that was looked at; None: all.
@@ -46,6 +48,7 @@ class Outcome:
     truth: npt.NDArray[np.int64]
     base: npt.NDArray[np.int64]
     answers: npt.NDArray[np.int64]
+    right: npt.NDArray[np.bool_]
     radii: tuple[Radii, ...]
     capacities: npt.NDArray[np.int64]
     max_radius: tuple[int, ...] | None
@@ -55,12 +58,6 @@ class Outcome:
     def answered(self) -> npt.NDArray[np.bool_]:
         """On which graphs the smoothed classifier does not abstain."""
         return np.array([len(radii) > 0 for radii in self.radii])
-
-    @property
-    def right(self) -> npt.NDArray[np.bool_]:
-        """Which graphs are answered right."""
-        right: npt.NDArray[np.bool_] = self.answered & (self.answers == self.truth)
-        return right
 
     @property
     def reach(self) -> npt.NDArray[np.int64]:
@@ -83,10 +80,13 @@ class Level:
         n_majority: how many graphs have the most frequent class: a constant answer is right on these.
         answer: the class that the smoothed classifier answers most often; None if it always abstains.
         n_answer: how often it does.
-        mean_radii: for each axis, how many flips on that axis alone are certified, the mean over all graphs.
+        n_without: for each axis, how many graphs have no sites there. They are left out of its radii and shares.
+        mean_radii: for each axis, how many flips on that axis alone are certified, the mean over the graphs with sites
+            there; 0 if there are none.
         steps: some counts of flips.
-        shares: for each axis and each of these steps, the share of graphs that are right and certified there, a graph
-            with fewer sites if it is certified with all of them flipped; None beyond the box that was looked at.
+        shares: for each axis and each of these steps, the share of its graphs that are right and certified there, a
+            graph with fewer sites if it is certified with all of them flipped; None beyond the box that was looked at,
+            and if no graph has sites there.
         volume: how many radii of a box are certified, the mean over all graphs, 0 for those not answered right; the box
             is the smallest that holds all levels. None if it is too large to be counted.
         score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
@@ -101,6 +101,7 @@ class Level:
     n_majority: int
     answer: int | None
     n_answer: int
+    n_without: tuple[int, ...]
     mean_radii: tuple[float, ...]
     steps: tuple[int, ...]
     shares: tuple[tuple[float | None, ...], ...]
@@ -168,6 +169,7 @@ def outcome_of(
         np.array(truth, dtype=np.int64),
         np.array(base, dtype=np.int64),
         np.asarray(certificates.labels),
+        right(certificates, truth),
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
@@ -183,37 +185,38 @@ def measured(outcomes: Sequence[Outcome]) -> tuple[Level, ...]:
 
 
 def _level(outcome: Outcome, reach: npt.NDArray[np.int64], box: tuple[int, ...], steps: Sequence[int]) -> Level:
-    right, answered, n_graphs = outcome.right, outcome.answered, len(outcome.truth)
+    answered, n_graphs = outcome.answered, len(outcome.truth)
+    there = outcome.capacities > 0
     given = Counter(outcome.answers[answered].tolist())
     answer, n_answer = min(given.items(), key=lambda item: (-item[1], item[0])) if given else (None, 0)
-    counts = _counts(outcome, right, box)
+    counts = _counts(outcome, box)
     return Level(
         noise=outcome.noise,
         n_graphs=n_graphs,
-        n_right=int(right.sum()),
+        n_right=int(outcome.right.sum()),
         n_abstained=int((~answered).sum()),
         n_base_right=int((outcome.base == outcome.truth).sum()),
         n_majority=int(np.unique(outcome.truth, return_counts=True)[1].max()),
         answer=answer,
         n_answer=n_answer,
-        mean_radii=tuple((reach.sum(axis=0) / n_graphs).tolist()),
+        n_without=tuple((~there).sum(axis=0).tolist()),
+        mean_radii=tuple((reach.sum(axis=0) / np.maximum(there.sum(axis=0), 1)).tolist()),
         steps=tuple(steps),
-        shares=tuple(tuple(_share(outcome, right, reach, axis, step) for step in steps) for axis in range(len(box))),
+        shares=tuple(tuple(_share(outcome, reach, axis, step) for step in steps) for axis in range(len(box))),
         volume=None if counts is None else float(counts.sum() / n_graphs),
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
         short=outcome.short,
     )
 
 
-def _share(
-    outcome: Outcome, right: npt.NDArray[np.bool_], reach: npt.NDArray[np.int64], axis: int, step: int
-) -> float | None:
-    if outcome.max_radius is not None and step > outcome.max_radius[axis]:
+def _share(outcome: Outcome, reach: npt.NDArray[np.int64], axis: int, step: int) -> float | None:
+    sites = outcome.capacities[:, axis]
+    if not sites.any() or (outcome.max_radius is not None and step > outcome.max_radius[axis]):
         return None
-    return float(np.mean(right & (reach[:, axis] >= np.minimum(step, outcome.capacities[:, axis]))))
+    return float(np.mean((outcome.right & (reach[:, axis] >= np.minimum(step, sites)))[sites > 0]))
 
 
-def _counts(outcome: Outcome, right: npt.NDArray[np.bool_], box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+def _counts(outcome: Outcome, box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
     """At every radius of the box, how many graphs are right and certified: read off their frontiers.
 
     More flips than a graph has sites are no further attack: a radius that takes all of an axis has no end there.
@@ -221,7 +224,7 @@ def _counts(outcome: Outcome, right: npt.NDArray[np.bool_], box: tuple[int, ...]
     shape = tuple(limit + 1 for limit in box)
     if prod(shape) > MOST_CELLS:
         return None
-    rows = zip(outcome.radii, map(tuple, outcome.capacities.tolist()), right.tolist(), strict=True)
+    rows = zip(outcome.radii, map(tuple, outcome.capacities.tolist()), outcome.right.tolist(), strict=True)
     counts = np.zeros(shape, dtype=np.int64)
     for (radii, capacity), n in Counter((radii, sizes) for radii, sizes, is_right in rows if is_right).items():
         certified = np.zeros(shape, dtype=np.bool_)

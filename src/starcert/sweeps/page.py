@@ -58,8 +58,8 @@ def _statement(sweep: Sweep) -> str:
         "what is to be had for what. A certification with more samples reaches further at every level.</p>"
         "<p>A level is <em>unbeaten</em> if no other one is at least as accurate, reaches at least as far on every "
         "axis, and is better in one of these. How far a level reaches on an axis is its mean certified radius: how "
-        "many flips there alone are certified, the mean over all graphs, 0 for a graph that is answered wrong or not "
-        "at all.</p>"
+        "many flips there alone are certified, the mean over the graphs that have sites there, 0 for a graph that is "
+        "answered wrong or not at all.</p>"
     )
 
 

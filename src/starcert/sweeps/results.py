@@ -32,6 +32,7 @@ def rows(sweep: Sweep) -> Iterator[dict[str, object]]:
             "most_frequent_answer": None if level.answer is None else sweep.class_names[level.answer],
             "most_frequent_answer_share": level.answer_share,
             "base_accuracy": level.n_base_right / level.n_graphs,
+            **{f"graphs_without_{axis}": n for axis, n in zip(axes, level.n_without, strict=True)},
             **{f"mean_radius_{axis}": mean for axis, mean in zip(axes, level.mean_radii, strict=True)},
             **{
                 f"right_at_{axis}_{step}": share

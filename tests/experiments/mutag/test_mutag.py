@@ -99,14 +99,15 @@ def test_tables(tiny):
     assert [(row["delete"], row["add"]) for row in sweep] == [("0.04", "0.02"), ("0.04", "0.2")] * 2
     for row, judged in zip(sweep, found.sweep.values(), strict=True):
         answers = judged.votes.counts.argmax(axis=1)
-        assert float(row["accuracy"]) == np.mean(answers == judged.labels) == judged.right / 19
+        given = [not one.abstained and one.label == y for one, y in zip(judged.anisotropic, judged.labels, strict=True)]
+        assert float(row["accuracy"]) == np.mean(given) == judged.right / 19
         assert float(row["largest_share_of_answers"]) == max(np.mean(answers), 1 - np.mean(answers))
         assert float(row["majority_share"]) == 125 / 188
         expected = judged.sparsity_aware.certified_accuracy(judged.labels, (1, 1))
         assert float(row["right_and_certified_at_1_1"]) == expected
     assert len(ratios) == 2 * 6 * 11
     here = next(row for row in ratios if (row["molecules"], row["deletions"], row["additions"]) == ("every", "0", "1"))
-    right = found.every.anisotropic.labels == found.every.labels
+    right = sc.metrics.right(found.every.anisotropic, found.every.labels)
     for name, column in (("anisotropic", "anisotropic_anchored"), ("sparsity_aware", "sparsity_aware")):
         certified = getattr(found.every, name).certified((0, 1))
         assert float(here[column]) == pytest.approx((certified & right).sum() / right.sum())
@@ -206,6 +207,16 @@ def test_smaller_studies_decide_less(ideal, data):
     assert outcome(ten)[3] is None  # not a single flip is certified
     none = replace(ideal, every=judged(data, [1] * 188, [5] * 188, total=10), settings=results.Settings(samples=10))
     assert outcome(none)[3] is None  # not even the answers are
+
+
+def test_an_abstention_is_no_right_answer(data, ideal):
+    torn = [100_000 if i % 4 else 50_100 for i in range(188)]
+    found = judged(data, data.labels, torn)
+    assert (found.votes.counts.argmax(axis=1) == data.labels).all()
+    assert found.right == sum(i % 4 > 0 for i in range(188)) == 141
+    claims = judge.checks(replace(ideal, every=found))
+    assert claims[4].measured == "141 of 188, 75.0%"
+    assert all("of 141: p" in claim.note for claim in claims[5:7])
 
 
 def test_clearly_better_is_a_binomial_tail(data, ideal):

@@ -154,7 +154,7 @@ def _checks(
     settings: Settings,
 ) -> list[Check]:
     told = published("kernels")["smallest_p_lower"]
-    shares = {kernel: accuracy(level.votes, labels) for kernel, level in levels.items()}
+    shares = {kernel: accuracy(level.certificates, labels) for kernel, level in levels.items()}
     bounds = {kernel: level.smallest_p_lower for kernel, level in levels.items()}
     whole = settings.samples >= published("kernels")["samples"] and settings.test == 100
     few = "" if whole else "The claim is about 10,000 votes for 100 graphs."
@@ -193,7 +193,7 @@ def _table(
     for kernel, level in levels.items():
         share = certified_share(level.certificates, labels, max_radius=BOX)
         rows.append(
-            [kernel, *clean[kernel].values(), accuracy(level.votes, labels), level.smallest_p_lower,
+            [kernel, *clean[kernel].values(), accuracy(level.certificates, labels), level.smallest_p_lower,
              published("kernels")["smallest_p_lower"][kernel], min(draws[kernel]), max(draws[kernel]),
              float(share[1, 45]), float(share[2, 45])]
         )  # fmt: skip
@@ -204,7 +204,7 @@ def _table(
 
 def _summary(levels: dict[str, Level], labels: Labels) -> list[str]:
     told = "; ".join(
-        f"{kernel.replace('_', ' ')} {accuracy(level.votes, labels):.0%}, {level.smallest_p_lower:.5f}"
+        f"{kernel.replace('_', ' ')} {accuracy(level.certificates, labels):.0%}, {level.smallest_p_lower:.5f}"
         for kernel, level in levels.items()
     )
     return [f"Smoothed answers that are right, and the smallest p_lower of the votes: {told}."]

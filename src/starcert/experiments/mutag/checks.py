@@ -12,7 +12,7 @@ from starcert.experiments.checks import Check
 from starcert.experiments.mutag.results import BOX, Judged, Mutag
 from starcert.experiments.mutag.training import MODELS
 from starcert.experiments.published import published
-from starcert.metrics import certified_ratio
+from starcert.metrics import certified_ratio, right
 
 __all__ = ["SHOWN_RADIUS", "best", "certified_at", "checks", "clearly_better", "most_certified", "summary"]
 
@@ -106,14 +106,14 @@ def _shares(found: Mutag) -> list[Check]:
 
     paper = published("mutag")
     judged = found.every
-    right, n = judged.right, len(judged.labels)
+    n_right, n = judged.right, len(judged.labels)
     theirs = round(paper["accuracy"] * paper["test_graphs"])
-    p = float(fisher_exact([[theirs, paper["test_graphs"] - theirs], [right, n - right]]).pvalue)
+    p = float(fisher_exact([[theirs, paper["test_graphs"] - theirs], [n_right, n - n_right]]).pvalue)
     told = [
         Check(
             "accuracy of the smoothed network",
             f"{theirs} of {paper['test_graphs']}, {paper['accuracy']:.0%}",
-            f"{right} of {n}, {right / n:.1%}",
+            f"{n_right} of {n}, {n_right / n:.1%}",
             p > LEVEL if _whole(found) else None,
             True,
             f"Fisher's exact test: p = {p:.2f}. On one split of {len(found.split.labels)} molecules: "
@@ -123,11 +123,10 @@ def _shares(found: Mutag) -> list[Check]:
     correct = round(paper["accuracy_in_stored_run"] * paper["test_graphs"])
     for name in ("anisotropic", "sparsity_aware"):
         certificates = getattr(judged, name)
-        right = int((certificates.labels == judged.labels).sum())
-        ours = int((certificates.certified((1, 3)) & (certificates.labels == judged.labels)).sum())
-        share = ours / right if right else math.nan
+        ours = int((certificates.certified((1, 3)) & right(certificates, judged.labels)).sum())
+        share = ours / n_right if n_right else math.nan
         hits = round(paper[name][1][3] * correct)
-        p = float(fisher_exact([[hits, correct - hits], [ours, right - ours]]).pvalue)
+        p = float(fisher_exact([[hits, correct - hits], [ours, n_right - ours]]).pvalue)
         told.append(
             Check(
                 f"share of right molecules certified at 1 deletion and 3 additions, {name.replace('_', '-')}",
@@ -135,7 +134,7 @@ def _shares(found: Mutag) -> list[Check]:
                 f"{share:.0%}",
                 p > LEVEL if found.settings.samples >= 100_000 else None,
                 True,
-                f"Fisher's exact test on {hits} of {correct} and {ours} of {right}: p = {p:.2f}.",
+                f"Fisher's exact test on {hits} of {correct} and {ours} of {n_right}: p = {p:.2f}.",
             )
         )
     return told

@@ -23,7 +23,7 @@ from starcert.experiments.mutag.training import MODELS, train_and_vote
 from starcert.experiments.parts import Part, Parts
 from starcert.experiments.published import published
 from starcert.graphs import Graph, Partition
-from starcert.metrics import majority_share
+from starcert.metrics import majority_share, right
 from starcert.noise import Flip, Noise
 
 __all__ = ["BOX", "Judged", "Mutag", "Settings", "compute", "settings"]
@@ -82,8 +82,11 @@ class Judged:
 
     @property
     def right(self) -> int:
-        """How many molecules the smoothed network answers right."""
-        return int((self.votes.counts.argmax(axis=1) == self.labels).sum())
+        """How many molecules the smoothed network answers right; an abstention is no right answer.
+
+        Either certificate tells: both are made from the same bounds.
+        """
+        return int(right(self.sparsity_aware, self.labels).sum())
 
     @property
     def accuracy(self) -> float:

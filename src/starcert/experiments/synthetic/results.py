@@ -25,6 +25,7 @@ from starcert.experiments.levels import (
     draw_of_data,
     level_part,
     name_of,
+    plurality,
     read_votes,
     vote,
 )
@@ -95,14 +96,14 @@ class Draw:
     Attributes:
         seed: of the data.
         score: rows as `DRAWN_ROWS`, columns as the published p_motif.
-        accuracy: likewise.
+        plurality: likewise, as the paper counts right answers.
         smallest_p_lower: likewise.
         support_vectors: how many graphs the machine hangs on.
     """
 
     seed: int
     score: Grid
-    accuracy: Grid
+    plurality: Grid
     smallest_p_lower: Grid
     support_vectors: int
 
@@ -121,7 +122,8 @@ class Synthetic:
         isotropic: the isotropic levels, by p.
         score: rows as the published p_random, columns as p_motif.
         score_range: what the score might be but for the votes' own error, three standard errors down and up.
-        accuracy: as the score.
+        accuracy: as the score; an abstention is no right answer.
+        plurality: as the score; the share of graphs whose true class has the most votes, which is what the paper shows.
         smallest_p_lower: likewise.
         draws: the study on other data; the first one is its own, from the same levels.
         featured_draws: for each of them the share right and certified at p = (0.02, 0.45) and `FEATURED_RADIUS`.
@@ -137,6 +139,7 @@ class Synthetic:
     score: Grid
     score_range: tuple[Grid, Grid]
     accuracy: Grid
+    plurality: Grid
     smallest_p_lower: Grid
     draws: list[Draw]
     featured_draws: list[float]
@@ -181,10 +184,10 @@ def compute(settings: Settings, parts: Parts) -> Synthetic:
     def shifted(errors: float) -> Grid:
         return table(lambda level: score(level.shifted(errors), labels, max_radius=SCORE_WINDOW))
 
-    accuracies = table(lambda level: accuracy(level.votes, labels))
+    shares = table(lambda level: plurality(level.votes, labels))
     smallest = table(lambda level: level.smallest_p_lower)
     own_rows = [rows.index(r) for r in DRAWN_ROWS]
-    own = Draw(settings.data_seed, scores[own_rows], accuracies[own_rows], smallest[own_rows], len(model.svc_.support_))
+    own = Draw(settings.data_seed, scores[own_rows], shares[own_rows], smallest[own_rows], len(model.svc_.support_))
     closely = Level.of(noises[FEATURED], regions, test, read_votes(done[featured.name]))
     return Synthetic(
         settings,
@@ -199,7 +202,8 @@ def compute(settings: Settings, parts: Parts) -> Synthetic:
         {p: Level.of(Noise(all=p), everywhere, test, read_votes(done[each.name])) for p, each in work_iso.items()},
         scores,
         (shifted(-3), shifted(3)),
-        accuracies,
+        table(lambda level: accuracy(level.certificates, labels)),
+        shares,
         smallest,
         [own, *(_draw(each.arguments[0], done[each.name], settings.samples) for each in drawn)],
         [
@@ -247,7 +251,7 @@ def _draw(seed: int, found: dict[str, Any], samples: int) -> Draw:
             certificates = certify(bounds, noise, max_radius=SCORE_WINDOW)
             figures[:, i, j] = (
                 score(certificates, labels, max_radius=SCORE_WINDOW),
-                accuracy(votes, labels),
+                plurality(votes, labels),
                 bounds.p_lower.min(),
             )
     return Draw(seed, figures[0], figures[1], figures[2], found["support_vectors"])
