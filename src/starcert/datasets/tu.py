@@ -130,7 +130,7 @@ def _cache() -> Path:
 
 def _find(name: str, root: Path) -> Path | None:
     """The folder under a root that holds the raw files of a data set."""
-    root = root.expanduser()
+    root = Path(os.path.expanduser(root))  # somebody who is not known here stays as written
     folders = (root / name / "raw", root / name, root)
     return next((folder for folder in folders if (folder / f"{name}_A.txt").is_file()), None)
 

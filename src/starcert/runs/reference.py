@@ -21,7 +21,7 @@ from types import ModuleType
 
 from starcert.errors import InvalidParameterError, StarcertError
 
-__all__ = ["Reference", "UserCodeError", "blaming", "import_file", "place_in"]
+__all__ = ["Reference", "UserCodeError", "blaming", "import_file", "place_in", "place_of"]
 
 _EXTRAS = {
     "torch": "torch",
@@ -59,7 +59,7 @@ class Reference:
         if not (file.endswith(".py") and name.isidentifier()):
             hint = "Write path/to/file.py:function."
             raise InvalidParameterError(parameter, "name a Python file and a function in it", text, hint)
-        path = Path(os.path.abspath(base / Path(file).expanduser()))
+        path = place_of(file, base, parameter)
         if not path.is_file():
             raise InvalidParameterError(parameter, "name a Python file that exists", str(path), _nearest_file(path))
         return cls(path, name)
@@ -109,6 +109,15 @@ def import_file(file: Path) -> ModuleType:
     finally:
         sys.dont_write_bytecode = writes
     return module
+
+
+def place_of(path: str | Path, base: Path, parameter: str) -> Path:
+    """Where a path leads from a folder, absolute; `~` is somebody's home."""
+    try:
+        return Path(os.path.abspath(base / Path(path).expanduser()))
+    except RuntimeError:  # so expanduser says that there is nobody of this name, or no home
+        hint = "Write the whole path."
+        raise InvalidParameterError(parameter, "begin with a home folder that is known here", str(path), hint) from None
 
 
 class TuName(str):

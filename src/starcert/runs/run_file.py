@@ -53,15 +53,16 @@ def read(path: str | os.PathLike[str]) -> RunFile:
     """
     file = Path(os.path.abspath(path))
     try:
-        with open(file, "rb") as stream:
-            values = tomllib.load(stream)
+        values = tomllib.loads(file.read_bytes().decode("utf-8-sig"))  # some editors begin a file with a mark
     except FileNotFoundError:
         raise RunFileError(f"{file}: there is no such file. `starcert init` writes one that runs.") from None
     except IsADirectoryError:
         raise RunFileError(f"{file}: is a folder. Give the run file in it, run.toml.") from None
     except OSError as error:
         raise RunFileError(f"{file}: cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise RunFileError(f"{file}: is no run file: its lists or tables are nested too deep.") from None
+    except ValueError as error:  # no TOML, no UTF-8, or a number of more digits than Python reads
         raise RunFileError(f"{file}: is no TOML: {error}. Texts stand in quotes, tables at the end.") from None
     expected = values.pop("expected", {})
     if not isinstance(expected, dict) or not all(k in EXPECTED and isinstance(v, str) for k, v in expected.items()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.errors import InvalidParameterError
 from starcert.noise import Flip, Noise
-from starcert.runs.reference import Reference, TuName
+from starcert.runs.reference import Reference, TuName, place_of
 
 if TYPE_CHECKING:
     from starcert.noise import RadiusLike
@@ -139,8 +138,15 @@ def _text(value: object, name: str) -> str:
 
 
 def _path(value: object, base: Path, name: str) -> Path:
-    text = value if isinstance(value, Path) else _text(value, name)
-    return Path(os.path.abspath(base / Path(text).expanduser()))
+    return place_of(value if isinstance(value, Path) else _text(value, name), base, name)
+
+
+def _out(value: object, base: Path, name: str) -> Path:
+    path = _path(value, base, name)
+    if not path.name:
+        hint = "Name a folder in it, which the run can make and replace."
+        raise InvalidParameterError(name, "be a folder with a name of its own", str(path), hint)
+    return path
 
 
 def _data(value: object, base: Path, name: str) -> Path | str:
@@ -260,6 +266,6 @@ _CHECKS: dict[str, Callable[[Any, Path, str], object]] = {
     "split": _split,
     "split_seed": _SEED,
     "store": _path,
-    "out": _path,
+    "out": _out,
 }
 _OPTIONAL = ("regions", "selection_samples", "device", "max_radius", "limit", "store")
