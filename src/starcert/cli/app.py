@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import warnings
@@ -45,6 +46,7 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback o
 
 def main() -> NoReturn:
     """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
+    _open_streams()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
@@ -59,6 +61,16 @@ def main() -> NoReturn:
     except Exception as error:  # noqa: BLE001  (a fault of starcert's own: told in one line as well)
         _fail(f"{type(error).__name__}: {error}. This is a fault in starcert; --debug shows where.", 1)
     sys.exit(0)
+
+
+def _open_streams() -> None:
+    """Gives a process that was started without standard output or error one that leads nowhere.
+
+    It also takes the number of that stream, which the next file would have: whoever writes to it writes nowhere.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as the process is)
 
 
 def _show_warning(

@@ -68,8 +68,8 @@ def from_networkx(source: object) -> Parts:
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
     if some:
         warnings.warn(
-            f"Some nodes have no {' and no '.join(map(repr, some))}, so that it is left out for all of them. Give every "
-            "node a value to keep it.",
+            f"Some nodes have no {' and no '.join(map(repr, some))}: it is left out for all nodes. Give every node a "
+            "value to keep it.",
             StarcertWarning,
             stacklevel=3,
         )
