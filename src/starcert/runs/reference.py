@@ -60,7 +60,7 @@ class Reference:
             hint = "Write path/to/file.py:function."
             raise InvalidParameterError(parameter, "name a Python file and a function in it", text, hint)
         path = place_of(file, base, parameter)
-        if not path.is_file():
+        if not os.path.isfile(path):  # also false for a name that is too long
             raise InvalidParameterError(parameter, "name a Python file that exists", str(path), _nearest_file(path))
         return cls(path, name)
 
@@ -165,7 +165,7 @@ def _digest_of(file: Path) -> str:
 
 def _nearest_file(path: Path) -> str:
     folder = path.parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return f"There is no folder {folder}."
     names = sorted(each.name for each in folder.glob("*.py"))
     close = get_close_matches(path.name, names, n=1)

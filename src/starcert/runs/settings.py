@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -152,7 +153,7 @@ def _out(value: object, base: Path, name: str) -> Path:
 def _data(value: object, base: Path, name: str) -> Path | str:
     """A file or folder that exists, or else what can be the name of a TU data set."""
     path = _path(value, base, name)
-    if path.exists():
+    if os.path.exists(path):  # also false for a name that is too long
         return path
     if isinstance(value, TuName):
         return value
@@ -160,7 +161,7 @@ def _data(value: object, base: Path, name: str) -> Path | str:
         called = TuName(value.strip())
         called.path = path
         return called
-    near = sorted(each.name for each in path.parent.iterdir()) if path.parent.is_dir() else []
+    near = sorted(each.name for each in path.parent.iterdir()) if os.path.isdir(path.parent) else []
     close = get_close_matches(path.name, near, n=1)
     hint = f"Did you mean {path.with_name(close[0])}?" if close else "A plain name is that of a TU data set: MUTAG."
     raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
