@@ -33,8 +33,8 @@ MILLION = {
     "tensors": 40_000,
     "molecules": 100_000,
 }
-"""Inputs of the slow run, a million altogether. One takes half a millisecond (a run file) to 24 (a command line): all of
-them some 25 minutes of one core."""
+"""Inputs of the slow run, a million altogether. One takes half a millisecond (a run file) to 24 (a command line): all
+of them some 25 minutes of one core."""
 
 BATCH = {"commands": 2_000, "run_files": 29_000, "tensors": 5_000, "stores": 20_000, "certificates": 10_000}
 
