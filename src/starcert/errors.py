@@ -13,6 +13,7 @@ __all__ = [
     "InvalidParameterError",
     "PrecisionError",
     "StarcertError",
+    "StarcertWarning",
     "StoreError",
     "StoreSettingsError",
 ]
@@ -20,6 +21,10 @@ __all__ = [
 
 class StarcertError(Exception):
     """Whatever starcert raises on purpose."""
+
+
+class StarcertWarning(UserWarning):
+    """Something was left out or changed on the way, and a user should know; the command shows it as a note."""
 
 
 class InvalidParameterError(StarcertError, ValueError):
@@ -43,7 +48,16 @@ class InvalidParameterError(StarcertError, ValueError):
 
     def __str__(self) -> str:
         parameter, requirement, got, hint = self.args
-        return f"'{parameter}' must {requirement}. Got {got!r} instead. {hint}".rstrip()
+        return f"'{parameter}' must {requirement}. Got {_shown(got)} instead. {hint}".rstrip()
+
+
+def _shown(got: object, most: int = 1000) -> str:
+    """What came, on paper: not too long, and in words where it cannot be written down."""
+    try:
+        text = repr(got)
+    except (RecursionError, ValueError):  # nested too deep, or a number of more digits than Python writes
+        return f"a {type(got).__name__} too large to be shown"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 class ClassifierError(StarcertError, RuntimeError):

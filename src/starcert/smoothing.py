@@ -21,7 +21,7 @@ from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
 from starcert.progress import Advance, progress_bar
 from starcert.provenance import provenance
-from starcert.voting import CHUNK_SIZE, PURPOSES, Chunk, Job, backend_of, chunks_of, count_chunk, tallies
+from starcert.voting import CHUNK_SIZE, PURPOSES, Chunk, Job, backend_of, check_memory, chunks_of, count_chunk, tallies
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
@@ -209,6 +209,7 @@ class SmoothedClassifier(ClassifierConventions):
         )
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", graphs)
+        check_memory(job)
         wanted: dict[Purpose, int] = {"selection": select, "estimation": samples}
         counts = {purpose: np.zeros((len(problem), base.n_classes), dtype=np.int64) for purpose in wanted}
         opened = None if store is None else self._open(store, job, problem)

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, checked_answers
 from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.memory import available
+from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import Purpose, WordStream
 
@@ -25,12 +27,26 @@ if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
 
-__all__ = ["CHUNK_SIZE", "PURPOSES", "Chunk", "Job", "Tally", "backend_of", "chunks_of", "count_chunk", "tallies"]
+__all__ = [
+    "CHUNK_SIZE",
+    "PURPOSES",
+    "Chunk",
+    "Job",
+    "Tally",
+    "backend_of",
+    "check_memory",
+    "chunks_of",
+    "count_chunk",
+    "tallies",
+]
 
 CHUNK_SIZE = 1024
 """Samples in a chunk, unless said otherwise."""
 
 PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
+
+MOST_SEEN = 2**30
+"""Bytes that a batch on a CPU may take, as edges and as the classifier sees it."""
 
 SPAN = 8
 """So many chunks travel to a worker together: a classifier is sent once for all of them."""
@@ -154,9 +170,10 @@ def _count_span(job: Job, sites: Sites, span: list[Chunk]) -> list[Tally]:
 def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:
     """Draws the samples of a chunk, asks the classifier, and counts."""
     stream = WordStream.of_chunk(job.seed, sites.graph.key, chunk.purpose, chunk.number)
-    graphs = _sampler_of(classifier, sites, job.noise).draw(stream, job.chunk_size)[: chunk.samples]
+    portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, chunk.samples)
+    most = job.batch_size or _fitting_batch(classifier, sites, job.noise)
     counts = np.zeros(classifier.n_classes, dtype=np.int64)
-    for batch in graphs.split(job.batch_size or _fitting_batch(classifier, sites)):
+    for batch in (batch for graphs in portions for batch in graphs.split(most)):
         try:
             answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes)
         except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
@@ -172,11 +189,37 @@ def backend_of(classifier: Classifier) -> str:
     return str(getattr(classifier, "backend", "cpu"))
 
 
-def _fitting_batch(classifier: Classifier, sites: Sites) -> int:
-    """As many copies as the classifier wants; here, not more than whose edges stay in some ten megabytes."""
+def _fitting_batch(classifier: Classifier, sites: Sites, noise: Noise) -> int:
+    """As many copies as the classifier wants; here, not more than whose edges stay in some ten megabytes.
+
+    Where noise adds many edges, or the classifier wants matrices, not more than what takes a gigabyte to see.
+    """
     if backend_of(classifier) != "cpu":  # a device knows its own memory
         return classifier.batch_size
-    return min(classifier.batch_size, max(1, 500_000 // (sites.graph.n_nodes + sites.graph.n_edges + 1)))
+    small = max(1, 500_000 // (sites.graph.n_nodes + sites.graph.n_edges + 1))
+    shape = sites.graph.n_nodes, expected_edges(sites, noise)
+    each = edge_bytes(*shape) + _copy_bytes(classifier)(*shape)
+    return min(classifier.batch_size, small, max(1, int(MOST_SEEN / (1 + each))))
+
+
+def check_memory(job: Job) -> None:
+    """Refuses graphs whose noisy copies cannot fit into memory, before anything is counted."""
+    free: int | None = getattr(job.classifier, "free_memory", available)()
+    for number, sites in enumerate(job.sites if free is not None else ()):
+        check_room(
+            sites,
+            job.noise,
+            name=f"graph {number}",
+            room=free or 0,
+            device=backend_of(job.classifier),
+            copy_bytes=_copy_bytes(job.classifier),
+        )
+
+
+def _copy_bytes(classifier: Classifier) -> CopyBytes:
+    """What a copy takes as the classifier sees it, beside the list of its edges, if it tells."""
+    told: CopyBytes = getattr(classifier, "copy_bytes", lambda _nodes, _edges: 0)
+    return told
 
 
 _SAMPLERS: OrderedDict[tuple[str, str, Noise, str], Sampler] = OrderedDict()

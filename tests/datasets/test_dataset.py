@@ -120,3 +120,9 @@ def test_folds_and_splits_of_a_data_set_are_those_of_all_its_graphs(split):
     assert all(home[graph] == label for part in parts for graph, label in part)
     with pytest.raises(InvalidParameterError, match="three numbers: train, validation, test"):
         data.split((0.5, 0.5), seed=1)
+
+
+def test_classes_far_apart_take_no_memory():
+    split = Split([Graph(1, []), Graph(2, []), Graph(3, [])], [0, 10**11, 10**11])
+    assert split.majority_share == 2 / 3
+    assert repr(split) == "Split(3 graphs, by class: 1, 2)"

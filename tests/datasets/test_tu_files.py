@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from starcert.datasets import tu_files
 from starcert.datasets.tu_files import read
 from starcert.errors import StarcertError
 
@@ -82,9 +83,51 @@ def test_several_labels_a_node_are_encoded_side_by_side(tmp_path):
 
 
 def test_files_that_need_not_be_there_and_graphs_without_edges(tmp_path):
-    graphs, _, _ = read(write(tmp_path, A="", node_labels=None, node_attributes=None), "TINY")
+    graphs, _, _ = read(write(tmp_path, A="\n", node_labels=None, node_attributes=None), "TINY")
     assert [graph.n_nodes for graph in graphs] == [3, 2, 1]
     assert all(graph.n_edges == 0 and not graph.node_data for graph in graphs)
+
+
+ENDS = (-(2**63), 2**63 - 1)
+
+
+@pytest.mark.parametrize("far", [1000, 9999, 2**63 - 1])
+def test_labels_that_lie_far_apart_have_a_column_for_each_that_there_is(tmp_path, far):
+    graphs, _, _ = read(write(tmp_path, node_labels=f"0\n{far}\n0\n5\n0\n0\n"), "TINY")
+    assert graphs[0].node_data["x"].tolist() == [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert graphs[1].node_data["x"].tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_labels_that_lie_near_keep_the_columns_of_pyg_and_so_do_many_without_a_gap(tmp_path):
+    graphs, _, _ = read(write(tmp_path, node_labels="0\n999\n0\n5\n0\n0\n"), "TINY")
+    assert graphs[0].node_data["x"].shape == (3, 1000)
+    assert graphs[0].node_data["x"][1].argmax() == 999
+    many = "\n".join(map(str, range(5000)))
+    indicator, arcs = "1\n" * 5000, "1, 2\n2, 1\n"
+    files = {"graph_indicator": indicator, "graph_labels": "0\n", "A": arcs, "node_attributes": None}
+    (tmp_path / "many").mkdir()
+    graphs, _, _ = read(write(tmp_path / "many", node_labels=many, **files), "TINY")
+    np.testing.assert_array_equal(graphs[0].node_data["x"], np.eye(5000))
+
+
+def test_labels_at_both_ends_of_the_whole_numbers(tmp_path):
+    low, high = ENDS
+    rows = f"{low}, 4\n{high}, 2\n{low}, 2\n0, 4\n{low}, 4\n{low}, 2\n"
+    graphs, _, _ = read(write(tmp_path, node_labels=rows, graph_labels=f"{low}\n{high}\n0\n"), "TINY")
+    assert graphs[0].node_data["x"].tolist() == [[1, 0, 0, 0, 0, 1], [0, 0, 1, 1, 0, 0], [1, 0, 0, 1, 0, 0]]
+
+
+def test_one_hot_labels_that_would_not_fit_are_refused_with_their_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(tu_files, "_MOST_BYTES", 71)
+    with pytest.raises(StarcertError, match=r"labels of 6 nodes would take 72 bytes as 3 columns.*fewer different"):
+        read(write(tmp_path, node_labels="0\n2\n0\n0\n0\n0\n"), "TINY")
+
+
+def test_three_hundred_thousand_nodes_with_two_labels_stay_small(tmp_path):
+    n = 300_000
+    files = {"graph_indicator": "1\n" * n, "graph_labels": "0\n", "A": "1, 2\n2, 1\n", "node_attributes": None}
+    graphs, _, _ = read(write(tmp_path, node_labels="0\n9999\n" * (n // 2), **files), "TINY")
+    assert graphs[0].node_data["x"].shape == (n, 2)
 
 
 def test_a_repeated_line_is_the_same_edge_and_line_ends_do_not_matter(tmp_path):
@@ -119,7 +162,7 @@ def test_a_repeated_line_is_the_same_edge_and_line_ends_do_not_matter(tmp_path):
         ("graph_labels", "1\n2\n0.5\n", "graph_labels.txt, line 3: '0.5' is no whole number"),
         ("graph_labels", None, "graph_labels.txt: is missing.*without classes are not covered"),
         ("node_labels", "0\n1\n", "node_labels.txt: must have a line for each of the 6 nodes, has 2"),
-        ("node_labels", "0\n0\n0\n10000\n0\n0\n", "node_labels.txt, line 4: label 10000 lies more than"),
+        ("A", "", "A.txt: has 0 bytes. Fetch it again; if no graph has any edge, let it hold one empty line."),
         ("node_attributes", "1\n2\n3\n4\n5\n6\n7\n", "node_attributes.txt: must have a line for each of the 6"),
         ("node_attributes", "1, 2\n3\n", "node_attributes.txt, line 2: '3' is not 2 numbers"),
         ("node_attributes", "1\n2\n?\n", r"node_attributes.txt, line 3: '\?' is no number"),

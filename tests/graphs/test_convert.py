@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning
 from starcert.graphs import Graph
 
 
@@ -96,7 +96,8 @@ def test_networkx_names_order_and_attributes():
     source.add_node(("a", 1), element="N")
     source.add_node(7, element=None)
     source.add_edge(7, "b", weight=1.0, order="double")
-    graph = Graph.from_networkx(source)
+    with pytest.warns(StarcertWarning, match="Some nodes have no 'rare': it is left out for all nodes. Give every"):
+        graph = Graph.from_networkx(source)
     assert graph.nodes == ("b", ("a", 1), 7)
     assert graph.edges.tolist() == [[0, 2]]
     assert dict(graph.node_data) == {"element": ("C", "N", None)}

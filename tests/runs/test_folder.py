@@ -2,7 +2,7 @@ import networkx as nx
 import pytest
 
 import runs_worlds as worlds
-from starcert.errors import StarcertError
+from starcert.errors import StarcertError, StarcertWarning
 from starcert.runs.folder import read_edge_list, read_folder, read_graphml
 
 
@@ -118,3 +118,73 @@ def test_a_folder_without_graphs_says_what_is_wanted(tmp_path):
 def test_an_empty_edge_list_is_the_empty_graph(tmp_path):
     (tmp_path / "g.edges").touch()
     assert read_edge_list(tmp_path / "g.edges").n_nodes == 0
+
+
+GRAPHML = """<?xml version="1.0" encoding="{encoding}"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d0" for="node" attr.name="part" attr.type="string"/>
+<graph edgedefault="undirected"><node id="a"><data key="d0">left</data></node><node id="b"/>{more}
+<edge source="a" target="b"/></graph>{after}</graphml>"""
+
+
+def graphml(path, *, encoding="utf-8", more="", after=""):
+    path.write_text(GRAPHML.format(encoding=encoding, more=more, after=after))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"encoding": "nonsense"}, "is no GraphML: unknown encoding"),
+        ({"encoding": "utf-7"}, "is no GraphML:"),
+        ({"more": '<edge source="a" target="c"/>'}, "has an edge between 'a' and 'c', but no node 'c'"),
+        ({"more": '<edge source="a"/>'}, "has an edge between 'a' and None, but no node None"),
+        ({"more": '<node id="a"/>'}, "declares the node 'a' twice"),
+        ({"after": '<graph edgedefault="undirected"><node id="z"/></graph>'}, "holds 2 graphs"),
+        ({"more": '<node id="n"><graph edgedefault="undirected"/></node>'}, "holds 2 graphs"),
+    ],
+)
+def test_what_networkx_would_pass_over_is_said(tmp_path, change, words):
+    with pytest.raises(StarcertError) as caught:
+        read_graphml(graphml(tmp_path / "g.graphml", **change))
+    assert f"g.graphml: {words}" in str(caught.value)
+
+
+def test_data_that_some_nodes_lack_are_left_out_aloud(tmp_path):
+    with pytest.warns(StarcertWarning, match="Some nodes have no 'part': it is left out for all nodes. Give every"):
+        graph = read_graphml(graphml(tmp_path / "g.graphml"))
+    assert not graph.node_data
+
+
+def test_a_cell_over_two_lines_is_named(folder):
+    text = (folder / "labels.csv").read_text().replace("g3,star", '"g3\n",star')
+    (folder / "labels.csv").write_text(text)
+    with pytest.raises(StarcertError, match=r"labels.csv, line 4: a cell in quotes goes on in the next line"):
+        read_folder(folder)
+
+
+def test_lines_keep_their_numbers_after_empty_ones(folder):
+    text = (folder / "labels.csv").read_text().replace("g3,star", "\n\ng99,star")
+    (folder / "labels.csv").write_text(text)
+    with pytest.raises(StarcertError, match=r"labels.csv, line 6: no graph is called 'g99'"):
+        read_folder(folder)
+
+
+LONG = "7" * 5000
+
+
+def test_numbers_of_many_digits_are_names(tmp_path):
+    (tmp_path / "a.edges").write_text(f"{LONG} 2\n")
+    (tmp_path / "b.edges").write_text("1 2\n")
+    (tmp_path / "labels.csv").write_text(f"name,label\na,0\nb,{LONG}\n")
+    data = read_folder(tmp_path)
+    assert data.graphs[0].nodes == (LONG, "2")
+    assert (data.labels, data.class_names) == ((1, 0), (LONG, "0"))
+
+
+def test_classes_that_lie_far_apart_are_the_labels_that_there_are(tmp_path):
+    (tmp_path / "a.edges").write_text("1 2\n")
+    (tmp_path / "b.edges").write_text("1 2\n")
+    (tmp_path / "labels.csv").write_text("name,label\na,0\nb,99999999999\n")
+    data = read_folder(tmp_path)
+    assert (data.labels, data.class_names, data.numbered) == ((0, 1), ("0", "99999999999"), False)

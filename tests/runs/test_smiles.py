@@ -38,3 +38,21 @@ def test_bad_lines_are_named(tmp_path, name, text, words):
     with pytest.raises(StarcertError) as caught:
         load(tmp_path / name)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("m.smi", "CC\n[#500]\n", "m.smi, line 2: "),
+        ("m.smi", "[#119]\n", "m.smi, line 1: "),
+        ("m.csv", "smiles,label\nCC,1\n,0\n", "m.csv, line 3: 'smiles' must name at least one atom"),
+        ("m.csv", 'smiles,label\n"C\nC",1\n', "m.csv, line 2: a cell in quotes goes on in the next line"),
+    ],
+)
+def test_molecules_that_are_none_are_said(tmp_path, capfd, name, text, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(StarcertError) as caught:
+        load(tmp_path / name)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().err == ""

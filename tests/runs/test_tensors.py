@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -125,3 +126,86 @@ def test_a_directed_graph_is_refused_with_its_number(tmp_path):
     torch.save([{"x": torch.ones(2, 1), "edge_index": torch.tensor([[0], [1]])}], tmp_path / "d.pt")
     with pytest.raises(StarcertError, match=r"graph 0: .*both directions"):
         read_tensors(tmp_path / "d.pt")
+
+
+EDGES = torch.tensor([[0, 1], [1, 0]])
+
+
+def saved(path, *records):
+    torch.save(list(records), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        float("nan"),
+        float("inf"),
+        torch.tensor([float("nan")]),
+        "one",
+        [1],
+        {"class": 1},
+        1 + 2j,
+        torch.tensor([1 + 2j]),
+        torch.tensor([0, 1]),
+        torch.tensor([]),
+        torch.eye(2).to_sparse(),
+        -1,
+        0.5,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_label_that_is_no_class_is_named(tmp_path, y):
+    path = saved(tmp_path / "g.pt", {"edge_index": EDGES, "num_nodes": 2, "y": y})
+    with pytest.raises(StarcertError, match=r"g\.pt, graph 0: its y must be one class, a whole number from 0"):
+        read_tensors(path)
+
+
+def test_classes_that_lie_far_apart_are_the_values_that_there_are(tmp_path):
+    path = saved(tmp_path / "g.pt", *({"edge_index": EDGES, "num_nodes": 2, "y": y} for y in (10**11, 0, 10**11)))
+    data = read_tensors(path)
+    assert (data.labels, data.class_names, data.numbered) == ((1, 0, 1), ("0", "100000000000"), False)
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ({"edge_index": EDGES, "num_nodes": 10**8}, "brings the file to 100,000,000 nodes, though it has"),
+        ({"edge_index": EDGES * 10**9, "y": 0}, "brings the file to 1,000,000,001 nodes"),
+        ({"edge_index": EDGES, "x": torch.ones(1).expand(2, 10**9)}, "brings the file to 8.0 GB of tensors"),
+        ({"edge_index": EDGES, "num_nodes": "two"}, "'num_nodes' must be a whole number"),
+        ({"edge_index": EDGES, "num_nodes": -1}, "'num_nodes' must be a whole number"),
+        ({"edge_index": EDGES, "num_nodes": 2.5}, "'num_nodes' must be a whole number"),
+        ({"edge_index": EDGES.to_sparse(), "num_nodes": 2}, "'edge_index' must be a dense tensor"),
+        ({"edge_index": EDGES + 0.5, "num_nodes": 3}, "'edge_index' must be a dense tensor of two rows of whole"),
+        ({"edge_index": EDGES[:, :, None], "num_nodes": 3}, "'edge_index' must be a dense tensor of two rows"),
+        ({"edge_index": EDGES, "num_nodes": 2, "edge_weight": "heavy"}, "'edge_weight' must be a tensor"),
+        ({"edge_index": EDGES, "num_nodes": 2, "x": torch.ones(3, 4)}, "'x' must have a row for each of the 2 nodes"),
+        ({"edge_index": EDGES, "num_nodes": 2, "x": torch.tensor(1.0)}, "'x' must have a row for each of the 2 nodes"),
+        ({"edge_index": torch.tensor([[0, 0], [0, 0]])}, "remove_self_loops"),
+        ({"edge_index": torch.tensor([[0, 0, 1], [1, 1, 0]])}, "torch_geometric.utils.coalesce"),
+        ({"edge_index": torch.tensor([[0], [1]])}, "torch_geometric.utils.to_undirected"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Unable to accurately infer")
+def test_what_a_file_cannot_mean_is_said_with_the_remedy(tmp_path, record, words):
+    with pytest.raises(StarcertError) as caught:
+        read_tensors(saved(tmp_path / "g.pt", record))
+    assert "g.pt" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_a_file_that_unpacks_to_far_more_than_it_is(tmp_path):
+    with ZipFile(tmp_path / "bomb.pt", "w", ZIP_DEFLATED) as file:
+        file.writestr("archive/data/0", bytes(2**27))
+    with pytest.raises(StarcertError, match=r"bomb\.pt: is compressed, to 134\.2 MB"):
+        read_tensors(tmp_path / "bomb.pt")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"root:x:0:0:root:/root:/bin/bash\n", b"\x80\x02}q\x00.", bytes(100), b"PK\x03\x04"]
+)
+def test_other_files_are_no_fault_of_starcert(tmp_path, content):
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(StarcertError, match=r"other: (is no file of tensors|holds a)"):
+        read_tensors(tmp_path / "other")

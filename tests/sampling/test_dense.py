@@ -14,9 +14,13 @@ def stream(chunk: int = 0) -> WordStream:
     return WordStream.of_chunk(5, "0f", "estimation", chunk)
 
 
+def dense(probabilities: list[float]) -> DenseFlips:
+    return DenseFlips(*np.unique(probabilities, return_inverse=True))
+
+
 def flips(probabilities: list[float], samples: int, chunk: int = 0) -> np.ndarray:
     """Flips as zeros and ones, shape (sites, samples)."""
-    words = DenseFlips(np.array(probabilities)).draw(stream(chunk), samples)
+    words = dense(probabilities).draw(stream(chunk), samples)
     return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :samples]
 
 
@@ -29,7 +33,7 @@ def test_the_comparison_with_p_is_exact_lane_by_lane():
     """The same words read as numbers: lane j of digit i is the i-th binary digit of U_j."""
     for p in (0.3, 0.625, 1 / 3, 2**-20, 1 - 2**-30):
         raw = stream().at_least(1100)[:1100]
-        drawn = DenseFlips(np.array([p])).draw(stream(), 64)[0, 0]
+        drawn = dense([p]).draw(stream(), 64)[0, 0]
         for lane in range(64):
             number = sum(Fraction(int(w) >> lane & 1, 2 ** (i + 1)) for i, w in enumerate(raw.tolist()))
             assert (int(drawn) >> lane & 1) == (number < Fraction(p))
@@ -81,11 +85,17 @@ class Stingy(WordStream):
 
 
 def test_flips_do_not_depend_on_the_portions_of_the_stream():
-    probabilities = np.array([0.1, 0.6, 0.45, 0.02] * 10)
+    drawn = dense([0.1, 0.6, 0.45, 0.02] * 10)
     stingy = Stingy.of_chunk(5, "0f", "estimation", 0)
-    np.testing.assert_array_equal(
-        DenseFlips(probabilities).draw(stingy, 1024), DenseFlips(probabilities).draw(stream(), 1024)
-    )
+    np.testing.assert_array_equal(drawn.draw(stingy, 1024), drawn.draw(stream(), 1024))
+
+
+@pytest.mark.parametrize(("first", "most"), [(0, 1), (1, 1), (2, 3), (4, 9), (4, None)])
+def test_some_words_of_every_site_are_those_of_all(first, most):
+    drawn = dense([0.1, 0.6, 1.0, 0.02, 0.0] * 3)
+    whole = drawn.draw(stream(), 300)
+    stop = None if most is None else first + most
+    np.testing.assert_array_equal(drawn.draw(stream(), 300, first=first, most=most), whole[:, first:stop])
 
 
 def test_expansions_longer_than_a_portion_are_finished():

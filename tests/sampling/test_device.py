@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.sampling.sampler import _pools, _probabilities
+from starcert.sampling.sampler import _laws, _pools
 from starcert.sampling.streams import WordStream
 
 torch = pytest.importorskip("torch")
@@ -19,7 +19,7 @@ SITES = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={
 
 
 def draw(noise: sc.Noise, samples: int, chunk: int = 0):
-    drawn = device.DeviceSampler(SITES, _probabilities(SITES, _pools(SITES, noise)), "cpu")
+    drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), "cpu")
     return drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", chunk), samples)
 
 
@@ -49,7 +49,8 @@ def test_flips_follow_the_law_of_their_site():
     for ones in SITES.ones:
         clean[ones] = 1
     share = (batch.bits ^ clean).mean(axis=0)
-    expected = _probabilities(SITES, _pools(SITES, noise))
+    values, law = _laws(SITES, _pools(SITES, noise))
+    expected = values[law]
     assert np.abs(share - expected).max() < 5 * math.sqrt(0.25 / samples)
     assert (share[expected == 1] == 1).all()
     assert (share[expected == 0] == 0).all()
@@ -63,7 +64,7 @@ def test_the_digits_are_those_of_p(p):
 
 def test_ties_go_on_with_the_next_digits(monkeypatch):
     """All first numbers equal the digits of p: the second ones must decide, and none may flip by the first alone."""
-    drawn = device.DeviceSampler(SITES, np.full(SITES.n_sites, 1e-7), "cpu")
+    drawn = device.DeviceSampler(SITES, np.array([1e-7]), np.zeros(SITES.n_sites, dtype=np.uint8), "cpu")
     first, second = device._digits(1e-7)
     assert second > 0
     script = [first, second - 1]
@@ -91,6 +92,17 @@ def test_large_chunks_are_drawn_in_portions_that_follow_one_another(monkeypatch)
     whole = draw(noise, 300).bits
     monkeypatch.setattr(device, "NUMBERS", 64 * SITES.n_sites)
     np.testing.assert_array_equal(draw(noise, 300).bits, whole)
+
+
+@pytest.mark.parametrize(("held", "wanted"), [(1, 300), (100, 129), (10**9, 200)])
+def test_portions_are_the_copies_of_a_chunk(held, wanted, monkeypatch):
+    noise = sc.Noise(a=0.2, b=0.3, c=0.4)
+    monkeypatch.setattr(device, "NUMBERS", 64 * SITES.n_sites)
+    monkeypatch.setattr(device, "HELD", held)
+    drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), "cpu")
+    portions = list(drawn.portions(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 300, wanted))
+    assert len(portions) == (1 if held > 100 else -(-wanted // 64))
+    np.testing.assert_array_equal(np.concatenate([each.bits for each in portions]), draw(noise, 300).bits[:wanted])
 
 
 def test_a_chunk_is_a_function_of_its_stream():

@@ -1,6 +1,7 @@
 """The right law, region by region, for both ways of drawing."""
 
 import math
+import tracemalloc
 
 import networkx as nx
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import starcert as sc
 from starcert.errors import InvalidParameterError
 from starcert.sampling import sampler as sampler_module
+from starcert.sampling import sparse as sparse_module
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.sliced import SlicedGraphs
@@ -85,6 +87,37 @@ def test_the_way_is_chosen_by_the_graph_and_the_noise():
     everything = sc.Partition.everything("all")
     assert isinstance(sampler(everything.sites(small), sc.Noise(all=1e-6)).draw(stream, 64), SlicedGraphs)
     assert isinstance(sampler(everything.sites(large), sc.Noise(all=1e-6)).draw(stream, 64), FlippedGraphs)
+
+
+NOISES = [sc.Noise(a=0.15, b=sc.Flip(delete=0.4, add=0.1)), sc.Noise(a=0.0, b=0.9), sc.Noise(a=0.02, b=0.03)]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(("held", "wanted"), [(1, 1000), (1, 65), (2500, 1000), (2500, 1), (2**40, 999)])
+def test_portions_are_the_copies_of_a_chunk_however_many_are_held(way, noise, held, wanted, monkeypatch):
+    sites = PARTITION.sites(GRAPH)
+    drawn, stream = sampler(sites, noise), WordStream.of_chunk(2, GRAPH.key, "estimation", 0)
+    whole = drawn.draw(stream.fork(), 1000)[:wanted]
+    monkeypatch.setattr(sampler_module, "HELD", held)
+    portions = list(drawn.portions(stream, 1000, wanted))
+    assert sum(map(len, portions)) == wanted
+    assert (len(portions) == 1) == (held > 2500 or wanted < 65)
+    np.testing.assert_array_equal(np.concatenate([each.bits for each in portions]), whole.bits)
+
+
+def test_portions_take_no_more_memory_than_they_may(way, monkeypatch):
+    """All at once, the words would take 41 MB, and the positions 250 MB with the random words they are drawn from."""
+    graph = sc.Graph(800, [(0, 1)])
+    sites, noise = sc.Partition.everything("all").sites(graph), sc.Noise(all=0.04 if way == "dense" else 0.03)
+    drawn = sampler(sites, noise)
+    monkeypatch.setattr(sampler_module, "HELD", 2**22)
+    monkeypatch.setattr(sparse_module, "LARGEST_PORTION", 2**18)
+    tracemalloc.start()
+    for batch in drawn.portions(WordStream.of_chunk(2, graph.key, "estimation", 0), 1024, 70):
+        assert len(batch) < 1024
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**24
 
 
 def test_ten_thousand_nodes_are_easy():

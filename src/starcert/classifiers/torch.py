@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.memory import available
 
 if TYPE_CHECKING:
     from starcert.graphs import Graph, Sites
@@ -66,6 +67,17 @@ class TorchClassifier:
         """Where the model is."""
         parameter = next(self.model.parameters(), None)
         return torch.device("cpu") if parameter is None else parameter.device
+
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        """What one noisy copy takes as the model sees it: a matrix of bytes and one of floats, or both directions."""
+        return 5 * n_nodes**2 if self.dense else 32 * n_edges + 8 * n_nodes
+
+    def free_memory(self) -> int | None:
+        """The bytes that are free where the model is, as far as that is known."""
+        if self.device.type != "cuda":
+            return available() if self.device.type == "cpu" else None
+        unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return int(torch.cuda.mem_get_info(self.device)[0]) + unused
 
     def sampler(self, sites: Sites, noise: Noise) -> Sampler:
         """The sampler of a graph, on the model's device."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
+import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, NoReturn
 
 import typer
 
 from starcert import __version__
-from starcert.errors import StarcertError
+from starcert.errors import StarcertError, StarcertWarning
 
 __all__ = ["DebugOption", "JsonOption", "NoiseOption", "app", "main"]
 
@@ -42,16 +46,41 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback o
 
 def main() -> NoReturn:
     """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
+    _open_streams()
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(_show_warning, warnings.showwarning)
+            app()
     except (StarcertError, OSError) as error:
         _fail(str(error), 2)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
+    except MemoryError:
+        _fail("There is not enough memory. Take fewer or smaller graphs, or a machine that has more.", 2)
     except Exception as error:  # noqa: BLE001  (a fault of starcert's own: told in one line as well)
         _fail(f"{type(error).__name__}: {error}. This is a fault in starcert; --debug shows where.", 1)
     sys.exit(0)
+
+
+def _open_streams() -> None:
+    """Gives a process that was started without standard output or error one that leads nowhere.
+
+    It also takes the number of that stream, which the next file would have: whoever writes to it writes nowhere.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as the process is)
+
+
+def _show_warning(
+    show: Callable[..., None], message: Warning | str, category: type[Warning], *place: object, **more: object
+) -> None:
+    """A warning of starcert's own is a note, without the line of code that it comes from."""
+    if issubclass(category, StarcertWarning):
+        print(f"Note: {message}", file=sys.stderr)
+    else:
+        show(message, category, *place, **more)
 
 
 def _fail(message: str, status: int) -> NoReturn:

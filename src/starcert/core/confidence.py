@@ -110,7 +110,9 @@ def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
     if wrong.any():
         row, column = map(int, np.argwhere(wrong)[0])
         raise InvalidParameterError(
-            f"{name}[{row}][{column}]", "be a whole number of votes, 0 or more", array[row, column].item()
+            f"{name}[{row}][{column}]",
+            "be a whole number of votes, 0 or more",
+            array[row : row + 1, column].tolist()[0],
         )
     empty = as_float.sum(axis=1) == 0
     if empty.any():

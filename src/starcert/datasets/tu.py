@@ -27,8 +27,8 @@ def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bo
     r"""A data set of the TU collection, such as MUTAG or PROTEINS, with its classes numbered from 0.
 
     Every graph has, as far as the data set does, the node data `label` (whole numbers), `x` (the labels one-hot, in the
-    columns of PyTorch Geometric) and `attributes` (numbers). Data of edges are left out, but for
-    labels that are asked for.
+    columns of PyTorch Geometric; where labels lie 1,000 or more apart, a column for each that there is) and
+    `attributes` (numbers). Data of edges are left out, but for labels that are asked for.
 
     It is read from `root` if that is given. Otherwise from the first of these that has it: the folder that the
     environment variable STARCERT_DATA names; for MUTAG the copy inside the GraKeL package; starcert's cache, a folder
@@ -130,7 +130,7 @@ def _cache() -> Path:
 
 def _find(name: str, root: Path) -> Path | None:
     """The folder under a root that holds the raw files of a data set."""
-    root = root.expanduser()
+    root = Path(os.path.expanduser(root))  # somebody who is not known here stays as written
     folders = (root / name / "raw", root / name, root)
     return next((folder for folder in folders if (folder / f"{name}_A.txt").is_file()), None)
 

@@ -9,7 +9,7 @@ for each line of NAME_A.txt.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,12 +18,17 @@ import numpy.typing as npt
 
 from starcert.errors import StarcertError
 from starcert.graphs import Graph
+from starcert.memory import in_words
 
 __all__ = ["read"]
 
 Indices = npt.NDArray[np.int64]
 
-_MOST_COLUMNS = 10_000
+_PYG_COLUMNS = 1000
+"""As far apart as this, labels have the columns that PyG gives them, gaps included."""
+
+_MOST_BYTES = 2**30
+"""One-hot labels may take so much, once for all graphs and once more in them."""
 
 
 class _Table(NamedTuple):
@@ -137,13 +142,25 @@ def _edge_labels(labels: _Table, arcs: _Table, starts: Indices) -> list[list[fro
 def _one_hot(labels: _Table) -> npt.NDArray[np.float32]:
     """A column for every whole number from the least to the greatest label, as PyG has them, used or not.
 
-    Several labels a node have their columns side by side.
+    Labels that lie far apart have a column for each one that there is. Several labels a node have their columns side by
+    side.
     """
-    codes = labels.rows - labels.rows.min(axis=0)
-    labels.refuse((codes >= _MOST_COLUMNS).any(axis=1), f"label {{}} lies more than {_MOST_COLUMNS:,} above the least")
-    widths = codes.max(axis=0) + 1
-    x = np.zeros((len(codes), int(widths.sum())), dtype=np.float32)
-    np.put_along_axis(x, codes + np.cumsum(widths) - widths, 1, axis=1)
+    codes = np.empty(labels.rows.shape, dtype=np.int64)
+    widths = []
+    for column, values in enumerate(labels.rows.T):
+        found, place = np.unique(values, return_inverse=True)
+        span = int(found[-1]) - int(found[0]) + 1  # may be more than 64 bits hold
+        as_pyg = span <= max(_PYG_COLUMNS, len(found))
+        codes[:, column] = values - found[0] if as_pyg else place.reshape(-1)
+        widths.append(span if as_pyg else len(found))
+    needed = 4 * len(codes) * sum(widths)
+    if needed > _MOST_BYTES:
+        raise StarcertError(
+            f"{labels.path}: the labels of {len(codes):,} nodes would take {in_words(needed)} as {sum(widths):,} "
+            "columns of features. Write fewer different labels into the file, or take it away: it need not be there."
+        )
+    x = np.zeros((len(codes), sum(widths)), dtype=np.float32)
+    np.put_along_axis(x, codes + np.array([0, *accumulate(widths)][:-1], dtype=np.int64), 1, axis=1)
     return x
 
 
@@ -165,6 +182,10 @@ def _table(
     if lines == [""]:
         if kind != "A":
             raise StarcertError(f"{path}: is empty.")
+        if not path.stat().st_size:
+            raise StarcertError(
+                f"{path}: has 0 bytes. Fetch it again; if no graph has any edge, let it hold one empty line."
+            )
         lines = []  # graphs without edges
     width = columns or lines[0].count(",") + 1
     what = "whole number" if number is int else "number"

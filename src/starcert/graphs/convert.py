@@ -7,15 +7,17 @@ Each function speaks of the parts of a graph (see `Parts`) and imports the other
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
+from numbers import Integral
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning
 from starcert.graphs.content import is_tensor
 
 __all__ = [
@@ -64,6 +66,14 @@ def from_networkx(source: object) -> Parts:
         edges[row] = index[u], index[v]
     records = [graph.nodes[node] for node in nodes]
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
+    some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
+    if some:
+        warnings.warn(
+            f"Some nodes have no {' and no '.join(map(repr, some))}: it is left out for all nodes. Give every node a "
+            "value to keep it.",
+            StarcertWarning,
+            stacklevel=3,
+        )
     return Parts(len(nodes), edges, nodes, {name: [record[name] for record in records] for name in names})
 
 
@@ -139,17 +149,42 @@ def from_pyg(source: object) -> Parts:
     if not (is_tensor(edge_index) and hasattr(data, "is_node_attr")) or edge_index.shape[:1] != (2,):
         hint = "A graph without edges has an edge_index of shape (2, 0)."
         raise InvalidParameterError("data", "be a torch_geometric Data with an edge_index of two rows", source, hint)
+    if edge_index.dim() != 2 or str(edge_index.layout) != "torch.strided" or not _counts(edge_index):
+        got = f"{edge_index.layout} of {edge_index.dtype}, shape {tuple(edge_index.shape)}"
+        raise InvalidParameterError("edge_index", "be a dense tensor of two rows of whole numbers", got)
     weights = getattr(data, "edge_weight", None)
+    if weights is not None and (not is_tensor(weights) or weights.shape[:1] != edge_index.shape[1:]):
+        raise InvalidParameterError("edge_weight", "be a tensor with an entry for each column of edge_index", weights)
     if weights is not None and bool((weights != 1).any()):
         first = int((weights != 1).int().argmax())
         pair = tuple(data.edge_index[:, first].tolist())
         raise InvalidParameterError("data", "be unweighted", f"{pair} with weight {weights[first].tolist()}")
     rows, columns = data.edge_index.numpy(force=True)
-    n_nodes = int(data.num_nodes)
+    n_nodes = _as_count(data.num_nodes)
+    for key in _OF_NODES:
+        values = getattr(data, key, None)
+        if is_tensor(values) and tuple(values.shape[:1]) != (n_nodes,):
+            requirement = f"have a row for each of the {n_nodes} nodes"
+            raise InvalidParameterError(key, requirement, f"a tensor of shape {tuple(values.shape)}")
     # PyG also calls those node attributes that run over the nodes in their last dimension, such as mesh faces.
     of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
     edges = _both_ways(rows, columns, n_nodes, "edge_index")
     return Parts(n_nodes, edges, None, {key: data[key] for key in of_nodes})
+
+
+_OF_NODES = ("x", "pos")
+"""What PyG calls data of nodes, whatever shape they have."""
+
+
+def _counts(tensor: Any) -> bool:  # noqa: ANN401  (torch may be missing)
+    return not (tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool")
+
+
+def _as_count(value: Any) -> int:  # noqa: ANN401  (whatever stands in a `Data`)
+    number = value.item() if is_tensor(value) and value.numel() == 1 else value
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+        raise InvalidParameterError("num_nodes", "be a whole number, 0 or more", value)
+    return int(number)
 
 
 def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
@@ -198,20 +233,31 @@ def _both_ways(rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, 
     wrong = ((arcs < 0) | (arcs >= n_nodes)).any(axis=1)
     if wrong.any():
         raise InvalidParameterError(name, f"hold node indices below {n_nodes}, 0 or more", _pair(arcs[wrong.argmax()]))
+    remedies = _REMEDIES.get(name, {})
     loops = arcs[:, 0] == arcs[:, 1]
     if loops.any():
-        raise InvalidParameterError(name, "have no self-loops", _pair(arcs[loops.argmax()]))
+        raise InvalidParameterError(name, "have no self-loops", _pair(arcs[loops.argmax()]), remedies.get("loops", ""))
     arcs = arcs[np.lexsort([arcs[:, 1], arcs[:, 0]])]
     twice = (arcs[1:] == arcs[:-1]).all(axis=1)
     if twice.any():
-        raise InvalidParameterError(name, "have each direction of an edge once", f"{_pair(arcs[twice.argmax()])} twice")
+        got = f"{_pair(arcs[twice.argmax()])} twice"
+        raise InvalidParameterError(name, "have each direction of an edge once", got, remedies.get("twice", ""))
     missing = np.setdiff1d(arcs @ [n_nodes, 1], arcs @ [1, n_nodes], assume_unique=True)
     if len(missing):
         u, v = divmod(int(missing[0]), n_nodes)
-        raise InvalidParameterError(
-            name, "have both directions of every edge", f"{(u, v)} without {(v, u)}", "Directed graphs are not covered."
-        )
+        hint = f"Directed graphs are not covered. {remedies.get('directed', '')}".rstrip()
+        raise InvalidParameterError(name, "have both directions of every edge", f"{(u, v)} without {(v, u)}", hint)
     return arcs[arcs[:, 0] < arcs[:, 1]]
+
+
+_REMEDIES = {
+    "edge_index": {
+        "loops": "torch_geometric.utils.remove_self_loops takes them out.",
+        "twice": "torch_geometric.utils.coalesce makes one of them.",
+        "directed": "torch_geometric.utils.to_undirected adds the other direction.",
+    }
+}
+"""What mends a list of edges, where the library that it comes from has something."""
 
 
 def _pair(row: Indices) -> tuple[int, int]:

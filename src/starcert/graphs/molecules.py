@@ -21,6 +21,10 @@ ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""
 
 
+HEAVIEST = 118
+"""The last element that has a name; RDKit reads higher numbers."""
+
+
 def load_rdkit(module: str) -> Any:  # noqa: ANN401  (RDKit may be missing)
     """A module of RDKit, or an error that names the extra to install."""
     try:
@@ -34,15 +38,19 @@ def from_smiles(smiles: str, elements: Sequence[str] | None) -> Parts:
     chem = load_rdkit("Chem")
     if not isinstance(smiles, str):
         raise InvalidParameterError("smiles", "be a string", smiles)
+    if not smiles.strip():
+        raise InvalidParameterError("smiles", "name at least one atom", smiles)
     with load_rdkit("rdBase").BlockLogs():  # what is wrong is said in the error
-        molecule = chem.MolFromSmiles(smiles, sanitize=False)
-        if molecule is None:
-            raise InvalidParameterError("smiles", "be a SMILES string that RDKit can read", smiles)
         try:
+            molecule = chem.MolFromSmiles(smiles, sanitize=False)
+            if molecule is None:
+                raise InvalidParameterError("smiles", "be a SMILES string that RDKit can read", smiles)
             chem.SanitizeMol(molecule)
-        except chem.MolSanitizeException as error:
-            raise InvalidParameterError("smiles", "describe a possible molecule", smiles, f"RDKit: {error}.") from None
-    return from_rdkit(chem.RemoveHs(molecule), elements)
+            molecule = chem.RemoveHs(molecule)
+        except (chem.MolSanitizeException, RuntimeError, UnicodeError) as error:  # the second: no such element
+            reason = str(error).strip().split("\n", maxsplit=1)[0]
+            raise InvalidParameterError("smiles", "describe a possible molecule", smiles, f"RDKit: {reason}.") from None
+    return from_rdkit(molecule, elements)
 
 
 def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
@@ -56,6 +64,9 @@ def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
         hint = "Call rdkit.Chem.SanitizeMol(molecule) first."
         raise InvalidParameterError("molecule", "be sanitized", source, hint)
     atoms = list(molecule.GetAtoms())
+    numbers = [atom.GetAtomicNum() for atom in atoms]
+    if max(numbers, default=0) > HEAVIEST:
+        raise InvalidParameterError("molecule", f"have elements up to number {HEAVIEST}", max(numbers))
     bonds: list[set[tuple[int, str]]] = [set() for _ in atoms]
     edges = np.empty((molecule.GetNumBonds(), 2), dtype=np.int64)
     for row, bond in enumerate(molecule.GetBonds()):
@@ -68,7 +79,7 @@ def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
         bonds[u].add((v, order))
         bonds[v].add((u, order))
     node_data: dict[str, object] = {
-        "atomic_number": np.array([atom.GetAtomicNum() for atom in atoms], dtype=np.int64),
+        "atomic_number": np.array(numbers, dtype=np.int64),
         "formal_charge": np.array([atom.GetFormalCharge() for atom in atoms], dtype=np.int64),
     }
     anchored_data: dict[str, object] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,9 +12,23 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.graphs.content import digest
 
-__all__ = ["RunData"]
+__all__ = ["RunData", "are_class_numbers"]
 
 _FRACTIONS = (0.8, 0.1, 0.1)
+
+_MOST_NUMBERS = 1000
+
+
+def are_class_numbers(values: Collection[int]) -> bool:
+    """Whether whole numbers are taken for the numbers of classes, some of which may not occur.
+
+    Where they lie far apart, the classes are the values themselves.
+
+    Example:
+        >>> are_class_numbers({0, 2}), are_class_numbers({0, 10**11})
+        (True, False)
+    """
+    return min(values) >= 0 and max(values) < max(_MOST_NUMBERS, len(set(values)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,21 +4,41 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
-from xml.etree.ElementTree import ParseError
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, ParseError
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
-from starcert.runs.data import RunData
+from starcert.runs.data import RunData, are_class_numbers
 
-__all__ = ["LABELS", "lines_of", "number_labels", "read_edge_list", "read_folder", "read_graphml", "read_labels"]
+__all__ = [
+    "LABELS",
+    "lines_of",
+    "number_labels",
+    "read_edge_list",
+    "read_folder",
+    "read_graphml",
+    "read_labels",
+    "table_of",
+]
 
 LABELS = "labels.csv"
 UNKNOWN = ""
 """The label of a graph whose class is not known."""
+
+LONGEST_NAME = 200
+"""Letters of a name that a message shows."""
+
+LONGEST_NUMBER = 1000
+"""What has more digits is read as a name: Python reads no number of more than some thousand."""
+
+_FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, AssertionError)
+"""What a reader of files may raise on one that is none of its own."""
 
 
 def read_folder(folder: Path) -> RunData:
@@ -51,14 +71,40 @@ def read_graphml(path: Path) -> Graph:
     import networkx as nx  # noqa: PLC0415
 
     try:
+        _check_graphml(path)
         graph = nx.read_graphml(path)
-    except (ParseError, nx.NetworkXError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except (ParseError, nx.NetworkXError, *_FOREIGN) as error:
         raise StarcertError(f"{path}: is no GraphML: {' '.join(str(error).split())}.") from error
     names = _names(graph)
     try:
         return Graph.from_networkx(nx.relabel_nodes(graph, names) if names is not None else graph)
     except InvalidParameterError as error:
         raise StarcertError(f"{path}: {error}") from error
+
+
+def _check_graphml(path: Path) -> None:
+    """Refuses what networkx would pass over: further graphs, nodes declared twice, and edges to undeclared nodes."""
+    elements: dict[str, list[Element]] = {"graph": [], "node": [], "edge": []}
+    for element in ElementTree.parse(path).iter():
+        kind = element.tag.rpartition("}")[2]  # its namespace stands before it
+        if kind in elements:
+            elements[kind].append(element)
+    if len(elements["graph"]) > 1:
+        count = len(elements["graph"])
+        raise StarcertError(f"{path}: holds {count} graphs. Write each of them into a file of its own.")
+    declared = [node.get("id") for node in elements["node"]]
+    known = set(declared)
+    if len(known) < len(declared):
+        twice = next(name for name, count in Counter(declared).items() if count > 1)
+        raise StarcertError(f"{path}: declares the node {twice!r} twice. Give every node an id of its own.")
+    for edge in elements["edge"]:
+        for end in ("source", "target"):
+            if edge.get(end) not in known:
+                pair = f"{edge.get('source')!r} and {edge.get('target')!r}"
+                raise StarcertError(
+                    f"{path}: has an edge between {pair}, but no node {edge.get(end)!r}. Declare the node, or take "
+                    "the edge out."
+                )
 
 
 def read_edge_list(path: Path) -> Graph:
@@ -86,20 +132,17 @@ def read_edge_list(path: Path) -> Graph:
 def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
     """The class of each of these graphs, the names of the classes, and whether the labels are class numbers.
 
-    The file has the columns `name` and `label`. Labels that are whole numbers from 0 are the numbers of the classes;
-    others are numbered in their order. An empty label is a class that is not known.
+    The file has the columns `name` and `label`. Labels that are whole numbers from 0, not too far apart, are the
+    numbers of the classes; others are numbered in their order. An empty label is a class that is not known.
     """
     found: dict[str, str] = {}
-    try:
-        rows = list(csv.reader(line for _, line in lines_of(path, comments=False)))
-    except csv.Error as error:
-        raise StarcertError(f"{path}: is no table: {error}.") from error
-    columns = [cell.strip().lower() for cell in rows[0]] if rows else []
+    rows = table_of(path)
+    columns = [cell.strip().lower() for cell in rows[0][1]] if rows else []
     if not {"name", "label"} <= set(columns):
         raise StarcertError(
             f"{path}, line 1: must name the columns name and label. It has {', '.join(columns) or 'none'}."
         )
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in rows[1:]:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(columns):
@@ -107,8 +150,9 @@ def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, .
         cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
         name = cells["name"] if cells["name"] in names else Path(cells["name"]).stem
         if name not in names:
-            close = get_close_matches(cells["name"], names, n=1)
-            _refuse(path, number, f"no graph is called {cells['name']!r}" + (f"; {close[0]!r} is" if close else ""))
+            wanted = cells["name"][:LONGEST_NAME]
+            close = get_close_matches(wanted, names, n=1)
+            _refuse(path, number, f"no graph is called {wanted!r}" + (f"; {close[0]!r} is" if close else ""))
         if name in found:
             _refuse(path, number, f"{name!r} has a label already")
         found[name] = cells["label"]
@@ -128,10 +172,12 @@ def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str,
     Example:
         >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
         (((0, 1, None, 0), ('ring', 'star'), False), ((2, 0), ('0', '1', '2'), True))
+        >>> number_labels(["0", "99999999999"])
+        ((0, 1), ('0', '99999999999'), False)
     """
     texts = sorted({label for label in labels if label != UNKNOWN}, key=_natural)
-    whole = all(re.fullmatch(r"-?\d+", text) for text in texts)
-    if texts and whole and min(map(int, texts)) == 0:
+    whole = all(re.fullmatch(r"-?\d+", text) and len(text) <= LONGEST_NUMBER for text in texts)
+    if texts and whole and min(map(int, texts)) == 0 and are_class_numbers(set(map(int, texts))):
         numbers = {text: int(text) for text in texts}
         class_names = tuple(map(str, range(max(numbers.values()) + 1)))
         return tuple(numbers.get(label) for label in labels), class_names, True
@@ -153,17 +199,32 @@ def lines_of(path: Path, *, comments: bool = True) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
+def table_of(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows of a table with commas, each with the number of its line."""
+    rows: list[tuple[int, list[str]]] = []
+    reader = csv.reader(line for _, line in lines_of(path, comments=False))
+    try:
+        for row in reader:
+            rows.append((rows[-1][0] + 1 if rows else 1, row))
+            if reader.line_num != rows[-1][0]:
+                _refuse(path, rows[-1][0], "a cell in quotes goes on in the next line; close the quotes in this one")
+    except csv.Error as error:
+        raise StarcertError(f"{path}: is no table: {error}.") from error
+    return rows
+
+
 def _names(nodes: Iterable[Hashable]) -> dict[Hashable, int] | None:
     """Names of nodes that are all whole numbers, as numbers: regions that are given by ranges of nodes then fit."""
     listed = [str(node) for node in nodes]
-    if not all(name.isdecimal() and str(int(name)) == name for name in listed):
+    if not all(name.isdecimal() and len(name) <= LONGEST_NUMBER and str(int(name)) == name for name in listed):
         return None
     return {node: int(name) for node, name in zip(nodes, listed, strict=True)}
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
     """A key that sorts graph2 before graph10."""
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name))
+    parts = re.split(r"(\d+)", name)
+    return tuple((int(p), "") if p.isdecimal() and len(p) <= LONGEST_NUMBER else (-1, p) for p in parts)
 
 
 def _refuse(path: Path, number: int, problem: str) -> NoReturn:

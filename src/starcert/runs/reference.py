@@ -21,7 +21,7 @@ from types import ModuleType
 
 from starcert.errors import InvalidParameterError, StarcertError
 
-__all__ = ["Reference", "UserCodeError", "blaming", "import_file", "place_in"]
+__all__ = ["Reference", "UserCodeError", "blaming", "import_file", "place_in", "place_of"]
 
 _EXTRAS = {
     "torch": "torch",
@@ -59,8 +59,8 @@ class Reference:
         if not (file.endswith(".py") and name.isidentifier()):
             hint = "Write path/to/file.py:function."
             raise InvalidParameterError(parameter, "name a Python file and a function in it", text, hint)
-        path = Path(os.path.abspath(base / Path(file).expanduser()))
-        if not path.is_file():
+        path = place_of(file, base, parameter)
+        if not os.path.isfile(path):  # also false for a name that is too long
             raise InvalidParameterError(parameter, "name a Python file that exists", str(path), _nearest_file(path))
         return cls(path, name)
 
@@ -111,6 +111,15 @@ def import_file(file: Path) -> ModuleType:
     return module
 
 
+def place_of(path: str | Path, base: Path, parameter: str) -> Path:
+    """Where a path leads from a folder, absolute; `~` is somebody's home."""
+    try:
+        return Path(os.path.abspath(base / Path(path).expanduser()))
+    except RuntimeError:  # so expanduser says that there is nobody of this name, or no home
+        hint = "Write the whole path."
+        raise InvalidParameterError(parameter, "begin with a home folder that is known here", str(path), hint) from None
+
+
 class TuName(str):
     """The name of a TU data set; `path` is the file or folder that it would name, if that were there."""
 
@@ -156,7 +165,7 @@ def _digest_of(file: Path) -> str:
 
 def _nearest_file(path: Path) -> str:
     folder = path.parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return f"There is no folder {folder}."
     names = sorted(each.name for each in folder.glob("*.py"))
     close = get_close_matches(path.name, names, n=1)

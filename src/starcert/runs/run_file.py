@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from starcert.errors import InvalidParameterError, StarcertError
+from starcert.memory import in_words
 from starcert.runs import toml
 from starcert.runs.grid import Grid
 from starcert.runs.reference import Reference
@@ -19,6 +20,9 @@ __all__ = ["EXPECTED", "SWEEP_KEYS", "RunFile", "RunFileError", "differences", "
 EXPECTED = ("model", "data", "regions", "classifier")
 """What a run is made from: the model's file, the graphs, their regions, and the classifier as it describes itself."""
 
+
+_MOST_BYTES, _MOST_DOTS = 2**20, 2000
+_TOO_DEEP = "its lists or tables are nested too deep"
 
 SWEEP_KEYS = ("samples", "selection_samples", "limit", "split", "out")
 """What a sweep may have settings of its own for, in the table [sweep], beside its grid."""
@@ -53,15 +57,16 @@ def read(path: str | os.PathLike[str]) -> RunFile:
     """
     file = Path(os.path.abspath(path))
     try:
-        with open(file, "rb") as stream:
-            values = tomllib.load(stream)
+        values = tomllib.loads(_text_in(file))
     except FileNotFoundError:
         raise RunFileError(f"{file}: there is no such file. `starcert init` writes one that runs.") from None
     except IsADirectoryError:
         raise RunFileError(f"{file}: is a folder. Give the run file in it, run.toml.") from None
     except OSError as error:
         raise RunFileError(f"{file}: cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise RunFileError(f"{file}: is no run file: {_TOO_DEEP}.") from None
+    except ValueError as error:  # no TOML, no UTF-8, or a number of more digits than Python reads
         raise RunFileError(f"{file}: is no TOML: {error}. Texts stand in quotes, tables at the end.") from None
     expected = values.pop("expected", {})
     if not isinstance(expected, dict) or not all(k in EXPECTED and isinstance(v, str) for k, v in expected.items()):
@@ -71,6 +76,20 @@ def read(path: str | os.PathLike[str]) -> RunFile:
         return RunFile(take(values, base=file.parent), expected, sweep, grid)
     except InvalidParameterError as error:
         raise RunFileError(f"{file}: {error}") from None
+
+
+def _text_in(file: Path) -> str:
+    """What a run file holds; not what an endless device does, nor what takes the parser forever."""
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise RunFileError(f"{file}: is a device or a pipe. Give a file.")
+    with open(file, "rb") as stream:
+        content = stream.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise RunFileError(f"{file}: is no run file: it has more than {in_words(_MOST_BYTES)}.")
+    text = content.decode("utf-8-sig")  # some editors begin a file with a mark
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):  # tables in tables: it takes their square
+        raise RunFileError(f"{file}: is no run file: {_TOO_DEEP}.")
+    return text
 
 
 def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.errors import InvalidParameterError
 from starcert.noise import Flip, Noise
-from starcert.runs.reference import Reference, TuName
+from starcert.runs.reference import Reference, TuName, place_of
 
 if TYPE_CHECKING:
     from starcert.core.confidence import Family
@@ -142,14 +142,21 @@ def _text(value: object, name: str) -> str:
 
 
 def _path(value: object, base: Path, name: str) -> Path:
-    text = value if isinstance(value, Path) else _text(value, name)
-    return Path(os.path.abspath(base / Path(text).expanduser()))
+    return place_of(value if isinstance(value, Path) else _text(value, name), base, name)
+
+
+def _out(value: object, base: Path, name: str) -> Path:
+    path = _path(value, base, name)
+    if not path.name:
+        hint = "Name a folder in it, which the run can make and replace."
+        raise InvalidParameterError(name, "be a folder with a name of its own", str(path), hint)
+    return path
 
 
 def _data(value: object, base: Path, name: str) -> Path | str:
     """A file or folder that exists, or else what can be the name of a TU data set."""
     path = _path(value, base, name)
-    if path.exists():
+    if os.path.exists(path):  # also false for a name that is too long
         return path
     if isinstance(value, TuName):
         return value
@@ -157,7 +164,7 @@ def _data(value: object, base: Path, name: str) -> Path | str:
         called = TuName(value.strip())
         called.path = path
         return called
-    near = sorted(each.name for each in path.parent.iterdir()) if path.parent.is_dir() else []
+    near = sorted(each.name for each in path.parent.iterdir()) if os.path.isdir(path.parent) else []
     close = get_close_matches(path.name, near, n=1)
     hint = f"Did you mean {path.with_name(close[0])}?" if close else "A plain name is that of a TU data set: MUTAG."
     raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
@@ -271,6 +278,6 @@ _CHECKS: dict[str, Callable[[Any, Path, str], object]] = {
     "split": _split,
     "split_seed": _SEED,
     "store": _path,
-    "out": _path,
+    "out": _out,
 }
 _OPTIONAL = ("regions", "selection_samples", "device", "max_radius", "limit", "store")

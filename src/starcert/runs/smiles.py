@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.runs.data import RunData
-from starcert.runs.folder import lines_of, number_labels
+from starcert.runs.folder import lines_of, number_labels, table_of
 
 __all__ = ["SUFFIXES", "read_smiles"]
 
@@ -22,8 +21,7 @@ def read_smiles(path: Path) -> RunData:
     `*.csv` names its columns: `smiles`, and `name` and `label` where there are such. Elements become one-hot features
     `x`, a column for each element of the file in the order of the alphabet.
     """
-    lines = list(lines_of(path, comments=False))
-    rows = _table(path, [line for _, line in lines]) if path.suffix == ".csv" else _list(lines)
+    rows = _table(path) if path.suffix == ".csv" else _list(list(lines_of(path, comments=False)))
     if not rows:
         raise StarcertError(f"{path}: has no molecules. Write a SMILES string on each line, or a column `smiles`.")
     molecules = []
@@ -50,16 +48,13 @@ def _list(lines: list[tuple[int, str]]) -> list[tuple[int, dict[str, str]]]:
     return rows
 
 
-def _table(path: Path, lines: list[str]) -> list[tuple[int, dict[str, str]]]:
-    try:
-        cells = list(csv.reader(lines))
-    except csv.Error as error:
-        raise StarcertError(f"{path}: is no table: {error}.") from error
-    columns = [cell.strip().lower() for cell in cells[0]] if cells else []
+def _table(path: Path) -> list[tuple[int, dict[str, str]]]:
+    cells = table_of(path)
+    columns = [cell.strip().lower() for cell in cells[0][1]] if cells else []
     if "smiles" not in columns:
         raise StarcertError(f"{path}, line 1: must name a column smiles. It has {', '.join(columns) or 'none'}.")
     rows = []
-    for number, row in enumerate(cells[1:], start=2):
+    for number, row in cells[1:]:
         if len(row) not in (0, len(columns)):
             raise StarcertError(f"{path}, line {number}: has {len(row)} cells, the first line {len(columns)}.")
         if row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from difflib import get_close_matches
 from pathlib import Path
@@ -60,7 +61,7 @@ def _named(name: str) -> RunData:
     except NowhereError as error:
         path = name.path if isinstance(name, TuName) else Path(name).absolute()
         near = {each.lower(): each for each in local_names()} | {
-            each.name.lower(): str(each) for each in (path.parent.iterdir() if path.parent.is_dir() else ())
+            each.name.lower(): str(each) for each in (path.parent.iterdir() if os.path.isdir(path.parent) else ())
         }
         close = get_close_matches(name.lower(), near, n=1)
         meant = f" Did you mean {near[close[0]]}?" if close else ""

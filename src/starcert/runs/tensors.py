@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
-from starcert.runs.data import RunData
+from starcert.graphs.content import is_tensor
+from starcert.memory import in_words
+from starcert.runs.data import RunData, are_class_numbers
 
 __all__ = ["read_tensors"]
+
+_FREE_NODES, _FREE_BYTES = 2**22, 2**26
+"""So many nodes, and bytes of tensors, may be claimed by any file; more only in proportion to its size."""
 
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
@@ -37,16 +42,34 @@ def read_tensors(path: Path) -> RunData:
     # What PyG has allowed for good must not be forbidden again afterwards.
     already: list[Any] = getattr(torch.serialization, "get_safe_globals", list)()
     needed = [each for each in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if each not in already]
+    _check_size(path)
     try:
         with allowing(needed), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about foreign files, which are then refused in our words
             stored = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError, OSError, KeyError, AttributeError) as error:
-        reason = " ".join(str(error).split())
+    except Exception as error:  # torch raises nearly anything on a file that is none of its own
+        reason = " ".join(str(error).split()) or type(error).__name__
         if "Unsupported" in reason or "global" in reason.lower():
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
-    return _as_data(list(_records(stored, path)), path)
+    try:
+        return _as_data(_records(stored, path), path)
+    except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
+        if isinstance(error, StarcertError):
+            raise
+        reason = " ".join(str(error).split())[:200]
+        raise StarcertError(f"{path}: holds what PyTorch Geometric cannot use: {reason}. {_ADVICE}") from error
+
+
+def _check_size(path: Path) -> None:
+    """Refuses a file that unpacks to far more than it is."""
+    try:
+        with ZipFile(path) as file:
+            unpacked = sum(entry.file_size for entry in file.infolist())
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        return  # an older kind of file, or none: torch will tell
+    if unpacked > _FREE_BYTES + 4 * path.stat().st_size:
+        raise StarcertError(f"{path}: is compressed, to {in_words(unpacked)}. Files of torch are not. {_ADVICE}")
 
 
 def _records(stored: object, path: Path) -> list[Any]:
@@ -81,25 +104,60 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
 
 def _as_data(records: list[Any], path: Path) -> RunData:
     graphs, labels = [], []
+    limits = _Limits(path)
     for number, record in enumerate(records):
+        where = f"{path}, graph {number}"
         label = getattr(record, "y", None)
         record.y = None  # the class of a graph is no data of its nodes, even where there is one node
+        limits.count(record, where)
         try:
             graphs.append(Graph.from_pyg(record))
         except InvalidParameterError as error:
-            raise StarcertError(f"{path}, graph {number}: {error}") from error
-        labels.append(None if label is None else _label(label, f"{path}, graph {number}"))
+            raise StarcertError(f"{where}: {error}") from error
+        labels.append(None if label is None else _label(label, where))
     digits = len(str(len(graphs) - 1))
     names = tuple(f"{path.stem} {number:0{digits}d}" for number in range(len(graphs)))
-    known = [label for label in labels if label is not None]
+    known = sorted({label for label in labels if label is not None})
     if not known:
         return RunData(tuple(graphs), names)
-    class_names = tuple(map(str, range(max(known) + 1)))
-    return RunData(tuple(graphs), names, tuple(labels), class_names, numbered=True)
+    numbered = are_class_numbers(known)
+    values = range(known[-1] + 1) if numbered else known
+    places = {value: place for place, value in enumerate(values)}
+    classes = tuple(None if label is None else places[label] for label in labels)
+    return RunData(tuple(graphs), names, classes, tuple(map(str, values)), numbered=numbered)
 
 
-def _label(label: Any, where: str) -> int:  # noqa: ANN401  (a tensor, or a number)
-    value = label.reshape(-1).tolist() if hasattr(label, "reshape") else [label]
-    if len(value) != 1 or value[0] != int(value[0]) or value[0] < 0:
-        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {value[:5]}.")
-    return int(value[0])
+class _Limits:
+    """What a file may claim: a number of nodes, or a tensor that repeats itself, costs a file nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self._size = path.stat().st_size
+        self._nodes = self._bytes = 0
+
+    def count(self, record: Any, where: str) -> None:  # noqa: ANN401  (a `Data`)
+        """Counts one more graph of the file, and refuses it if the file cannot mean it."""
+        nodes = record.num_nodes if is_tensor(getattr(record, "edge_index", None)) else 0
+        self._nodes += nodes if isinstance(nodes, int) else 0
+        tensors = [value for value in record.to_dict().values() if is_tensor(value)]
+        self._bytes += sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        for what, claimed, free in (
+            (f"{self._nodes:,} nodes", self._nodes, _FREE_NODES),
+            (f"{in_words(self._bytes)} of tensors", self._bytes, _FREE_BYTES),
+        ):
+            if claimed > free + 16 * self._size:
+                raise StarcertError(
+                    f"{where}: brings the file to {what}, though it has {in_words(self._size)}. Is num_nodes right, "
+                    f"and does every tensor hold its own numbers? {_ADVICE}"
+                )
+
+
+def _label(label: Any, where: str) -> int:  # noqa: ANN401  (a tensor, or whatever else stood there)
+    value: list[object] = [label]
+    if is_tensor(label):
+        value = label.reshape(-1)[:5].tolist() if str(label.layout) == "torch.strided" else []
+    number = value[0] if len(value) == 1 else None
+    whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
+    if not whole or number < 0:  # type: ignore[operator]  # a number
+        shown = ", ".join(map(repr, value)) if len(repr(value)) < 100 else type(label).__name__
+        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {shown or 'empty'}.")
+    return int(number)  # type: ignore[call-overload,no-any-return]

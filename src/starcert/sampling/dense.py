@@ -37,30 +37,40 @@ class DenseFlips:
     """Draws flips of sites with given probabilities.
 
     Args:
-        probabilities: one for each site: the exact values of floats.
+        values: the different probabilities, the exact values of floats.
+        law: for each site the place of its probability among them.
     """
 
-    def __init__(self, probabilities: npt.NDArray[np.float64]) -> None:
-        values, law = np.unique(probabilities, return_inverse=True)
+    def __init__(self, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger]) -> None:
         expansions = [[] if p == 1 else binary_digits(float(p)) for p in values]
         self._digits = np.zeros((len(values), max([1, *map(len, expansions)])), dtype=np.uint8)
         for row, digits in zip(self._digits, expansions, strict=True):
             row[: len(digits)] = digits
         self._lengths = np.array([len(digits) for digits in expansions], dtype=np.int64)
         self._certain = values == 1
-        self._law = law.reshape(-1).astype(np.int64)
+        self._law = law
 
-    def draw(self, stream: WordStream, samples: int) -> Words:
+    def draw(self, stream: WordStream, samples: int, *, first: int = 0, most: int | None = None) -> Words:
         """Flips of every site in so many samples, as words of shape (sites, ⌈samples / 64⌉).
 
         The lanes beyond `samples` in the last word are drawn as well: they are nobody's samples.
+
+        Args:
+            stream: the random words, taken site by site for all samples.
+            samples: how many samples are drawn.
+            first: the first word of a site to keep: all are drawn, but not all need to be held at once.
+            most: how many words of a site to keep from there on, at most; None: all of them.
         """
-        words = np.empty((self._law.size, -(-samples // WORD)), dtype=np.uint64)
+        width = -(-samples // WORD)
+        kept = width - first if most is None else min(most, width - first)
+        words = np.empty((self._law.size, kept), dtype=np.uint64)
+        row = np.empty(width, dtype=np.uint64)
         site = 0
-        portion = 12 * words.shape[1] * max(1, min(self._law.size, 256))  # some dozen digits a site, in cache
+        portion = 12 * width * max(1, min(self._law.size, 256))  # some dozen digits a site, in cache
         while site < self._law.size:
             raw = stream.at_least(portion)
-            reached, used = _draw(self._digits, self._lengths, self._certain, self._law, site, words, raw)
+            laws = self._digits, self._lengths, self._certain, self._law
+            reached, used = _draw(*laws, site, row, first, words, raw)
             if reached == site:  # an expansion longer than the portion: a tiny p, and many samples
                 portion *= 2
             stream.use(used)
@@ -69,12 +79,13 @@ class DenseFlips:
 
 
 @njit(cache=True)
-def _draw(digits, lengths, certain, law, start, words, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _draw(digits, lengths, certain, law, start, row, first, words, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fills the words of sites from `start` on; returns the first site not done and how many random words it used.
 
-    A site is either done or not begun: the words that a site without enough of them has read are read again.
+    A site is either done or not begun: the words that a site without enough of them has read are read again. All words
+    of a site are made in `row`; those from `first` on, as many as there is room for, are kept.
     """
-    width = words.shape[1]
+    width = row.size
     everything = ~np.uint64(0)
     undecided = np.empty(width, np.uint64)
     used = 0
@@ -82,7 +93,7 @@ def _draw(digits, lengths, certain, law, start, words, raw):  # type: ignore[no-
         mark = used
         kind = law[site]
         for w in range(width):
-            words[site, w] = everything if certain[kind] else np.uint64(0)
+            row[w] = everything if certain[kind] else np.uint64(0)
             undecided[w] = everything
         for digit in range(lengths[kind]):
             if used + width > raw.size:
@@ -90,7 +101,7 @@ def _draw(digits, lengths, certain, law, start, words, raw):  # type: ignore[no-
             left = np.uint64(0)
             if digits[kind, digit]:
                 for w in range(width):
-                    words[site, w] |= undecided[w] & ~raw[used + w]
+                    row[w] |= undecided[w] & ~raw[used + w]
                     undecided[w] &= raw[used + w]
                     left |= undecided[w]
             else:
@@ -100,4 +111,6 @@ def _draw(digits, lengths, certain, law, start, words, raw):  # type: ignore[no-
             used += width
             if left == 0:
                 break
+        for w in range(words.shape[1]):
+            words[site, w] = row[first + w]
     return words.shape[0], used

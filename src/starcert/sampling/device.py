@@ -6,6 +6,7 @@ they agree, with the next ones. (The digits agree once in 10¹⁹ draws; it is l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ DIGITS = 63
 
 NUMBERS = 2**26
 """So many random numbers, of eight bytes, are held at a time."""
+
+HELD = 2**32
+"""So many noisy bits, of one byte, are held at a time, or those of the copies that are drawn together."""
 
 
 class DeviceGraphs(NoisyGraphs):
@@ -98,9 +102,18 @@ class DeviceGraphs(NoisyGraphs):
 
 
 class DeviceSampler:
-    """Draws all copies of a chunk at once on a device. The stream of the chunk seeds the device's own generator."""
+    """Draws the copies of a chunk on a device. The stream of the chunk seeds the device's own generator.
 
-    def __init__(self, sites: Sites, probabilities: npt.NDArray[np.float64], device: str) -> None:
+    Args:
+        sites: the sites of the clean graph.
+        values: the different flip probabilities.
+        law: for each site the place of its probability among them.
+        device: where to draw, as torch names it.
+    """
+
+    def __init__(
+        self, sites: Sites, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger], device: str
+    ) -> None:
         self._sites = sites
         self._device = torch.device(device)
         ends = np.stack(sites.endpoints(np.arange(sites.n_sites)))
@@ -110,10 +123,11 @@ class DeviceSampler:
         for u, v, column in ((*ends, np.arange(sites.n_sites)), (*sites.fixed_edges.T, sites.n_sites + 1)):
             entries[u, v] = entries[v, u] = column
         self._entries = torch.as_tensor(entries.reshape(-1), device=self._device)
-        digits = [_digits(p) for p in probabilities.tolist()]
-        self._first = torch.tensor([d[0] for d in digits], dtype=torch.int64, device=self._device)
-        self._second = torch.tensor([d[1] for d in digits], dtype=torch.int64, device=self._device)
-        self._certain = torch.tensor(probabilities == 1, device=self._device)
+        digits = [_digits(p) for p in values.tolist()]
+        places = torch.as_tensor(law.astype(np.int64), device=self._device)
+        first, second = torch.tensor(digits, dtype=torch.int64, device=self._device).T
+        self._first, self._second = first[places], second[places]
+        self._certain = torch.as_tensor(values == 1, device=self._device)[places]
         self._more_digits = bool(any(d[1] for d in digits))
         clean = np.zeros(sites.n_sites, dtype=bool)
         for ones in sites.ones:
@@ -122,30 +136,41 @@ class DeviceSampler:
 
     def draw(self, stream: WordStream, samples: int) -> NoisyGraphs:
         """So many noisy copies; a function of the stream, the device's kind and torch's version."""
+        return next(self._drawn(stream, samples, samples, samples))
+
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[NoisyGraphs]:
+        """The first `wanted` of those copies, as many at a time as take some gigabytes."""
+        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, self._first.numel())))
+
+    def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[NoisyGraphs]:
         generator = torch.Generator(device=self._device)
         generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
         n_sites = self._first.numel()
         rows = max(64, NUMBERS // max(1, n_sites))  # fixed by the graph: the numbers depend on it
-        try:
-            parts = [self._bits(generator, min(rows, samples - start)) for start in range(0, samples, rows)]
-            bits = parts[0] if len(parts) == 1 else torch.cat(parts)
-        except torch.cuda.OutOfMemoryError as error:
-            raise StarcertError(
-                f"{samples:,} noisy copies with {n_sites:,} sites each do not fit on {self._device}. "
-                f"Give a smaller chunk_size than {samples:,}."
-            ) from error
-        return DeviceGraphs(self._sites, self._ends, self._fixed, self._entries, bits)
+        together = -(-most // rows) * rows
+        for begin in range(0, wanted, together):
+            end = min(begin + together, wanted)
+            try:
+                parts = [self._bits(generator, min(rows, samples - start)) for start in range(begin, end, rows)]
+                bits = parts[0] if len(parts) == 1 else torch.cat(parts)
+            except torch.cuda.OutOfMemoryError as error:
+                raise StarcertError(
+                    f"{end - begin:,} noisy copies with {n_sites:,} sites each do not fit on {self._device}. "
+                    "Run it on the CPU, or lower the flip probabilities."
+                ) from error
+            yield DeviceGraphs(self._sites, self._ends, self._fixed, self._entries, bits[: end - begin])
 
     def _bits(self, generator: torch.Generator, copies: int) -> torch.Tensor:
         number = torch.empty((copies, self._first.numel()), dtype=torch.int64, device=self._device)
         number.random_(generator=generator)
-        flips = number < self._first
+        flips: torch.Tensor = number < self._first
         if self._more_digits:
             tied = number == self._first
             if bool(tied.any()):
                 flips |= tied & (torch.empty_like(number).random_(generator=generator) < self._second)
         flips |= self._certain
-        return flips ^ self._clean
+        flips ^= self._clean
+        return flips
 
 
 def _digits(p: float) -> tuple[int, int]:

@@ -31,7 +31,7 @@ class SlicedGraphs(NoisyGraphs):
         count: how many copies there are.
     """
 
-    def __init__(self, sites: Sites, ends: npt.NDArray[np.int64], words: Words, first: int, count: int) -> None:
+    def __init__(self, sites: Sites, ends: npt.NDArray[np.int32], words: Words, first: int, count: int) -> None:
         super().__init__(sites)
         self.ends = ends
         self.words = words
@@ -92,7 +92,7 @@ def _list_edges(words, first, count, ends, fixed):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True)
-def new_counters(ends: npt.NDArray[np.int64], n_nodes: int) -> Words:
+def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> Words:
     """A counter for each node, with as many binary digits as its sites may need; a digit is a word of 64 copies."""
     incident = np.zeros(n_nodes, np.int64)
     for site in range(ends.shape[1]):
@@ -105,7 +105,7 @@ def new_counters(ends: npt.NDArray[np.int64], n_nodes: int) -> Words:
 
 
 @njit(cache=True)
-def count_ends(words: Words, word: int, ends: npt.NDArray[np.int64], counters: Words) -> None:
+def count_ends(words: Words, word: int, ends: npt.NDArray[np.int32], counters: Words) -> None:
     """Counts the present sites of every node, of 64 copies at once: adding a word is a ripple of carries."""
     counters[:] = 0
     for site in range(words.shape[0]):

@@ -11,6 +11,7 @@ Sites with one flip probability form a *pool*: a region under `Flip(p)`, or its 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -57,13 +58,36 @@ class SparseFlips:
 
     def draw(self, stream: WordStream, samples: int) -> tuple[Positions, Positions]:
         """Flipped positions of each sample: where each sample starts (samples + 1 entries), and the positions."""
+        return self._of([stream] * len(self._pools), samples)
+
+    def portions(self, stream: WordStream, samples: int, most: int) -> Iterator[tuple[Positions, Positions]]:
+        """What `draw` gives, at most so many samples at a time.
+
+        All samples of a pool are drawn before those of the next one. So where the words of each pool begin is found out
+        first, by drawing and forgetting.
+        """
+        streams = []
+        for pool, excluded in zip(self._pools, self._excluded, strict=True):
+            streams.append(stream.fork())
+            if len(streams) < len(self._pools):
+                for count in _counts(samples, most):
+                    _draw_pool(stream, count, pool, excluded)
+        for count in _counts(samples, most):
+            yield self._of(streams, count)
+
+    def _of(self, streams: Sequence[WordStream], samples: int) -> tuple[Positions, Positions]:
         starts = [np.zeros(samples + 1, dtype=np.int64)]
         drawn: list[Positions] = []
-        for pool, excluded in zip(self._pools, self._excluded, strict=True):
+        for stream, pool, excluded in zip(streams, self._pools, self._excluded, strict=True):
             ends, positions = _draw_pool(stream, samples, pool, excluded)
             starts.append(ends)
             drawn.append(positions)
         return _interleave(np.stack(starts), drawn)
+
+
+def _counts(samples: int, most: int) -> Iterator[int]:
+    for start in range(0, samples, most):
+        yield min(most, samples - start)
 
 
 def _draw_pool(stream: WordStream, samples: int, pool: Pool, excluded: Positions) -> tuple[Positions, Positions]:
@@ -71,7 +95,7 @@ def _draw_pool(stream: WordStream, samples: int, pool: Pool, excluded: Positions
     starts = np.zeros(samples + 1, dtype=np.int64)
     flips = pool.n_sites * pool.p
     positions = np.empty(int(samples * flips + 10 * (samples * flips) ** 0.5 + 1024), dtype=np.int64)
-    portion = int(4 * samples * (flips + 4) + 4096)
+    portion = min(int(4 * samples * (flips + 4) + 4096), LARGEST_PORTION)
     span = pool.size if pool.only is None else pool.only.size
     most = first_count + len(table)  # more cannot be drawn
     seen = np.full(_table_size(min(most, pool.n_sites)), -1, dtype=np.int64)
@@ -83,14 +107,18 @@ def _draw_pool(stream: WordStream, samples: int, pool: Pool, excluded: Positions
         )
         if reached < 0:
             raise ArithmeticError("a random number agrees with the distribution function in all 192 digits")
-        if reached < samples:  # out of words, or out of room for positions
+        if reached == sample:  # one that needs more words
             portion *= 2
-            positions = np.concatenate([positions, np.empty_like(positions)])
+        if reached < samples and positions.size - starts[reached] < most:  # perhaps out of room for positions
+            positions = np.concatenate([positions, np.empty(positions.size // 4 + most, dtype=np.int64)])
         stream.use(used)
         sample = reached
     positions = positions[: starts[-1]]
     return starts, positions + pool.first if pool.only is None else pool.only[positions]
 
+
+LARGEST_PORTION = 2**24
+"""So many random words are asked for at a time, unless one sample needs more."""
 
 SMALLEST = 16
 """Places in a table for nothing."""

@@ -8,7 +8,8 @@ nor are bounds made from those that chose the class. No global generator is touc
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from copy import deepcopy
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,3 +54,16 @@ class WordStream:
     def use(self, count: int) -> None:
         """Takes the next `count` words away."""
         self._pending = self._pending[count:]
+
+    def fork(self) -> Self:
+        """A stream of its own that hands out the same words from here on: what is drawn can be drawn again.
+
+        Example:
+            >>> stream = WordStream.of_chunk(7, "2a", "estimation", 3)
+            >>> later = stream.fork()
+            >>> stream.use(len(stream.at_least(10)))
+            >>> other = WordStream.of_chunk(7, "2a", "estimation", 3)
+            >>> int(later.at_least(1)[0]) == int(other.at_least(1)[0])
+            True
+        """
+        return deepcopy(self)

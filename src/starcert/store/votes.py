@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError, StoreError, StoreSettingsError
+from starcert.memory import in_words
 from starcert.store.file import Contents, connect, create_schema, distrusting, lock, target_file, transaction, verify
 from starcert.store.records import (
     MAX_COUNT,
@@ -40,6 +41,9 @@ Counts = npt.NDArray[np.int64]
 
 COMMIT_SECONDS = 0.5
 COMMIT_ROWS = 256
+
+MOST_BYTES = 2**31
+"""Counts of all graphs and classes together may take so much: a foreign file can name as many as it likes."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,12 @@ class VoteStore:
         """
         purpose = _purpose(purpose)
         self.flush()
+        needed = 8 * len(self.graphs) * self.settings.n_classes
+        if needed > MOST_BYTES:
+            raise StoreError(
+                f"{self.path}: the votes on {len(self.graphs):,} graphs for {self.settings.n_classes:,} classes would "
+                f"take {in_words(needed)}. Read it graph by graph: VoteStore.chunks."
+            )
         totals = np.zeros((len(self.graphs), self.settings.n_classes), dtype=np.int64)
         first = {graph: whole(chunks, f"limit[{graph}]", MAX_COUNT) for graph, chunks in (limit or {}).items()}
         for chunk in self._select("purpose = ?", purpose):

@@ -1,0 +1,91 @@
+"""What cannot fit is refused before the first vote, with what would fit."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert import memory, voting
+from starcert.errors import StarcertError
+from starcert.sampling.room import check_room, expected_edges
+
+EVERYTHING = sc.Partition.everything("all")
+LARGE = sc.Graph(20_000, [(i, i + 1) for i in range(19_999)])
+GIGABYTE = 10**9
+
+
+def nothing_more(_nodes: int, _edges: float) -> float:
+    return 0
+
+
+def refusal(noise: sc.Noise, room: int, **more: object) -> str:
+    with pytest.raises(StarcertError) as caught:
+        check_room(EVERYTHING.sites(LARGE), noise, name="graph 0", room=room, **{"copy_bytes": nothing_more, **more})
+    return str(caught.value)
+
+
+def test_edges_of_a_copy_are_those_that_stay_and_those_that_come():
+    graph = sc.Graph.from_networkx(nx.path_graph(6))
+    sites = sc.Partition.from_node_sets({"a": range(4)}).sites(graph)
+    noise = sc.Noise(a=sc.Flip(delete=0.5, add=0.25))
+    assert expected_edges(sites, noise) == 2 + 3 * 0.5 + 3 * 0.25
+
+
+def test_twenty_thousand_nodes_with_a_tenth_of_all_pairs():
+    noise = sc.Noise(all=0.1)
+    check_room(EVERYTHING.sites(LARGE), noise, name="graph 0", room=4 * GIGABYTE, copy_bytes=nothing_more)
+    said = refusal(noise, 2 * GIGABYTE)
+    assert "graph 0" in said
+    assert "199,990,000 sites" in said
+    assert "20,014,999 edges in a copy" in said
+    assert "takes 3.7 GB, and there are 2.0 GB" in said
+    assert "fits, deletions and additions apart: all=0.1/0.01" in said
+
+
+def test_what_is_advised_fits_indeed():
+    for room in (GIGABYTE, 10**8, 10**7):
+        said = refusal(sc.Noise(all=0.1), room)
+        delete, add = map(float, said.rpartition("all=")[2].rstrip(".").split("/"))
+        noise = sc.Noise(all=sc.Flip(delete=delete, add=add))
+        check_room(EVERYTHING.sites(LARGE), noise, name="graph 0", room=room, copy_bytes=nothing_more)
+
+
+def test_whole_matrices_are_counted_and_no_noise_helps_there():
+    said = refusal(sc.Noise(all=1e-6), GIGABYTE, copy_bytes=lambda nodes, _edges: 5 * nodes**2)
+    assert "takes 2.0 GB" in said
+    assert "from_pyg" in said
+
+
+def test_a_device_holds_more_for_each_site():
+    noise = sc.Noise(all=0.1)
+    assert "takes 1" in refusal(noise, 100 * GIGABYTE, device="torch cuda")
+    assert "all=0.1/0.01" in refusal(noise, 10 * GIGABYTE, device="torch cuda")
+
+
+def test_voting_refuses_before_the_first_vote(monkeypatch):
+    monkeypatch.setattr(voting, "available", lambda: 2 * GIGABYTE)
+    seen = []
+    base = sc.classifiers.from_callable(seen.append, on="batch")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
+    with pytest.raises(StarcertError, match=r"graph 1 do not fit.*all=0\.1/0\.01"):
+        smoothed.vote([sc.Graph(3, []), LARGE], samples=100, seed=0)
+    assert not seen
+
+
+def test_where_memory_is_not_known_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(voting, "available", lambda: None)
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")
+    votes = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote([sc.Graph(3, [])], samples=10, seed=0)
+    assert votes.counts.tolist() == [[10, 0]]
+
+
+def test_memory_is_known_here():
+    assert 0 < memory.available() < 2**50
+
+
+def test_batches_shrink_where_noise_adds_many_edges():
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")
+    few, many = (voting._fitting_batch(base, EVERYTHING.sites(LARGE), sc.Noise(all=p)) for p in (1e-6, 0.1))
+    assert (few, many) == (12, 3)
+    small = EVERYTHING.sites(sc.Graph(20, [(0, 1)]))
+    assert voting._fitting_batch(base, small, sc.Noise(all=0.4)) == base.batch_size

@@ -1,0 +1,128 @@
+"""What is no fault of starcert's own is not called one: one message each, and status 2."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import runs_worlds as worlds
+from starcert.cli import main
+from starcert.store import GraphRecord, Settings, VoteStore
+
+
+def refused(outcome: tuple[int, str, str], words: str) -> None:
+    status, said, complaint = outcome
+    assert (status, said) == (2, ""), complaint
+    assert complaint.startswith("Error: ")
+    assert complaint.count("\n") == 1
+    assert "fault" not in complaint
+    assert words in complaint
+
+
+@pytest.mark.parametrize("votes", ["1e30,1", "1e400,1", "nan,1", "1,99999999999999999999999", "-1e30,4"])
+def test_votes_beyond_all_counts(here, votes):
+    refused(here("frontier", "--noise", "a=0.1", "--votes", votes), "must be a whole number of votes")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--out", "/", "'--out' must be a folder with a name of its own"),
+        ("--out", "~nosuchuser/x", "'--out' must begin with a home folder that is known here"),
+        ("--data", "~nosuchuser/x", "'--data' must begin with a home folder"),
+        ("--model", "~nosuchuser/x.py:f", "'--model' must begin with a home folder"),
+        ("--store", "~nosuchuser/x", "'--store' must begin with a home folder"),
+        ("--data", "a" * 300, "There is no file or folder"),
+        ("--model", f"{'a' * 300}.py:f", "'--model' must name a Python file that exists"),
+        ("--data", "/etc/passwd", "/etc/passwd: is no file of tensors"),
+        ("--data", "run.toml", "run.toml: is no file of tensors"),
+        ("--regions", "~nosuchuser/x.py:f", "'--regions' must begin with a home folder"),
+    ],
+)
+def test_paths_that_lead_nowhere(project, here, option, value, words):
+    refused(here("certify", "run.toml", option, value), words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = " + "[" * 100_000 + "]" * 100_000, "nested too deep"),
+        ("x = " + "{a=" * 100_000, "nested too deep"),
+        (".".join(["noise"] + ["a"] * 100_000) + " = 1", "nested too deep"),
+        (
+            ".".join(["noise"] + ["a"] * 1990) + " = 1",
+            "'noise.a' must be a probability, or delete and add. Got a dict too",
+        ),
+        ("#" * 2**21, "it has more than 1.0 MB"),
+        ("samples = " + "9" * 100_000, "is no TOML: Exceeds the limit"),
+        ("samples = 0x" + "f" * 100_000, "'samples' must be a whole number"),
+        ("max_radius = [0x" + "f" * 100_000 + "]", "'max_radius"),
+        ("seed = 1\n\x00", "is no TOML"),
+    ],
+    ids=["lists", "tables", "dots", "fewer dots", "long", "digits", "hexadecimal", "radius", "nul"],
+)
+def test_run_files_that_are_none(project, here, text, words):
+    whole = (project / "run.toml").read_text() if text.startswith("max_radius") else ""
+    (project / "run.toml").write_text(f"{text}\n{whole}")
+    refused(here("certify", "run.toml"), words)
+
+
+def test_a_device_is_no_run_file(here):
+    refused(here("certify", "/dev/zero"), "/dev/zero: is a device or a pipe")
+
+
+def test_a_mark_at_the_beginning_of_a_run_file_is_accepted(project, here):
+    text = (project / "run.toml").read_text()
+    (project / "run.toml").write_text(text.replace("samples = 400", "samples = 0"), encoding="utf-8-sig")
+    refused(here("certify", "run.toml"), "'samples' must be a whole number")
+
+
+def test_a_store_of_more_votes_than_memory_holds(tmp_path, here, monkeypatch):
+    settings = Settings({"a": 0.1}, "huge", n_classes=2**16, seed=0, chunk_size=10, backend="cpu")
+    records = [GraphRecord(i, f"{i:x}", "0", {"a": 1}) for i in range(60)]
+    VoteStore.open(tmp_path / "votes.db", settings, records, provenance={}).close()
+    monkeypatch.setattr("starcert.store.votes.MOST_BYTES", 2**24)
+    for command in (("votes", tmp_path / "votes.db"), ("frontier", "--store", tmp_path / "votes.db")):
+        refused(here(*command), "the votes on 60 graphs for 65,536 classes would take 31.5 MB")
+
+
+def test_out_of_memory_is_no_fault(here, monkeypatch):
+    def greedy(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("starcert.cli.frontier.parse_noise", greedy)
+    refused(here("frontier", "--noise", "a=0.1", "--p-lower", "0.9"), "not enough memory")
+
+
+def closing(streams: str, *words: str, cwd=None) -> subprocess.CompletedProcess:
+    command = f"{sys.executable} -m starcert {' '.join(words)} {streams}"
+    return subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True, text=True, cwd=cwd, check=False, env=worlds.environment()
+    )
+
+
+def test_closed_streams(project):
+    done = closing("2>&-", "frontier", "--noise", "a=1.5", "--p-lower", "0.9")
+    assert (done.returncode, done.stdout) == (2, "")
+    done = closing("2>&-", "frontier", "--noise", "a=0.1", "--p-lower", "0.9", "--json")
+    assert (done.returncode, json.loads(done.stdout)["axes"]) == (0, ["a"])
+    assert closing(">&-", "frontier", "--noise", "a=0.1", "--p-lower", "0.9").returncode == 0
+    done = closing("2>&-", "certify", "run.toml", "--limit", "1", cwd=project)
+    assert (done.returncode, "fault" in done.stdout) == (0, False)
+    assert (project / "results" / "votes.db").read_bytes().startswith(b"SQLite")
+
+
+def test_a_warning_is_a_note(project, monkeypatch, capsys):
+    text = (project / "graphs" / "g1.graphml").read_text()
+    (project / "graphs" / "g1.graphml").write_text(text.replace('<data key="d0">motif</data>', "", 1))
+    monkeypatch.setattr(sys, "argv", ["starcert", "certify", "run.toml", "--limit", "1", "--samples", "100"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        with pytest.raises(SystemExit) as ended:
+            main()
+    said = capsys.readouterr()
+    assert ended.value.code == 0, said.err
+    assert "Note: Some nodes have no 'part': it is left out for all nodes. Give every node a value" in said.err
+    assert ".py:" not in said.err
