@@ -37,7 +37,7 @@ def test_the_same_run_again_replaces_what_is_there(settings):
     for text in "12":
         place.check_place()
         place.begin(settings, DIGESTS)
-        fill(place.partial, text)
+        fill(place.kept, text)
         place.finish()
     assert (place.final / "report.html").read_text() == "2"
     assert not place.partial.exists()

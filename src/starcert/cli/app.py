@@ -1,19 +1,52 @@
-"""The command itself: errors of the user's end in one line and status 2, and so does Ctrl-C in status 130."""
+"""The command itself: errors of the user's end in one line and status 2.
+
+Ctrl-C, SIGTERM and SIGHUP end it in one line too, with status 128 and the number of the signal: 130, 143 and 129.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 import traceback
-from typing import Annotated, NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError
 
 __all__ = ["DebugOption", "JsonOption", "NoiseOption", "app", "main"]
 
+RESUMABLE = ("certify", "sweep", "reproduce")
+"""Commands that go on where they were."""
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal asks the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Interruptible(TyperGroup):
+    """The group of all commands: it says itself what an interruption means, whatever typer would do."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (typer has brought several of these types)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise typer.Exit(_interrupted(error, ctx.invoked_subcommand in RESUMABLE)) from None
+
+
 app = typer.Typer(
+    cls=_Interruptible,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -43,15 +76,47 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback o
 def main() -> NoReturn:
     """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
     try:
-        app()
+        with _signals_interrupt():
+            app()
     except (StarcertError, OSError) as error:
         _fail(str(error), 2)
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        sys.exit(130)
+    except KeyboardInterrupt as error:
+        sys.exit(_interrupted(error))
     except Exception as error:  # noqa: BLE001  (a fault of starcert's own: told in one line as well)
         _fail(f"{type(error).__name__}: {error}. This is a fault in starcert; --debug shows where.", 1)
     sys.exit(0)
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Lets SIGTERM and SIGHUP do what Ctrl-C does; one that is ignored (nohup) stays so."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    main_thread = threading.current_thread() is threading.main_thread()  # only that one may say so
+    before = {each: signal.getsignal(each) for each in numbers if main_thread}
+    heard = [each for each, handler in before.items() if handler != signal.SIG_IGN]
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for each in heard:  # both may come, and again: the first is enough, and what follows it shall not be cut short
+            signal.signal(each, signal.SIG_IGN)
+        raise _Stopped(number)
+
+    for each in heard:
+        signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each in heard:
+            signal.signal(each, before[each])
+
+
+def _interrupted(error: KeyboardInterrupt, resumable: bool = False) -> int:
+    """Says that the command was interrupted; its status."""
+    more = " What was counted is kept: the same command goes on." if resumable else ""
+    try:
+        print(f"Interrupted.{more}", file=sys.stderr, flush=True)
+    except OSError:  # the terminal is gone: nothing more can be said, not even at the very end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    return 128 + (error.number if isinstance(error, _Stopped) else signal.SIGINT)
 
 
 def _fail(message: str, status: int) -> NoReturn:
