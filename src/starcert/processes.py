@@ -39,11 +39,11 @@ def worker_processes(
         arguments: for `begin`.
     """
     before = set(active_children())
-    executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
+    with _deaf():  # as every process that is begun here then is from its first moment
+        executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
+        ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
     finished = False
     try:
-        with _deaf():  # as the workers then are from their first moment
-            ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
         for problem in (future.result() for future in ready):
             if problem:
                 raise StarcertError(problem)

@@ -5,6 +5,7 @@ Ctrl-C, SIGTERM and SIGHUP end it in one line too, with status 128 and the numbe
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -41,8 +42,10 @@ class _Interruptible(TyperGroup):
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (typer has brought several of these types)
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise typer.Exit(_interrupted(error, ctx.invoked_subcommand in RESUMABLE)) from None
+        except (KeyboardInterrupt, OSError) as error:
+            if (interruption := _interruption(error)) is None:
+                raise
+            raise typer.Exit(_interrupted(interruption, ctx.invoked_subcommand in RESUMABLE)) from None
 
 
 app = typer.Typer(
@@ -107,6 +110,13 @@ def _signals_interrupt() -> Iterator[None]:
     finally:
         for each in heard:
             signal.signal(each, before[each])
+
+
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption that an error is, or that it followed from: a terminal that was closed cannot be written to."""
+    while isinstance(error, OSError) and error.errno == errno.EIO:
+        error = error.__context__
+    return error if isinstance(error, KeyboardInterrupt) else None
 
 
 def _interrupted(error: KeyboardInterrupt, resumable: bool = False) -> int:
