@@ -11,7 +11,8 @@ import sys
 import time
 import traceback
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, redirect_stdout, suppress
+from itertools import count
 from pathlib import Path
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -43,7 +44,7 @@ def end() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def arm(folder: Path, last: int) -> None:
+def arm(folder: Path, last: int) -> _Steps:
     """Lets this process end at the `last`-th file operation below a folder; what it writes to a file ends halfway."""
     steps, plain_open, plain_fsync = _Steps(folder, last), io.open, os.fsync
 
@@ -66,6 +67,7 @@ def arm(folder: Path, last: int) -> None:
 
     io.open, os.fsync = opened, fsync
     sys.addaudithook(steps.see)
+    return steps
 
 
 def fork(work, *, quiet: bool = False) -> int:
@@ -94,14 +96,14 @@ def ended(process: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-def killed(folder: Path, last: int, work) -> bool:
+def killed(folder: Path, last: int, work, *, quiet: bool = False) -> bool:
     """Whether some work was killed at its `last`-th file operation; if not, it came to its end."""
 
     def armed() -> None:
         arm(folder, last)
         work()
 
-    status = ended(fork(armed))
+    status = ended(fork(armed, quiet=quiet))
     assert status in (0, -signal.SIGKILL), status
     return status != 0
 
@@ -159,49 +161,67 @@ class Attack:
         self.stuck: list[str] = []
         self.left: list[str] = []
 
+    def time(self, name: str, work) -> float:
+        """How long some work takes."""
+        start = time.monotonic()
+        status = self._once(name, work)
+        assert status == 0, f"{name} ends with status {status}"
+        return time.monotonic() - start
+
+    def steps(self, folder: Path, work) -> int:
+        """How many file operations some work has when it begins with nothing."""
+        shutil.rmtree(folder)
+        counter, answer = os.pipe()
+
+        def counted() -> None:
+            steps = arm(folder.parent, 10**9)
+            try:
+                work()
+            finally:
+                os.write(answer, str(10**9 - steps.left).encode())
+
+        assert ended(fork(counted, quiet=True)) == 0
+        os.close(answer)
+        with open(counter, encoding="ascii") as file:
+            return int(file.read())
+
     def on(self, name: str, folder: Path, work, *, kills: int, steps: int, longest: float = 0) -> None:
         """Kills some work that often: at one of its first `steps` file operations, or within `longest` seconds.
 
         After each kill the same work is done again, killed or to its end; at the end the folder must hold what it
-        holds after the first, quiet time. Half of the time the finished folder is where the next kill takes place.
+        holds now. Half of the time the finished folder is where the next kill takes place.
         """
-        everything = folder.parent
-        status = self._once(name, work)
-        assert status == 0, f"{name} ends with status {status}"
-        expected = contents(folder)
+        everything, expected = folder.parent, contents(folder)
         while self.kills[name] < kills:
             if self.draw.random() < 0.5:
                 shutil.rmtree(folder)
             for _ in range(self.draw.choice((1, 1, 2, 4))):
                 self._kill(name, everything, work, steps, longest)
-            status = self._once(name, work)
-            if status != 0:
-                self.stuck.append(f"{name}: status {status} after {self.kills[name]} kills")
-                for path in everything.glob(f"{folder.name}*"):
-                    shutil.rmtree(path)
-                self._once(name, work)
-            elif (found := contents(folder)) != expected or len(list(everything.glob(f"{folder.name}*"))) != 1:
-                others = {key for key in {*found, *expected} if found.get(key) != expected.get(key)}
-                self.different.append(f"{name}: {sorted(others)} after {self.kills[name]} kills")
+            self._finish(name, folder, work, expected)
 
-    def at_every_step(self, name: str, folder: Path, work, *, stride: int = 1) -> None:
+    def at_every_step(self, name: str, folder: Path, work) -> None:
         """Kills some work at each of its file operations in turn, and each time does it again to its end."""
-        self._once(name, work)
         expected = contents(folder)
         for fresh in (True, False):  # the finished folder next
-            step = 0
-            while True:
-                step += self.draw.randint(1, stride)
+            for step in count(1):
                 if fresh:
                     shutil.rmtree(folder)
-                if not killed(folder.parent, step, work):
+                if not killed(folder.parent, step, work, quiet=True):
                     break
                 self.kills[name] += 1
-                if (status := self._once(name, work)) != 0:
-                    self.stuck.append(f"{name}: status {status} after step {step}")
-                elif (found := contents(folder)) != expected or len(list(folder.parent.glob(f"{folder.name}*"))) != 1:
-                    others = {key for key in {*found, *expected} if found.get(key) != expected.get(key)}
-                    self.different.append(f"{name}: {sorted(others)} after step {step}")
+                self._finish(name, folder, work, expected)
+
+    def _finish(self, name: str, folder: Path, work, expected: dict[str, object]) -> None:
+        status = self._once(name, work)
+        beside = sorted(each.name for each in folder.parent.iterdir())
+        if status != 0:
+            self.stuck.append(f"{name}: status {status} after {self.kills[name]} kills")
+            for each in beside:
+                shutil.rmtree(folder.parent / each)
+            self._once(name, work)
+        elif (found := contents(folder)) != expected or beside != [folder.name]:
+            others = sorted(key for key in {*found, *expected} if found.get(key) != expected.get(key))
+            self.different.append(f"{name}: {others}, {beside} after {self.kills[name]} kills")
 
     def _once(self, name: str, work) -> int:
         process = fork(work, quiet=True)
@@ -230,3 +250,64 @@ class Attack:
 
     def report(self) -> dict[str, object]:
         return {"kills": self.kills, "different": self.different, "stuck": self.stuck, "left": self.left}
+
+
+NAMES = (
+    "certify",
+    "certify with two workers",
+    "sweep",
+    "reproduce",
+    "reproduce with two workers",
+    "archive",
+)
+
+
+def attack(kills: dict[str, int], *, every_step: bool, seed: int) -> dict[str, object]:
+    """Kills the commands of a project, in the folder that it is in; what came of it.
+
+    Args:
+        kills: how often, by the name of the work.
+        every_step: whether to kill at every file operation of each work in turn, too.
+        seed: of what is killed when.
+    """
+    import study_worlds  # noqa: PLC0415  (only the process that is the model of all those that are killed)
+    from starcert import archive  # noqa: PLC0415
+    from starcert.cli import main  # noqa: PLC0415
+    from starcert.experiments.reproduce import STUDIES, Study, reproduce  # noqa: PLC0415
+
+    STUDIES["tiny"] = Study("tiny", study_worlds.__name__, "a tiny study")
+
+    def command(*words):
+        def work() -> None:
+            sys.argv = ["starcert", *words]
+            main()
+
+        return work
+
+    out = {name: Path(name).absolute() / "out" for name in NAMES}
+    run = ("run.toml", "--samples", "60")
+    work = {
+        "certify": command("certify", *run, "--out", "certify/out"),
+        "certify with two workers": command("certify", *run, "--workers", "2", "--out", "certify with two workers/out"),
+        "sweep": command("sweep", *run, "--grid", "hub=0.02,0.1", "--out", "sweep/out"),
+        "reproduce": lambda: reproduce("tiny", out["reproduce"], workers=1),
+        "reproduce with two workers": lambda: reproduce("tiny", out["reproduce with two workers"], workers=2),
+        "archive": lambda: (out["archive"].mkdir(exist_ok=True), archive.write(out["archive"] / "c.json", kept)),
+    }
+    for name in ("certify", "sweep", "reproduce"):  # here, so that every copy of this process has loaded what it needs
+        with suppress(SystemExit), redirect_stdout(io.StringIO()):
+            work[name]()
+    kept = archive.read("certify/out/certificates.json")
+    found = Attack(seed)
+    for name, number in kills.items():
+        if number:
+            out[name].parent.mkdir(exist_ok=True)
+            seconds, steps = found.time(name, work[name]), found.steps(out[name], work[name])
+            if every_step:
+                found.at_every_step(name, out[name], work[name])
+            found.on(name, out[name], work[name], kills=number, steps=steps, longest=seconds)
+    return found.report()
+
+
+if __name__ == "__main__":
+    print(json.dumps(attack(**json.loads(sys.argv[1]))))

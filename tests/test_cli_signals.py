@@ -77,7 +77,13 @@ def test_signals_end_a_run_quietly_and_keep_its_votes(slow, command, workers, se
     nothing_left(process.pid)
 
 
-@pytest.mark.parametrize("sent", SIGNALS)
+SLOWLY = [
+    pytest.param(signal.SIGTERM),
+    *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP)),
+]
+
+
+@pytest.mark.parametrize("sent", SLOWLY)
 def test_signals_end_a_study_quietly(tmp_path, sent):
     process = begin(["reproduce", "synthetic", "--out", "out", "--workers", 2], tmp_path)
     until(lambda: len(kills.left_of(process.pid)) >= 4, process)
@@ -88,7 +94,7 @@ def test_signals_end_a_study_quietly(tmp_path, sent):
     nothing_left(process.pid)
 
 
-@pytest.mark.parametrize("sent", SIGNALS)
+@pytest.mark.parametrize("sent", SLOWLY)
 def test_signals_end_other_commands_quietly(slow, sent, here):
     assert here("certify", "run.toml", "--samples", 300)[0] == 0
     archive = json.loads((slow / "results/certificates.json").read_text())
