@@ -1,3 +1,4 @@
+import ast
 import dataclasses
 import json
 import os
@@ -391,6 +392,67 @@ def test_a_second_writer_is_turned_away_at_once(full):
     with opened(full) as store, pytest.raises(StoreError, match="another process"):
         opened(full)  # the same holds inside one process
     assert store.sessions[-1].provenance == PROVENANCE
+
+
+HAMMERING = """
+import os, time
+from starcert.errors import StoreError
+alone = path.with_name("alone")
+counts = {"opened": 0, "turned away": 0}
+print("ready", flush=True)
+end = time.monotonic() + float(sys.stdin.readline())
+while time.monotonic() < end:
+    try:
+        store = test_store.opened(path)
+    except StoreError as error:
+        if "another process is writing votes into it" not in str(error):
+            raise
+        counts["turned away"] += 1
+        continue
+    os.mkdir(alone)  # fails if there are two
+    counts["opened"] += 1
+    store.add(0, "selection", 0, [1, 0, 0], samples=1)
+    os.rmdir(alone)
+    store.close()
+print(counts)
+"""
+
+
+def test_six_processes_at_once_and_never_two_writers(path):
+    """Each opens, writes and closes as often as it can: one is let in at a time, and no error but that one is met."""
+    processes = [
+        child(path, HAMMERING, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(6)
+    ]
+    assert [each.stdout.readline() for each in processes] == ["ready\n"] * 6
+    for each in processes:
+        each.stdin.write("3\n")
+        each.stdin.flush()
+    told = [each.communicate() for each in processes]
+    assert [err for _, err in told] == [""] * 6
+    counts = [ast.literal_eval(out) for out, _ in told]
+    assert sum(each["opened"] for each in counts) > 6
+    assert sum(each["turned away"] for each in counts) > 6
+    assert os.listdir(path.parent) == [path.name]
+    with VoteStore.read(path) as store:
+        assert len(store.sessions) == sum(each["opened"] for each in counts)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_copy_does_not_keep_the_lock(path):
+    store = opened(path)
+    process = os.fork()
+    if process == 0:
+        time.sleep(60)  # as the worker of somebody else's pool may, when its parent is gone
+        os._exit(0)
+    try:
+        store.close()
+        with opened(path):
+            pass
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
 
 
 def test_a_reader_sees_what_was_committed_meanwhile(path):

@@ -23,7 +23,7 @@ from starcert.errors import InvalidParameterError
 from starcert.frames import as_frame
 from starcert.metrics import right
 from starcert.noise import Noise
-from starcert.provenance import provenance
+from starcert.provenance import versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +158,7 @@ class Archive:
             labels=tuple([None] * n_graphs if labels is None else labels),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
             settings={} if settings is None else settings,
-            provenance=provenance(),
+            provenance=versions(),
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.together,
             margins=certificates.bounds.margins,

@@ -1,23 +1,57 @@
-"""The command itself: errors of the user's end in one line and status 2, and so does Ctrl-C in status 130."""
+"""The command itself: errors of the user's end in one line and status 2.
+
+Ctrl-C, SIGTERM and SIGHUP end it in one line too, with status 128 and the number of the signal: 130, 143 and 129.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Annotated, NoReturn
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError, StarcertWarning
 
 __all__ = ["DebugOption", "JsonOption", "NoiseOption", "app", "main"]
 
+RESUMABLE = ("certify", "sweep", "reproduce")
+"""Commands that go on where they were."""
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal asks the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Interruptible(TyperGroup):
+    """The group of all commands: it says itself what an interruption means, whatever typer would do."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (typer has brought several of these types)
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, OSError) as error:
+            if (interruption := _interruption(error)) is None:
+                raise
+            raise typer.Exit(_interrupted(interruption, ctx.invoked_subcommand in RESUMABLE)) from None
+
+
 app = typer.Typer(
+    cls=_Interruptible,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,14 +82,13 @@ def main() -> NoReturn:
     """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
     _open_streams()
     try:
-        with warnings.catch_warnings():
+        with _signals_interrupt(), warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
             app()
     except (StarcertError, OSError) as error:
         _fail(str(error), 2)
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        sys.exit(130)
+    except KeyboardInterrupt as error:
+        sys.exit(_interrupted(error))
     except MemoryError:
         _fail("There is not enough memory. Take fewer or smaller graphs, or a machine that has more.", 2)
     except Exception as error:  # noqa: BLE001  (a fault of starcert's own: told in one line as well)
@@ -81,6 +114,45 @@ def _show_warning(
         print(f"Note: {message}", file=sys.stderr)
     else:
         show(message, category, *place, **more)
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Lets SIGTERM and SIGHUP do what Ctrl-C does; one that is ignored (nohup) stays so."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    main_thread = threading.current_thread() is threading.main_thread()  # only that one may say so
+    before = {each: signal.getsignal(each) for each in numbers if main_thread}
+    heard = [each for each, handler in before.items() if handler != signal.SIG_IGN]
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for each in heard:  # both may come, and again: the first is enough, and what follows it shall not be cut short
+            signal.signal(each, signal.SIG_IGN)
+        raise _Stopped(number)
+
+    for each in heard:
+        signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each in heard:
+            signal.signal(each, before[each])
+
+
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption that an error is, or that it followed from: a terminal that was closed cannot be written to."""
+    while isinstance(error, OSError) and error.errno == errno.EIO:
+        error = error.__context__
+    return error if isinstance(error, KeyboardInterrupt) else None
+
+
+def _interrupted(error: KeyboardInterrupt, resumable: bool = False) -> int:
+    """Says that the command was interrupted; its status."""
+    more = " What was counted is kept: the same command goes on." if resumable else ""
+    try:
+        print(f"Interrupted.{more}", file=sys.stderr, flush=True)
+    except OSError:  # the terminal is gone: nothing more can be said, not even at the very end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    return 128 + (error.number if isinstance(error, _Stopped) else signal.SIGINT)
 
 
 def _fail(message: str, status: int) -> NoReturn:

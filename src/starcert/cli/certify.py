@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -114,11 +113,7 @@ def certify(
     settings = complete(values)
     if max_radius is not None:
         settings = complete({**values, "max_radius": parse_radius(settings.noise, max_radius, "--max-radius")})
-    try:
-        outcome = execute(settings, expected=_still_expected(file.expected, options), note=note)
-    except KeyboardInterrupt:
-        print("Interrupted. What was counted is kept: the same command goes on.", file=sys.stderr)
-        raise typer.Exit(130) from None
+    outcome = execute(settings, expected=_still_expected(file.expected, options), note=note)
     show(*outcome_view(outcome))
 
 

@@ -12,6 +12,7 @@ import typer
 from starcert.cli.app import app
 from starcert.cli.views import show
 from starcert.errors import InvalidParameterError
+from starcert.files import is_empty, write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,7 +49,6 @@ def reproduce(
     from starcert.experiments.page import all_page  # noqa: PLC0415  (slow to import)
     from starcert.experiments.reproduce import STUDIES  # noqa: PLC0415
     from starcert.experiments.reproduce import reproduce as run  # noqa: PLC0415
-    from starcert.files import write_whole  # noqa: PLC0415
 
     if name == "all":
         _check_folder_of_all(out, STUDIES)
@@ -73,8 +73,13 @@ def _cores() -> int:
 
 def _check_folder_of_all(out: Path, studies: Iterable[str]) -> None:
     """The folder of all studies must hold nothing yet, or studies: an `index.html` of another kind stays as it is."""
-    begun = any((out / study / "settings.json").exists() for study in studies)
-    foreign = out.exists() and (not out.is_dir() or any(out.iterdir())) and not begun
+    names = set(studies)
+    begun = any((out / study / "settings.json").exists() for study in names)
+    if out.is_dir():  # a process that was killed may have left the empty folder of a study
+        there = (each for each in out.iterdir() if not (each.name in names and each.is_dir() and is_empty(each)))
+        foreign = not begun and any(there)
+    else:
+        foreign = os.path.lexists(out)
     if foreign or (out / "settings.json").exists():
         hint = "Give a new folder, or one that this command began."
         raise InvalidParameterError("--out", "be empty or hold the studies", str(out), hint)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -131,11 +130,7 @@ def sweep(
         options["max_radius"] = parse_radius(settings.run.noise, max_radius, "--max-radius")
         settings = complete(file, options, levels)
     expected = {} if "model" in options else file.expected
-    try:
-        found = execute(settings, expected=expected, note=note)
-    except KeyboardInterrupt:
-        print("Interrupted. What was counted is kept: the same command goes on.", file=sys.stderr)
-        raise typer.Exit(130) from None
+    found = execute(settings, expected=expected, note=note)
     show(*_view(found))
 
 

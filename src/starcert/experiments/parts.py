@@ -7,20 +7,16 @@ at all. Parts that are there are not computed again. The rest is spread over wor
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import threading
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from starcert.errors import StarcertError
 from starcert.files import write_whole
+from starcert.processes import worker_processes
 from starcert.progress import progress_bar
 
 __all__ = ["Part", "Parts"]
@@ -95,7 +91,7 @@ class Parts:
             for part in parts:
                 yield part, part.function(*part.arguments)
             return
-        with _pool(min(self.workers, len(parts))) as pool:
+        with worker_processes(min(self.workers, len(parts)), "What is finished is kept.") as pool:
             waiting: dict[Future[Any], Part] = {pool.submit(p.function, *p.arguments): p for p in parts}
             failed: BaseException | None = None
             for future in as_completed(waiting):
@@ -109,32 +105,3 @@ class Parts:
                         other.cancel()
             if failed is not None:
                 raise failed
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes, begun afresh (a forked one could inherit a lock of torch or numba in the middle of something).
-
-    When something goes wrong, what was not begun is given up at once.
-    """
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _follow_parent, (os.getpid(),))
-    try:
-        yield pool
-    except BrokenProcessPool as error:
-        raise StarcertError(
-            "A worker process died, perhaps for want of memory. What is finished is kept: run the same again, with "
-            "fewer workers."
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _follow_parent(parent: int) -> None:
-    """Ends this worker when its parent is gone: a killed study must not leave processes behind."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -18,7 +18,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.experiments.outcome import Finished, Outcome
 from starcert.experiments.page import study_page
 from starcert.experiments.parts import Parts
-from starcert.files import write_whole
+from starcert.files import is_empty, write_whole
 from starcert.provenance import provenance
 
 __all__ = ["STUDIES", "Study", "reproduce"]
@@ -124,7 +124,7 @@ def _claim(out: Path, settings: dict[str, Any]) -> None:
                 raise InvalidParameterError(
                     "--out", "be a folder of the same study", f"{out} ({told})", "Take another."
                 )
-        elif out.exists() and any(out.iterdir()):
+        elif out.exists() and not is_empty(out):
             hint = "Give a new folder, or one that this command began."
             raise InvalidParameterError("--out", "be empty or hold the same study", str(out), hint)
         out.mkdir(parents=True, exist_ok=True)

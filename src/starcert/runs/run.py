@@ -88,9 +88,10 @@ def execute(
         class_names=ready.data.class_names,
         settings=_record(settings, describe(ready.rule), base, digests),
     )
-    archives.write(place.partial / outputs.CERTIFICATES, kept)
-    write_whole(place.partial / outputs.RESULTS, results.lines(kept, ready.answers))
-    _write_report(place.partial / outputs.REPORT, kept, ready.problem.sites)
+    write_whole(place.kept / outputs.RUN, [place.text(settings, digests)])
+    archives.write(place.kept / outputs.CERTIFICATES, kept)
+    write_whole(place.kept / outputs.RESULTS, results.lines(kept, ready.answers))
+    _write_report(place.kept / outputs.REPORT, kept, ready.problem.sites)
     place.finish()
     return Outcome(kept, ready.answers, tuple(each.n_fixed for each in ready.problem.sites), place.final)
 

@@ -71,9 +71,10 @@ def read(path: str | os.PathLike[str]) -> RunFile:
     expected = values.pop("expected", {})
     if not isinstance(expected, dict) or not all(k in EXPECTED and isinstance(v, str) for k, v in expected.items()):
         raise RunFileError(f"{file}: 'expected' must be the table that a run wrote. Take it out to go without it.")
+    base = Path(os.path.realpath(file.parent))  # the same by whatever links one comes there
     try:
-        sweep, grid = _sweep_of(values.pop("sweep", {}), file.parent)
-        return RunFile(take(values, base=file.parent), expected, sweep, grid)
+        sweep, grid = _sweep_of(values.pop("sweep", {}), base)
+        return RunFile(take(values, base=base), expected, sweep, grid)
     except InvalidParameterError as error:
         raise RunFileError(f"{file}: {error}") from None
 
@@ -168,6 +169,8 @@ def _plain(item: object, folder: Path) -> object:
 
 def _relative(path: Path, folder: Path) -> str:
     try:
-        return Path(os.path.relpath(path, folder)).as_posix()
+        return Path(
+            os.path.relpath(Path(os.path.realpath(path.parent), path.name), os.path.realpath(folder))
+        ).as_posix()
     except ValueError:  # on another drive
         return path.as_posix()

@@ -1,24 +1,20 @@
 """Processes that count votes for a run.
 
-They are started afresh (spawned), never forked: torch and numba have threads. Each first imports the user's file, under
-the same name as here, so that a classifier which is defined in it can travel. Votes do not depend on any of this.
+Each first imports the user's file, under the same name as here, so that a classifier which is defined in it can travel.
+Votes do not depend on any of this.
 """
 
 from __future__ import annotations
 
 import pickle
-import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
+from starcert.processes import worker_processes
 from starcert.runs.reference import import_file
 from starcert.runs.threads import one_thread, use_one_thread
 from starcert.voting import backend_of
@@ -46,41 +42,10 @@ def pool(classifier: Classifier, file: Path, workers: int, note: Callable[[str],
         with one_thread(backend_of(classifier)):
             yield None
         return
-    before = set(active_children())
-    executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (file,))
-    finished = False
-    try:
-        with _deaf_to_interrupts():  # as the workers then are from their first moment: Ctrl-C is for this process
-            ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
-        for problem in (future.result() for future in ready):
-            if problem:
-                raise StarcertError(f"A worker process cannot import what this one could: {problem}")
+    with worker_processes(
+        workers, "The votes that were counted are kept.", begin=_begin, arguments=(file,)
+    ) as executor:
         yield executor
-        finished = True
-    except BrokenProcessPool as error:
-        raise StarcertError(
-            "A worker process died, perhaps for want of memory. The votes that were counted are kept: run the same "
-            "again, with fewer workers."
-        ) from error
-    finally:
-        executor.shutdown(wait=finished, cancel_futures=True)
-        if not finished:  # nobody waits for what is under way: it can be counted again
-            # Python 3.11's pool prints a traceback when a worker dies before it has put away what was cancelled.
-            time.sleep(0.2)
-            for child in set(active_children()) - before:
-                child.terminate()
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # only that one may say so
-        yield
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 def _stays(classifier: Classifier) -> str:
@@ -96,19 +61,10 @@ def _stays(classifier: Classifier) -> str:
     return ""
 
 
-_problem = ""
-
-
 def _begin(file: Path) -> None:
     """What a worker does first."""
-    global _problem  # noqa: PLW0603  (an exception here would end in a traceback; the first task tells it instead)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_one_thread()
     try:
         import_file(file)
     except StarcertError as error:
-        _problem = str(error)
-
-
-def _problem_of_this_worker() -> str:
-    return _problem
+        raise StarcertError(f"A worker process cannot import what this one could: {error}") from error

@@ -6,8 +6,8 @@ from anywhere, so nothing in it is taken on trust: who wrote it, its format, the
 
 SQLite keeps a rollback journal rather than a write-ahead log: the store is then one file whenever no commit is under
 way, it works in a read-only folder and on a network disk that has locks, and at two commits a second a log's speed buys
-nothing. Many may read while one writes. The writer holds an SQLite lock on a file beside the store (`…-lock`), which
-the operating system takes back however the process ends; such a file that is left over means nothing.
+nothing. Many may read while one writes. The writer holds the lock of a file beside the store (`…-lock`), which the
+operating system takes back however the process ends; such a file that is left over means nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from starcert import locks
 from starcert.errors import InvalidParameterError, StoreError
 from starcert.store.records import GraphRecord, Record, Session, Settings, StoredChunk, record_row
 
@@ -85,22 +86,16 @@ def lock(path: Path, resources: ExitStack) -> None:
     """Becomes the one writer until `resources` are closed, or the process ends in whatever way."""
     beside = f"{path}-lock"
     try:
-        guard = sqlite3.connect(beside, timeout=0, isolation_level=None, check_same_thread=False)
-        resources.callback(guard.close)
-        guard.execute("BEGIN EXCLUSIVE")
-    except sqlite3.Error as error:
-        if _code(error) != sqlite3.SQLITE_BUSY:
-            raise write_error(path, error, f"lock the file (by {beside})") from error
+        handle = locks.take_file(beside)
+    except OSError as error:
+        doing = f"lock the file (by {beside}): {error.strerror or error}"
+        raise StoreError(f"{path}: could not {doing}. {_PERMISSION}") from error
+    if handle is None:
         raise StoreError(
             f"{path}: another process is writing votes into it. Wait for its end or stop it, or write into another"
             " file; VoteStore.read works meanwhile."
-        ) from error
-
-    def remove() -> None:
-        with suppress(OSError):  # some systems remove no open file; one that is left over means nothing
-            os.unlink(beside)
-
-    resources.callback(remove)
+        )
+    resources.callback(locks.let_go, handle, beside)
 
 
 def connect(path: Path, resources: ExitStack, *, writing: bool) -> sqlite3.Connection:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from itertools import product
 
-from starcert.provenance import provenance
+from starcert.provenance import versions
 from starcert.report import document
 from starcert.runs.grid import noise_text
 from starcert.runs.output import RUN
@@ -28,7 +28,7 @@ def write_page(path: str | os.PathLike[str], sweep: Sweep) -> None:
         "notices": "".join(document.notice_html(notice.head, notice.text) for notice in notices(sweep)),
         "table": _table(sweep),
         "settings": document.table_html(_settings(sweep)),
-        "provenance": document.table_html(provenance().items()),
+        "provenance": document.table_html(versions().items()),
     }
     data = run.data if isinstance(run.data, str) else run.data.name
     html = document.assemble(

@@ -45,7 +45,7 @@ def execute(
         expected: digests of what the sweep shall be made from; others are refused.
         note: is told what a user may want to know on the way.
     """
-    place = Output(settings.run.out, (RUN, TABLE, PAGE))
+    place = Output(settings.run.out)
     place.check_place()
     material, n_unlabelled = _labelled(gather(settings.run))
     one_model = not asks_for(settings.run.model, "noise")
@@ -73,9 +73,9 @@ def execute(
         one_model=one_model,
         folder=place.final,
     )
-    write_whole(place.partial / RUN, [text_for(sweep, digests)])
-    write_whole(place.partial / TABLE, results.lines(sweep))
-    _write_page(place.partial / PAGE, sweep)
+    write_whole(place.kept / RUN, [text_for(sweep, digests)])
+    write_whole(place.kept / TABLE, results.lines(sweep))
+    _write_page(place.kept / PAGE, sweep)
     place.finish()
     return sweep
 

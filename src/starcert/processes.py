@@ -1,0 +1,110 @@
+"""Worker processes that end when they should, in whatever way the process ends that began them.
+
+They are started afresh (spawned), never forked: a forked one could inherit a lock of torch or numba in the middle of
+something. Ctrl-C, and the end of a terminal, are for the process that began them: it ends them itself. When that one is
+killed, each of them notices and ends by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
+from typing import Any
+
+from starcert.errors import StarcertError
+
+__all__ = ["worker_processes"]
+
+_DEAF = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextmanager
+def worker_processes(
+    workers: int, kept: str, *, begin: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
+) -> Iterator[ProcessPoolExecutor]:
+    """So many worker processes; when something goes wrong nobody waits for what is under way.
+
+    Args:
+        workers: how many.
+        kept: what a user does not lose when a worker dies, as a sentence.
+        begin: what each worker does first; its StarcertError is told here.
+        arguments: for `begin`.
+    """
+    before = set(active_children())
+    with _deaf():  # as every process that is begun here then is from its first moment
+        executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
+        ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
+    finished = False
+    try:
+        for problem in (future.result() for future in ready):
+            if problem:
+                raise StarcertError(problem)
+        yield executor
+        finished = True
+    except BrokenProcessPool as error:
+        time.sleep(0.2)  # a signal that ended the workers too may be on its way: it is the better reason
+        raise StarcertError(
+            f"A worker process died, perhaps for want of memory. {kept} Run the same again, with fewer workers."
+        ) from error
+    finally:
+        executor.shutdown(wait=finished, cancel_futures=True)
+        if not finished:
+            _end(set(active_children()) - before)
+
+
+def _end(children: set[Any]) -> None:
+    # Python 3.11's pool prints a traceback when a worker dies before it has put away what was cancelled.
+    time.sleep(0.2)
+    for child in children:
+        child.kill()
+    for child in children:
+        child.join()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only that one may say so
+        yield
+        return
+    handlers = {each: signal.signal(each, signal.SIG_IGN) for each in _DEAF}
+    try:
+        yield
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+
+
+_problem = ""
+
+
+def _begin(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    """What a worker does first."""
+    global _problem  # noqa: PLW0603  (an exception here would end in a traceback; the first task tells it instead)
+    for each in _DEAF:
+        signal.signal(each, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    try:
+        if begin is not None:
+            begin(*arguments)
+    except StarcertError as error:
+        _problem = str(error)
+
+
+def _follow_parent() -> None:
+    """Ends this worker when its parent is gone."""
+    parent = parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _problem_of_this_worker() -> str:
+    return _problem

@@ -1,0 +1,90 @@
+"""Workers end with the process that began them, however that one ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import kills_worlds as kills
+from runs_worlds import environment
+from starcert.errors import StarcertError
+from starcert.processes import worker_processes
+
+PARENT = """
+import time
+from starcert.processes import worker_processes
+
+def busy(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+
+if __name__ == "__main__":
+    with worker_processes(2, "Nothing is lost.") as pool:
+        print("ready", flush=True)
+        list(pool.map(busy, [300, 300, 300]))
+"""
+
+
+def begun(folder):
+    (folder / "parent.py").write_text(PARENT)
+    words = [sys.executable, str(folder / "parent.py")]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    assert len(kills.left_of(process.pid)) >= 3
+    return process
+
+
+def wait_for_the_end(session, seconds=20):
+    deadline = time.monotonic() + seconds
+    while kills.left_of(session) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    left = kills.left_of(session)
+    for process in left:
+        os.kill(int(process), signal.SIGKILL)
+    assert left == []
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at processes in /proc")
+
+
+@linux
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    process = begun(tmp_path)
+    process.kill()
+    process.communicate()
+    wait_for_the_end(process.pid)
+
+
+@linux
+def test_ctrl_c_ends_workers_with_their_parent(tmp_path):
+    process = begun(tmp_path)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert err.count("Traceback") == 1  # that of the parent
+    wait_for_the_end(process.pid)
+
+
+def test_one_that_dies_is_told():
+    with (
+        pytest.raises(StarcertError, match=r"A worker process died.*Nothing is lost\. Run the same again"),
+        worker_processes(2, "Nothing is lost.") as pool,
+    ):
+        pool.submit(os._exit, 9).result()
+
+
+def _refuse(reason):
+    raise StarcertError(reason)
+
+
+def test_one_that_cannot_begin_says_why():
+    with (
+        pytest.raises(StarcertError, match="no leg to stand on"),
+        worker_processes(2, "", begin=_refuse, arguments=("no leg to stand on",)),
+    ):
+        pass
