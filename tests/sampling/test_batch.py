@@ -29,11 +29,11 @@ def batch(request, monkeypatch):
 def adjacency_from_bits(batch) -> np.ndarray:
     """The oracle: bits and fixed edges, put where their node pairs are, one by one."""
     dense = np.zeros((len(batch), 9, 9), dtype=int)
-    u, v = batch.sites.endpoints(np.arange(batch.sites.n_sites))
+    u, v = batch._sites.endpoints(np.arange(batch._sites.n_sites))
     for copy, bits in enumerate(batch.bits):
         for i, j, bit in zip(u, v, bits, strict=True):
             dense[copy, i, j] = dense[copy, j, i] = bit
-        for i, j in batch.sites.fixed_edges:
+        for i, j in batch._sites.fixed_edges:
             dense[copy, i, j] = dense[copy, j, i] = 1
     return dense
 

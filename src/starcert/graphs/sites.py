@@ -15,6 +15,7 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError
 from starcert.graphs.blocks import AnyBlock, Indices
 from starcert.graphs.content import digest
+from starcert.graphs.frame import Frame
 from starcert.graphs.graph import Graph
 
 __all__ = ["Sites"]
@@ -57,6 +58,11 @@ class Sites:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{region}: {size:,}" for region, size in zip(self.regions, self.sizes, strict=True))
         return f"Sites({sizes}{', anchored' if self.anchored else ''})"
+
+    @cached_property
+    def frame(self) -> Frame:
+        """What noise leaves alone in the graph."""
+        return Frame.of(self.graph)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
