@@ -72,11 +72,7 @@ class DeviceGraphs(NoisyGraphs):
 
     def degrees_there(self) -> torch.Tensor:
         """The degree of every node, shape (copies, nodes), on the device."""
-        n, present = self.frame.n_nodes, self.bits_there.to(torch.int32)
-        degrees = torch.zeros((len(self), n), dtype=torch.int32, device=present.device)
-        for end in self.ends:
-            degrees.index_add_(1, end, present)
-        return degrees + torch.bincount(self.fixed.reshape(-1), minlength=n).to(torch.int32)
+        return self.adjacency_there(torch.uint8).sum(dim=2, dtype=torch.int32)
 
     def edge_index_there(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The block-diagonal `edge_index` in both directions, and the copy of each node, on the device."""
