@@ -37,7 +37,7 @@ def draw(graph: sc.Graph, noise: sc.Noise, copies: int, regions: sc.Partition | 
 
 def listed(batch: NoisyGraphs) -> list[sc.Graph]:
     """The copies one by one."""
-    data = batch.graph.node_data
+    data = batch.frame.node_data
     return [sc.Graph(len(a), np.argwhere(np.triu(a)), node_data=data) for a in batch.adjacency()]
 
 

@@ -122,7 +122,7 @@ def test_node_labels_from_node_data(kernel, alphabet):
     base = from_sklearn(model)
     batch = draw(graphs[3], sc.Noise(all=0.05), 20)
     assert base.classify(batch).tolist() == model.predict(listed(batch)).tolist()
-    if type(base) is KernelClassifier and base.features.takes(graphs[3]):
+    if type(base) is KernelClassifier and base.features.takes(sc.graphs.Frame.of(graphs[3])):
         np.testing.assert_allclose(base.decision_function(batch), model.decision_function(listed(batch)), rtol=1e-9)
 
 

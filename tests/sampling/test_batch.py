@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.graphs import Frame, Sites
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import sampler
@@ -29,11 +30,11 @@ def batch(request, monkeypatch):
 def adjacency_from_bits(batch) -> np.ndarray:
     """The oracle: bits and fixed edges, put where their node pairs are, one by one."""
     dense = np.zeros((len(batch), 9, 9), dtype=int)
-    u, v = batch.sites.endpoints(np.arange(batch.sites.n_sites))
+    u, v = batch._sites.endpoints(np.arange(batch._sites.n_sites))
     for copy, bits in enumerate(batch.bits):
         for i, j, bit in zip(u, v, bits, strict=True):
             dense[copy, i, j] = dense[copy, j, i] = bit
-        for i, j in batch.sites.fixed_edges:
+        for i, j in batch._sites.fixed_edges:
             dense[copy, i, j] = dense[copy, j, i] = 1
     return dense
 
@@ -51,6 +52,43 @@ def test_all_views_agree(batch):
     assert len(set(zip(*index.tolist(), strict=True))) == index.shape[1]  # no edge twice
     for copy, graph in enumerate(batch.networkx()):
         np.testing.assert_array_equal(nx.to_numpy_array(graph, nodelist=range(9)), dense[copy])
+
+
+def test_graphs_are_the_same_copies_with_the_frame_of_the_clean_graph(batch):
+    for copy, graph in zip(batch.adjacency(), batch.copies(), strict=True):
+        np.testing.assert_array_equal(graph.to_numpy(), copy)
+        assert Frame.of(graph) == batch.frame == Frame.of(GRAPH)
+
+
+@pytest.mark.parametrize("name", ["graph", "sites"])
+def test_the_clean_graph_is_shown_to_nobody(batch, name):
+    with pytest.raises(
+        ValueError, match=r"^An answer that looks at the clean graph is not a function of the noisy copy"
+    ):
+        getattr(batch, name)
+    shown = [value for name, value in vars(batch).items() if not name.startswith("_")]
+    assert not any(isinstance(value, sc.Graph | Sites) for value in shown)
+
+
+def test_the_order_of_edges_tells_nothing_of_the_clean_graph():
+    """One noisy graph, reached from every clean one, lists its edges in one order, however it is kept."""
+    copy = nx.gnp_random_graph(9, 0.5, seed=8)
+    orders = []
+    for seed in range(6):
+        clean = nx.gnp_random_graph(9, 0.4, seed=seed)
+        clean.remove_node(8)
+        clean.add_edges_from([(0, 8), (3, 8)])  # fixed, and the same in all
+        sites = SETS.sites(sc.Graph.from_networkx(clean))
+        ends = np.stack(sites.endpoints(np.arange(sites.n_sites)))
+        target = np.array([copy.has_edge(u, v) for u, v in ends.T])
+        ones = np.sort(np.concatenate(sites.ones))
+        flips = np.setxor1d(ones, np.flatnonzero(target))[::-1].astype(np.int64)
+        flipped = FlippedGraphs(sites, ones, ends[:, ones], np.array([0, flips.size]), flips)
+        words = np.where(target[:, None], np.uint64(1), np.uint64(0))
+        orders += [batch.edges() for batch in (flipped, SlicedGraphs(sites, ends, words, 0, 1))]
+    for order in orders[1:]:
+        for one, other in zip(order, orders[0], strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_copies_are_simple_and_fixed_sites_never_move(batch):

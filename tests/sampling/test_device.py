@@ -33,6 +33,7 @@ def test_all_views_agree_and_fixed_sites_never_move():
     np.testing.assert_array_equal(batch.adjacency(), dense)
     np.testing.assert_array_equal(batch.adjacency_there().numpy(), dense)
     np.testing.assert_array_equal(batch.degrees(), dense.sum(axis=1))
+    np.testing.assert_array_equal(batch.degrees_there().numpy(), dense.sum(axis=1))
     index, owner = (tensor.numpy() for tensor in batch.edge_index_there())
     rebuilt = np.zeros_like(dense)
     rebuilt[owner[index[0]], index[0] % 9, index[1] % 9] += 1

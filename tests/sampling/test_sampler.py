@@ -127,7 +127,7 @@ def test_ten_thousand_nodes_are_easy():
     sites = sc.Partition.everything("all").sites(graph)
     drawn = sampler(sites, sc.Noise(all=sc.Flip(delete=1e-3, add=1e-5)))
     batch = drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 256)
-    added = np.array([len(g) for g in np.split(batch.positions, batch.starts[1:-1])])
+    added = np.array([len(g) for g in np.split(batch._positions, batch._starts[1:-1])])
     expected = 30 + (49_995_000 - 30_000) * 1e-5
     assert abs(added.mean() - expected) < 5 * math.sqrt(expected / 256)
     edges = np.diff(batch.edges().starts)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from starcert.errors import StarcertError
 
 if TYPE_CHECKING:
+    from starcert.classifiers import features
     from starcert.classifiers.base import Classifier
     from starcert.classifiers.callable import from_callable
     from starcert.classifiers.sklearn import from_sklearn
     from starcert.classifiers.torch import from_dense, from_pyg
 
-__all__ = ["Classifier", "from_callable", "from_dense", "from_pyg", "from_sklearn"]
+__all__ = ["Classifier", "features", "from_callable", "from_dense", "from_pyg", "from_sklearn"]
 
 _HOME = {
     "Classifier": ("base", ""),
+    "features": ("features", "torch"),
     "from_callable": ("callable", ""),
     "from_dense": ("torch", "torch"),
     "from_pyg": ("torch", "torch"),
@@ -29,7 +31,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'starcert.classifiers' has no attribute {name!r}")
     module, extra = _HOME[name]
     try:
-        return getattr(import_module(f"starcert.classifiers.{module}"), name)
+        found = import_module(f"starcert.classifiers.{module}")
+        return found if name == module else getattr(found, name)
     except ModuleNotFoundError as error:
         if not extra or (error.name or "").startswith("starcert"):
             raise

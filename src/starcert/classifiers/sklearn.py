@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph
 from starcert.graphs.content import digest
 from starcert.models.conversion import DEGREE
 
 if TYPE_CHECKING:
+    from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["KernelClassifier", "SklearnClassifier", "from_sklearn"]
@@ -39,8 +39,8 @@ class FeatureMap(Protocol):
     @property
     def content(self) -> tuple[object, ...]: ...
 
-    def takes(self, graph: Graph) -> bool:
-        """Whether noisy copies of this graph can be computed."""
+    def takes(self, frame: Frame) -> bool:
+        """Whether noisy copies with this frame can be computed."""
 
     def decisions(self, graphs: NoisyGraphs) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Decisions without the intercept, and bounds on the sums of their terms' magnitudes."""
@@ -60,11 +60,7 @@ class SklearnClassifier:
 
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
-        clean, edges = graphs.graph, graphs.edges()
-        copies = []
-        for begin, end in zip(edges.starts[:-1], edges.starts[1:], strict=True):
-            pairs = np.column_stack([edges.u[begin:end], edges.v[begin:end]])
-            copies.append(Graph(clean.n_nodes, pairs, nodes=clean.nodes, node_data=clean.node_data))
+        copies = list(graphs.copies())
         if not copies:
             return np.empty(0, dtype=np.int64)
         if _looks_at_its_batch(self.estimator):
@@ -93,7 +89,7 @@ class KernelClassifier(SklearnClassifier):
 
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
-        if not self.features.takes(graphs.graph):
+        if not self.features.takes(graphs.frame):
             return super().classify(graphs)
         if not self.features.linear:
             return self._numbers(self.estimator.svc_.predict(self._matrix(graphs)))
@@ -133,6 +129,7 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
         batch_size: the most graphs at once; by default 1,024 where compiled, else 256.
 
     Example:
+        >>> from starcert.graphs import Graph
         >>> from starcert.models import vertex_histogram_svm
         >>> star, ring = Graph(4, [(0, 1), (0, 2), (0, 3)]), Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
         >>> from_sklearn(vertex_histogram_svm().fit([star, ring], ["star", "ring"])).n_classes

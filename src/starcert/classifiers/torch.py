@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +9,23 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.features import (
+    Features,
+    features_of_copies,
+    features_of_nodes,
+    side_by_side,
+    sources_of,
+)
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.memory import available
 
 if TYPE_CHECKING:
-    from starcert.graphs import Graph, Sites
+    from starcert.graphs import Frame, Sites
     from starcert.noise import Noise
     from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.sampler import Sampler
 
 __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
-
-Features = Callable[["Graph"], torch.Tensor]
 
 DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
@@ -37,7 +41,7 @@ class TorchClassifier:
     """
 
     def __init__(
-        self, model: torch.nn.Module, n_classes: int, *, dense: bool, features: str | Features, description: str | None
+        self, model: torch.nn.Module, n_classes: int, *, dense: bool, features: Features, description: str | None
     ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
@@ -47,6 +51,7 @@ class TorchClassifier:
         self.n_classes = n_classes
         self.dense = dense
         self.features = features
+        self._sources = sources_of(features)
         self._description = description
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
@@ -54,7 +59,7 @@ class TorchClassifier:
         # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
         self.batch_size = DEVICE_CHUNK if not on_cpu else 512 if dense else 96
         self._checked = False
-        self._input: tuple[str, torch.Tensor] | None = None
+        self._input: tuple[str, list[torch.Tensor | None]] | None = None
         self._fits: tuple[str, int] | None = None
 
     @property
@@ -118,26 +123,25 @@ class TorchClassifier:
         """So many graphs as half of the device's free memory holds, judged by what a few of them take."""
         if self.device.type != "cuda" or len(graphs) <= PROBE:
             return len(graphs)
-        if self._fits is None or self._fits[0] != graphs.graph.key:
+        if self._fits is None or self._fits[0] != graphs.frame.key:
             torch.cuda.reset_peak_memory_stats(self.device)
             before = torch.cuda.memory_allocated(self.device)
             with torch.inference_mode():
                 self._forward(graphs[:PROBE])
             each = max(1, (torch.cuda.max_memory_allocated(self.device) - before) // PROBE)
             free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
-            self._fits = (graphs.graph.key, max(PROBE, free // 2 // each))
+            self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
         return self._fits[1]
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
         with torch.inference_mode():
-            x = self._features_of(graphs.graph)
+            x, of_copies = self._features_of(graphs)
             if self.dense:
                 return self.model(x, _adjacency(graphs, self.device))  # type: ignore[no-any-return]
             edge_index, batch = _edge_index(graphs, self.device)
-            return self.model(  # type: ignore[no-any-return]
-                x.repeat(len(graphs), *[1] * (x.dim() - 1)), edge_index, batch
-            )
+            x = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
+            return self.model(x, edge_index, batch)  # type: ignore[no-any-return]
 
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
         logits = self.raw(graphs)
@@ -147,23 +151,34 @@ class TorchClassifier:
             )
         return torch.as_tensor(logits)
 
-    def _features_of(self, graph: Graph) -> torch.Tensor:
-        """The features of the nodes; noise does not touch them, so they are brought to the device once a graph."""
-        if self._input is None or self._input[0] != graph.key:
-            if callable(self.features):
-                x = torch.as_tensor(self.features(graph))
-            elif self.features in graph.node_data:
-                values: Any = graph.node_data[self.features]
-                x = torch.as_tensor(values if isinstance(values, torch.Tensor) else np.array(values))
-            else:
-                raise ValueError(
-                    f"the graph has no node data {self.features!r}; it has {sorted(graph.node_data) or 'none'}: "
-                    "name others with features=…, or give a function of the graph"
-                )
-            if x.is_floating_point():
-                x = x.to(next((p.dtype for p in self.model.parameters()), torch.float32))
-            self._input = (graph.key, x.to(self.device))
+    def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
+        """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""
+        shared = self._shared_features(graphs.frame)
+        if len(shared) == 1 and shared[0] is not None:
+            return shared[0], False
+        parts = [
+            features_of_copies(source, graphs, self._dtype, self.device)
+            if x is None
+            else x.expand(len(graphs), *x.shape)
+            for source, x in zip(self._sources, shared, strict=True)
+        ]
+        return self._ready(side_by_side(parts, of_copies=True)), True
+
+    def _shared_features(self, frame: Frame) -> list[torch.Tensor | None]:
+        """The features that noise does not touch, brought to the device once a graph; None for those of the copy."""
+        if self._input is None or self._input[0] != frame.key:
+            shared = [features_of_nodes(source, frame) for source in self._sources]
+            known = [x for x in shared if x is not None]
+            whole = [side_by_side(known, of_copies=False)] if len(known) == len(shared) else shared
+            self._input = (frame.key, [x if x is None else self._ready(x) for x in whole])
         return self._input[1]
+
+    def _ready(self, x: torch.Tensor) -> torch.Tensor:
+        return x.to(self.device, self._dtype if x.is_floating_point() else x.dtype)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
 
     def _check_twice(self, graphs: NoisyGraphs, first: torch.Tensor) -> None:
         """A model with noise of its own would make votes that nobody can repeat."""
@@ -206,25 +221,30 @@ def _digest(model: torch.nn.Module) -> str:
 
 
 def from_pyg(
-    model: torch.nn.Module, *, n_classes: int, features: str | Features = "x", description: str | None = None
+    model: torch.nn.Module, *, n_classes: int, features: Features = "x", description: str | None = None
 ) -> TorchClassifier:
     """A base classifier from any module called as `model(x, edge_index, batch)` that returns one row of logits a graph.
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.
         n_classes: how many columns its logits have.
-        features: the node data that is x, or a function from a graph to it.
+        features: what x is: the name of node data, which noise leaves alone; something ready-made from
+            `starcert.classifiers.features`, such as `degree()`; a function from a graph to an array with a row for each
+            node; or a tuple of such, side by side. What depends on edges is computed on every noisy copy: the
+            ready-made for all copies at once, a function copy by copy. A function that asks for nothing but nodes and
+            their data is called once a graph.
         description: says which classifier it is, for the record; by default its class and a digest of its weights.
     """
     return TorchClassifier(model, n_classes, dense=False, features=features, description=description)
 
 
 def from_dense(
-    model: torch.nn.Module, *, n_classes: int, features: str | Features = "x", description: str | None = None
+    model: torch.nn.Module, *, n_classes: int, features: Features = "x", description: str | None = None
 ) -> TorchClassifier:
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
-    x has the shape (nodes, features) and is the same for all copies; adjacency is (copies, nodes, nodes), zeros and
-    ones as floats. For small graphs this is the fastest way by far. Arguments as in `from_pyg`.
+    x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
+    edges; adjacency is (copies, nodes, nodes), zeros and ones as floats. For small graphs this is the fastest way by
+    far. Arguments as in `from_pyg`.
     """
     return TorchClassifier(model, n_classes, dense=True, features=features, description=description)

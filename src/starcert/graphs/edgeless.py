@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from starcert.graphs.frame import Frame
 from starcert.graphs.graph import Graph
 
 __all__ = ["EdgesAskedError", "without_edges"]
@@ -36,7 +37,7 @@ class _Edgeless(Graph):
         return f"Graph({self.n_nodes} nodes, edges not shown{data})"
 
 
-def without_edges(function: Callable[[Graph], Value], graph: Graph) -> Value:
+def without_edges(function: Callable[[Graph], Value], frame: Frame) -> Value:
     """What a function of a graph gives where it needs no edges.
 
     Raises:
@@ -44,16 +45,17 @@ def without_edges(function: Callable[[Graph], Value], graph: Graph) -> Value:
             key, another format, a copy, …), or fails on a graph that has nothing else.
 
     Example:
-        >>> graph = Graph(3, [(0, 1)])
-        >>> without_edges(lambda graph: graph.n_nodes, graph)
+        >>> frame = Frame.of(Graph(3, [(0, 1)]))
+        >>> without_edges(lambda graph: graph.n_nodes, frame)
         3
-        >>> without_edges(lambda graph: graph.n_edges, graph)
+        >>> without_edges(lambda graph: graph.n_edges, frame)
         Traceback (most recent call last):
         starcert.graphs.edgeless.EdgesAskedError: n_edges
     """
+    bare = frame.with_edges(())  # with data of its own: a function that writes into them spoils nobody else's
     shown = object.__new__(_Edgeless)
     for name in _SHOWN:
-        object.__setattr__(shown, name, getattr(graph, name))
+        object.__setattr__(shown, name, getattr(bare, name))
     try:
         value = function(shown)
     except Exception as error:  # whatever it is: the function may have failed for want of edges

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from starcert.errors import InvalidParameterError
 from starcert.graphs.edgeless import EdgesAskedError, without_edges
+from starcert.graphs.frame import Frame
 from starcert.graphs.graph import Graph
 from starcert.graphs.pairsets import Inside, Pairs, PairSet
 from starcert.graphs.partition import Partition
@@ -84,7 +85,7 @@ def partition_by_rule(rule: Rule, graph: Graph) -> Partition:
         return partition if partition.anchored else replace(partition, anchored=False)
     if word is None and not was_seen_to_read_edges(rule):
         try:
-            partition = _checked(without_edges(rule, graph), graph)
+            partition = _checked(without_edges(rule, Frame.of(graph)), graph)
         except EdgesAskedError:
             pass
         else:

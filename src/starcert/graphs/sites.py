@@ -16,6 +16,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs.blocks import AnyBlock, Indices
 from starcert.graphs.content import digest
 from starcert.graphs.disjoint import check_disjoint
+from starcert.graphs.frame import Frame
 from starcert.graphs.graph import Graph
 
 __all__ = ["Sites"]
@@ -65,6 +66,11 @@ class Sites:
     def marked(self, reason: str) -> Sites:
         """These sites, anchored for this reason."""
         return _restore(self.graph, self.regions, self.blocks, True, reason)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """What noise leaves alone in the graph."""
+        return Frame.of(self.graph)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

@@ -90,7 +90,10 @@ class GCN(nn.Module):
 
 
 class DenseGCN(nn.Module):
-    """A `GCN` called as `model(x, adjacency)`: x (nodes, features) is shared by all copies (copies, nodes, nodes)."""
+    """A `GCN` called as `model(x, adjacency)`, adjacency (copies, nodes, nodes).
+
+    x is shared by all copies, shape (nodes, features), or each has its own, shape (copies, nodes, features).
+    """
 
     def __init__(self, model: GCN) -> None:
         super().__init__()

@@ -1,13 +1,15 @@
 """A batch of noisy copies of one graph, and the views of it that classifiers ask for.
 
-Samplers know sites and flips; only here do node pairs come back. Nothing is built before it is asked for.
+Samplers know sites and flips; only here do node pairs come back. Nothing is built before it is asked for. Every view,
+down to the order of its edges, is a function of the copies and of what noise leaves alone, never of the clean graph.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +18,13 @@ from numba import njit
 if TYPE_CHECKING:
     import networkx as nx
 
-    from starcert.graphs import Graph, Sites
+    from starcert.graphs import Frame, Graph, Sites
 
 __all__ = ["EdgeList", "NoisyGraphs"]
 
 Integers = npt.NDArray[np.int64]
+
+CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the noisy copy: use batch.frame."
 
 
 class EdgeList(NamedTuple):
@@ -36,21 +40,33 @@ class EdgeList(NamedTuple):
     u: Integers
     v: Integers
 
+    def pairs(self) -> Iterator[Integers]:
+        """The edges of each copy, shape (edges, 2)."""
+        listed = np.column_stack([self.u, self.v])
+        for begin, end in pairwise(self.starts.tolist()):
+            yield listed[begin:end]
+
 
 class NoisyGraphs(ABC):
-    """Noisy copies of one graph. Fixed sites are as they were; every copy is simple and undirected.
-
-    Attributes:
-        sites: the sites of the clean graph.
-    """
+    """Noisy copies of one graph. Fixed sites are as they were; every copy is simple and undirected."""
 
     def __init__(self, sites: Sites) -> None:
-        self.sites = sites
+        self._sites = sites
 
     @property
-    def graph(self) -> Graph:
-        """The clean graph."""
-        return self.sites.graph
+    def frame(self) -> Frame:
+        """What noise leaves alone: the nodes, their names and their data."""
+        return self._sites.frame
+
+    @property
+    def graph(self) -> NoReturn:
+        """The clean graph is shown to nobody."""
+        raise ValueError(CLEAN_GRAPH)
+
+    @property
+    def sites(self) -> NoReturn:
+        """The sites know the clean graph, and are shown to nobody."""
+        raise ValueError(CLEAN_GRAPH)
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -79,7 +95,7 @@ class NoisyGraphs(ABC):
 
     def adjacency(self) -> npt.NDArray[np.uint8]:
         """Dense adjacency matrices, shape (copies, nodes, nodes)."""
-        edges, n = self.edges(), self.graph.n_nodes
+        edges, n = self.edges(), self.frame.n_nodes
         dense = np.zeros((len(self), n, n), dtype=np.uint8)
         copy = np.repeat(np.arange(len(self)), np.diff(edges.starts))
         dense[copy, edges.u, edges.v] = 1
@@ -88,20 +104,22 @@ class NoisyGraphs(ABC):
 
     def edge_index(self) -> tuple[Integers, Integers]:
         """All copies as one block-diagonal graph: `edge_index` in both directions, and the copy of each node."""
-        n = self.graph.n_nodes
+        n = self.frame.n_nodes
         return _both_directions(*self.edges(), n), np.repeat(np.arange(len(self)), n)
 
+    def copies(self) -> Iterator[Graph]:
+        """Each copy as a starcert `Graph`."""
+        return map(self.frame.with_edges, self.edges().pairs())
+
     def networkx(self) -> Iterator[nx.Graph]:
-        """Each copy as a networkx graph with the names and the data of the clean graph's nodes."""
+        """Each copy as a networkx graph with the names and the data of the nodes."""
         import networkx as nx  # noqa: PLC0415  (a tenth of a second)
 
-        nodes, edges = self.graph.nodes, self.edges()
-        template = self.graph.to_networkx()
-        template.remove_edges_from(list(template.edges))
-        for begin, end in zip(edges.starts[:-1], edges.starts[1:], strict=True):
+        nodes = self.frame.nodes
+        template = self.frame.with_edges(()).to_networkx()
+        for pairs in self.edges().pairs():
             copy = nx.Graph(template)
-            ends = zip(edges.u[begin:end].tolist(), edges.v[begin:end].tolist(), strict=True)
-            copy.add_edges_from((nodes[u], nodes[v]) for u, v in ends)
+            copy.add_edges_from((nodes[u], nodes[v]) for u, v in pairs.tolist())
             yield copy
 
 

@@ -57,7 +57,7 @@ class DeviceGraphs(NoisyGraphs):
         return int(self.bits_there.shape[0])
 
     def __getitem__(self, samples: slice) -> DeviceGraphs:
-        return DeviceGraphs(self.sites, self.ends, self.fixed, self.entries, self.bits_there[samples])
+        return DeviceGraphs(self._sites, self.ends, self.fixed, self.entries, self.bits_there[samples])
 
     @cached_property
     def bits(self) -> npt.NDArray[np.uint8]:
@@ -72,12 +72,15 @@ class DeviceGraphs(NoisyGraphs):
 
     def degrees(self) -> npt.NDArray[np.int32]:
         """See `NoisyGraphs`: the degrees, brought here."""
-        degrees: npt.NDArray[np.int32] = self.adjacency_there().sum(dim=2).to(torch.int32).cpu().numpy()
-        return degrees
+        return self.degrees_there().cpu().numpy()
+
+    def degrees_there(self) -> torch.Tensor:
+        """The degree of every node, shape (copies, nodes), on the device."""
+        return self.adjacency_there(torch.uint8).sum(dim=2, dtype=torch.int32)
 
     def edge_index_there(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The block-diagonal `edge_index` in both directions, and the copy of each node, on the device."""
-        n = self.graph.n_nodes
+        n = self.frame.n_nodes
         copy, u, v = self._listed()
         one, other = u + copy * n, v + copy * n
         batch = torch.arange(len(self), device=self.bits_there.device).repeat_interleave(n)
@@ -85,7 +88,7 @@ class DeviceGraphs(NoisyGraphs):
 
     def adjacency_there(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Dense adjacency matrices, shape (copies, nodes, nodes), on the device."""
-        n = self.graph.n_nodes
+        n = self.frame.n_nodes
         constant = torch.tensor([[False, True]], device=self.bits_there.device).expand(len(self), 2)
         padded = torch.cat([self.bits_there, constant], dim=1)  # a site, or always absent, or always present
         return padded.index_select(1, self.entries).to(dtype).view(len(self), n, n)

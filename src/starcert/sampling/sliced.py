@@ -47,7 +47,7 @@ class SlicedGraphs(NoisyGraphs):
             raise IndexError("copies are taken in one run: use a slice without a step")
         begin = self.first + start
         words = self.words[:, begin // WORD : -(-(self.first + stop) // WORD)]
-        return SlicedGraphs(self.sites, self.ends, words, begin % WORD, max(0, stop - start))
+        return SlicedGraphs(self._sites, self.ends, words, begin % WORD, max(0, stop - start))
 
     @cached_property
     def bits(self) -> npt.NDArray[np.uint8]:
@@ -58,13 +58,18 @@ class SlicedGraphs(NoisyGraphs):
 
     def edges(self) -> EdgeList:
         """See `NoisyGraphs`."""
-        return EdgeList(*_list_edges(self.words, self.first, self._count, self.ends, self.sites.fixed_edges))
+        return EdgeList(*_list_edges(self.words, self.first, self._count, self.ends, self._sites.fixed_edges))
 
     def degrees(self) -> npt.NDArray[np.int32]:
         """See `NoisyGraphs`."""
-        fixed = np.bincount(self.sites.fixed_edges.reshape(-1), minlength=self.graph.n_nodes).astype(np.int32)
-        degrees: npt.NDArray[np.int32] = _count_degrees(self.words, self.first, self._count, self.ends, fixed)
+        degrees: npt.NDArray[np.int32] = _count_degrees(
+            self.words, self.first, self._count, self.ends, self.fixed_degrees().astype(np.int32)
+        )
         return degrees
+
+    def fixed_degrees(self) -> npt.NDArray[np.int64]:
+        """How many fixed edges every node has: so many in every copy."""
+        return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
 
 
 @njit(cache=True)

@@ -36,7 +36,7 @@ def test_hashes_and_levels_are_those_of_grakel(radius, distance):
     batches = [draw(random_graph(n, p, n), sc.Noise(all=0.05), 4) for n in (1, 4, 11, 25) for p in (0.05, 0.2, 0.7)]
     batches.append(draw(motif_graph(0, 3), NOISE, 10, PARTITION))
     for batch in batches:
-        n = batch.graph.n_nodes
+        n = batch.frame.n_nodes
         words = alphabet([str(degree) for degree in range(n)], distance + 1)
         hashes, levels = hash_neighbourhoods(adjacency_rows(batch), NO_LABELS, words, radius, distance)
         for copy, graph in enumerate(listed(batch)):

@@ -18,7 +18,7 @@ from numba import njit
 from starcert.sampling.sliced import SlicedGraphs, count_ends, new_counters
 
 if TYPE_CHECKING:
-    from starcert.graphs import Graph
+    from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["DegreeHistogram"]
@@ -56,18 +56,18 @@ class DegreeHistogram:
         """What the answers depend on, for a digest."""
         return self._degrees, self._features, self._normalize
 
-    def takes(self, graph: Graph) -> bool:
-        """Whether noisy copies of this graph can be computed."""
-        return graph.n_nodes > 0
+    def takes(self, frame: Frame) -> bool:
+        """Whether noisy copies with this frame can be computed."""
+        return frame.n_nodes > 0
 
     def decisions(self, graphs: NoisyGraphs) -> tuple[Floats, Floats]:
         """The decision of every copy without the intercept, and a bound on the sum of its terms' magnitudes."""
-        n = graphs.graph.n_nodes
+        n = graphs.frame.n_nodes
         weights = np.zeros(n)
         weights[: len(self._weights)] = self._weights[:n]
         values: Floats
         if isinstance(graphs, SlicedGraphs) and n <= SMALL:
-            fixed = np.bincount(graphs.sites.fixed_edges.reshape(-1), minlength=n)
+            fixed = graphs.fixed_degrees()
             values = _add_sliced(graphs.words, graphs.first, len(graphs), graphs.ends, fixed, weights)
         else:
             values = _add_weights(graphs.degrees(), weights)
@@ -75,7 +75,7 @@ class DegreeHistogram:
 
     def matrix(self, graphs: NoisyGraphs) -> Floats:
         """The kernel between the copies and the support vectors, shape (copies, support vectors)."""
-        n, copies = graphs.graph.n_nodes, len(graphs)
+        n, copies = graphs.frame.n_nodes, len(graphs)
         places = graphs.degrees() + n * np.arange(copies)[:, None]
         counts = np.bincount(places.reshape(-1), minlength=copies * n).reshape(copies, n).astype(np.float64)
         possible = self._degrees < n

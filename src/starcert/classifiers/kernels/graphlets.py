@@ -22,7 +22,7 @@ from starcert.classifiers.kernels.rows import MOST_NODES, Rows, adjacency_rows, 
 from starcert.classifiers.kernels.sets import FREE, insert_growing, remove_one
 
 if TYPE_CHECKING:
-    from starcert.graphs import Graph
+    from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["LARGEST", "Graphlets", "agrees_with_grakel", "graphlet_counts", "shapes"]
@@ -68,9 +68,9 @@ class Graphlets:
         """What the answers depend on, for a digest."""
         return self._k, self._bins, self._features, self._normalize
 
-    def takes(self, graph: Graph) -> bool:
-        """Whether noisy copies of this graph can be computed."""
-        return 0 < graph.n_nodes <= MOST_NODES
+    def takes(self, frame: Frame) -> bool:
+        """Whether noisy copies with this frame can be computed."""
+        return 0 < frame.n_nodes <= MOST_NODES
 
     def decisions(self, graphs: NoisyGraphs) -> tuple[Floats, Floats]:
         """The decision of every copy without the intercept, and a bound on the sum of its terms' magnitudes."""

@@ -21,7 +21,7 @@ from numba import njit
 
 from starcert.classifiers.kernels.neighbourhoods import alphabet, hash_neighbourhoods
 from starcert.classifiers.kernels.rows import MOST_NODES, adjacency_rows
-from starcert.graphs import Graph
+from starcert.graphs import Frame, Graph
 from starcert.models.conversion import DEGREE, grakel_input, node_labels_of
 
 if TYPE_CHECKING:
@@ -99,10 +99,10 @@ class PairwiseDistance:
         """What the answers depend on, for a digest."""
         return self._radius, self._distance, self._normalize, self._names, self._keys, self._columns, self._norms
 
-    def takes(self, graph: Graph) -> bool:
-        """Whether noisy copies of this graph can be computed."""
+    def takes(self, frame: Frame) -> bool:
+        """Whether noisy copies with this frame can be computed."""
         # GraKeL hashes as many bytes as a text has letters: other alphabets are left to it.
-        return 0 < graph.n_nodes <= MOST_NODES and all(map(str.isascii, self._text_labels(graph)))
+        return 0 < frame.n_nodes <= MOST_NODES and all(map(str.isascii, self._text_labels(frame)))
 
     def decisions(self, graphs: NoisyGraphs) -> tuple[Floats, Floats]:
         """The decision of every copy without the intercept, and a bound on the sum of its terms' magnitudes."""
@@ -121,16 +121,19 @@ class PairwiseDistance:
         return values
 
     def _hashes(self, graphs: NoisyGraphs) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int8]]:
-        text = self._text_labels(graphs.graph)
-        distinct = [str(degree) for degree in range(len(text))] if self._node_labels == DEGREE else sorted(set(text))
+        text = self._text_labels(graphs.frame)
+        distinct = text if self._node_labels == DEGREE else sorted(set(text))
         numbers = [] if self._node_labels == DEGREE else [distinct.index(label) for label in text]
         words = alphabet(distinct, self._distance + 1)
         return hash_neighbourhoods(
             adjacency_rows(graphs), np.array(numbers, dtype=np.int64), words, self._radius, self._distance
         )
 
-    def _text_labels(self, graph: Graph) -> list[str]:
-        return [str(label) for label in node_labels_of(graph, self._node_labels)]
+    def _text_labels(self, frame: Frame) -> list[str]:
+        """The label of every node, or, where degrees are labels, every degree that a node of a copy may have."""
+        if self._node_labels == DEGREE:
+            return [str(degree) for degree in range(frame.n_nodes)]
+        return [str(label) for label in node_labels_of(frame.with_edges(()), self._node_labels)]
 
 
 @cache

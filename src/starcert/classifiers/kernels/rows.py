@@ -22,7 +22,7 @@ Rows = npt.NDArray[np.uint64]
 def adjacency_rows(graphs: NoisyGraphs) -> Rows:
     """One word for every node of every copy, shape (copies, nodes). For graphs of at most `MOST_NODES` nodes."""
     edges = graphs.edges()
-    rows: Rows = _fill_rows(edges.starts, edges.u, edges.v, graphs.graph.n_nodes)
+    rows: Rows = _fill_rows(edges.starts, edges.u, edges.v, graphs.frame.n_nodes)
     return rows
 
 

@@ -1,0 +1,217 @@
+"""Node features of noisy copies: what the `features` of `from_pyg` and `from_dense` may be.
+
+A feature that hangs on edges is a feature of the noisy copy: computed once, on the clean graph, it would make
+certificates false. Those of a node's degree are ready-made here, for whole batches at once; any other function of a
+graph is called for each copy, unless it shows that it needs no edges.
+
+| features | what x is |
+| --- | --- |
+| `"x"` | the node data of that name |
+| `degree()`, `log_degree()`, `one_hot_degree(largest)`, `constant()` | ready-made, as fast as the model |
+| a function | what it gives for the noisy copy, a `Graph`: an array of numbers with a row for each node |
+| `("x", degree())` | several of them, column by column |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from starcert.errors import InvalidParameterError
+from starcert.graphs.edgeless import EdgesAskedError, without_edges
+
+if TYPE_CHECKING:
+    from starcert.graphs import Frame, Graph
+    from starcert.sampling.batch import NoisyGraphs
+
+__all__ = [
+    "Constant",
+    "DegreeFeatures",
+    "Features",
+    "constant",
+    "degree",
+    "features_of_copies",
+    "features_of_nodes",
+    "log_degree",
+    "one_hot_degree",
+    "side_by_side",
+    "sources_of",
+]
+
+Source: TypeAlias = "str | Callable[[Graph], Any]"
+Features: TypeAlias = "Source | Sequence[Source]"
+
+
+@dataclass(frozen=True)
+class DegreeFeatures:
+    """Features that follow from the degree of a node.
+
+    Attributes:
+        kind: what the columns are.
+        largest: the last degree with a column of its own, if they are one-hot.
+    """
+
+    kind: Literal["degree", "log degree", "one-hot degree"]
+    largest: int = 0
+
+    def table(self, n_nodes: int) -> npt.NDArray[np.float64]:
+        """The features of nodes with the degrees 0, 1, …, n_nodes − 1, a row each."""
+        degrees = np.arange(n_nodes)
+        if self.kind == "one-hot degree":
+            return np.eye(self.largest + 1)[np.minimum(degrees, self.largest)]
+        return (np.log1p(degrees) if self.kind == "log degree" else degrees.astype(np.float64))[:, None]
+
+    def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
+        """The features of a graph's nodes, shape (nodes, columns)."""
+        return self.table(graph.n_nodes)[np.bincount(graph.edges.reshape(-1), minlength=graph.n_nodes)]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One column with one value, the same for all nodes."""
+
+    value: float
+
+    def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
+        """The features of a graph's nodes, shape (nodes, columns)."""
+        return np.full((graph.n_nodes, 1), self.value)
+
+
+def degree() -> DegreeFeatures:
+    """One column: the degree of a node in the noisy copy.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> degree()(Graph(3, [(0, 1), (0, 2)])).tolist()
+        [[2.0], [1.0], [1.0]]
+    """
+    return DegreeFeatures("degree")
+
+
+def log_degree() -> DegreeFeatures:
+    """One column: log(1 + degree) of a node in the noisy copy.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> log_degree()(Graph(3, [(0, 1)])).round(3).tolist()
+        [[0.693], [0.693], [0.0]]
+    """
+    return DegreeFeatures("log degree")
+
+
+def one_hot_degree(largest: int) -> DegreeFeatures:
+    """`largest` + 1 columns: a one in the column of the node's degree in the noisy copy, zeros elsewhere.
+
+    Args:
+        largest: the last degree with a column of its own; nodes with a larger one share that column.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> one_hot_degree(2)(Graph(4, [(0, 1), (0, 2), (0, 3)])).tolist()
+        [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
+        raise InvalidParameterError("largest", "be a whole number, 1 or more", largest)
+    return DegreeFeatures("one-hot degree", largest)
+
+
+def constant(value: float = 1.0) -> Constant:
+    """One column with one value: for graphs without node data, whose model looks at edges alone.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> constant()(Graph(2, [(0, 1)])).tolist()
+        [[1.0], [1.0]]
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise InvalidParameterError("value", "be a number", value)
+    return Constant(float(value))
+
+
+def sources_of(features: Features) -> tuple[Source, ...]:
+    """What x is put together from, checked."""
+    sources = tuple(features) if isinstance(features, list | tuple) else (features,)
+    if not sources or not all(isinstance(source, str) or callable(source) for source in sources):
+        raise InvalidParameterError(
+            "features",
+            "be the name of node data, a function of a graph, or a tuple of such",
+            features,
+            "starcert.classifiers.features has degree(), log_degree(), one_hot_degree(largest) and constant().",
+        )
+    return sources
+
+
+def features_of_nodes(source: Source, frame: Frame) -> torch.Tensor | None:
+    """Features that need no edges, shape (nodes, …), the same for all copies; None for those of the copy.
+
+    A function is of the nodes alone if it answers, twice the same, for a graph that has no edges to look at.
+    """
+    if isinstance(source, str):
+        if source not in frame.node_data:
+            raise ValueError(
+                f"the graph has no node data {source!r}; it has {sorted(frame.node_data) or 'none'}: "
+                "name others with features=…, or give a function of the graph, such as "
+                "starcert.classifiers.features.degree()"
+            )
+        return _as_tensor(frame.node_data[source], frame.n_nodes, f"the node data {source!r}")
+    if isinstance(source, DegreeFeatures):
+        return None
+    try:
+        one, other = (without_edges(partial(_given, source), frame) for _ in range(2))
+    except EdgesAskedError:
+        return None
+    return one if one.dtype == other.dtype and torch.equal(one, other) else None
+
+
+def features_of_copies(source: Source, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Features of each noisy copy, shape (copies, nodes, …)."""
+    if isinstance(source, DegreeFeatures):
+        table = torch.from_numpy(source.table(graphs.frame.n_nodes)).to(device, dtype)
+        return torch.nn.functional.embedding(_degrees(graphs, device), table)
+    assert callable(source)  # node data are never those of the copy
+    given = [_given(source, copy) for copy in graphs.copies()]
+    kinds = dict.fromkeys((tuple(x.shape), x.dtype) for x in given)
+    if len(kinds) > 1:
+        told = " and ".join(f"shape {shape} of {dtype}" for shape, dtype in list(kinds)[:2])
+        raise ValueError(f"what {_name(source)} gave differs from copy to copy: {told}; it must be alike for all")
+    return torch.stack(given).to(device)
+
+
+def side_by_side(parts: Sequence[torch.Tensor], *, of_copies: bool) -> torch.Tensor:
+    """Several features as columns of one x; what has one number for each node is one column."""
+    if len(parts) == 1:
+        return parts[0]
+    flat = 2 if of_copies else 1
+    if any(x.dim() > flat + 1 for x in parts):
+        raise ValueError("features that are put side by side must be rows of numbers, one for each node")
+    return torch.cat([x.unsqueeze(-1) if x.dim() == flat else x for x in parts], dim=-1)
+
+
+def _given(function: Callable[[Graph], Any], graph: Graph) -> torch.Tensor:
+    return _as_tensor(function(graph), graph.n_nodes, f"what {_name(function)} gave")
+
+
+def _as_tensor(values: Any, n_nodes: int, what: str) -> torch.Tensor:  # noqa: ANN401  (whatever a function returns)
+    try:
+        x = torch.as_tensor(values.detach() if isinstance(values, torch.Tensor) else np.array(values))
+    except (TypeError, ValueError):  # texts, objects, rows of different lengths
+        raise ValueError(f"{what} is no array of numbers, but {type(values).__name__}") from None
+    if x.dim() == 0 or x.shape[0] != n_nodes:
+        raise ValueError(f"{what} has the shape {tuple(x.shape)}; it must have a row for each of the {n_nodes} nodes")
+    return x
+
+
+def _degrees(graphs: NoisyGraphs, device: torch.device) -> torch.Tensor:
+    there = getattr(graphs, "degrees_there", None)
+    degrees: torch.Tensor = torch.from_numpy(graphs.degrees()).to(device) if there is None else there()
+    return degrees
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
