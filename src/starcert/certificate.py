@@ -83,7 +83,7 @@ class Certificate:
 
     @property
     def frontier(self) -> Frontier:
-        """The maximal certified radii, each verdict proved."""
+        """The maximal certified radii, each verdict proved; `incomplete` says why, where there may be more."""
         return self._frontiers.of(self._margin)
 
     def certified(self, radius: RadiusLike) -> bool:

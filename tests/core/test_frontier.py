@@ -1,74 +1,16 @@
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import starcert as sc
+from down_sets import brute_force
+from oracles import cells, rho_lower, rho_upper, slack
 from starcert.core.frontier import Frontiers, find_frontier
 from starcert.core.margins import MultiClass, Tradeoffs, TwoClass
-from starcert.core.search import find_reaches, search
 from starcert.core.slacks import Slacks
 from starcert.errors import InvalidParameterError
-
-
-def below(radius, maximal):
-    return all(r <= m for r, m in zip(radius, maximal, strict=True))
-
-
-def brute_force(certified, limits):
-    """Maximal certified and minimal other radii of a box, by looking at all of it."""
-    box = list(product(*(range(limit + 1) for limit in limits)))
-    good = {radius for radius in box if certified(radius)}
-    bad = [radius for radius in box if radius not in good]
-    maximal = [r for r in good if not any(r != s and below(r, s) for s in good)]
-    minimal = [r for r in bad if not any(r != s and below(s, r) for s in bad)]
-    return sorted(maximal), sorted(minimal)
-
-
-def borders(certified, limits):
-    """Maximal certified and minimal other radii of a box, as the search finds them."""
-    found = search(certified, limits, reaches=find_reaches(certified, limits), cells=lambda _: 0)
-    assert not found.incomplete
-    return sorted(found.maximal), sorted(found.minimal)
-
-
-@given(st.data())
-def test_the_search_finds_any_down_set(data):
-    n_axes = data.draw(st.integers(1, 4))
-    limits = data.draw(st.tuples(*[st.integers(0, 5)] * n_axes))
-    corners = data.draw(st.lists(st.tuples(*[st.integers(0, 6)] * n_axes), min_size=1, max_size=5))
-
-    def certified(radius):
-        return any(below(radius, corner) for corner in corners)
-
-    assert borders(certified, limits) == brute_force(certified, limits)
-
-
-@given(st.lists(st.tuples(st.integers(0, 45), st.integers(0, 45)), min_size=1, max_size=6), st.integers(1, 45))
-def test_a_staircase_costs_about_the_sum_of_both_sides(corners, limit):
-    asked = set()
-
-    def certified(radius):
-        asked.add(radius)
-        return any(below(radius, corner) for corner in corners)
-
-    borders(certified, (limit, limit))
-    assert len(asked) <= 2 * (2 * limit + 1) + 14  # galloping doubles a step at worst; 14 for the two reaches
-
-
-def test_fifty_million_sites_are_not_walked():
-    asked = []
-    slacks = Slacks(sc.Noise(a=0.02, b=0.499).product)
-
-    def certified(radius):
-        asked.append(radius)
-        return slacks.suggests(radius, 1e-3)
-
-    maximal, _ = borders(certified, (50_000_000, 50_000_000))
-    assert 10_000 < max(r[1] for r in maximal) < 1_000_000
-    assert len(set(asked)) < 200
 
 
 @pytest.mark.parametrize(
@@ -128,6 +70,119 @@ def test_an_axis_without_end_asks_for_a_limit():
     with pytest.raises(InvalidParameterError, match="Give max_radius"):
         find_frontier(margin, (None, None))
     assert find_frontier(margin, (None, 1000)).radii == ((1, 1000),)
+
+
+ALIKE = [
+    (sc.Noise(a=0.1, b=0.1, c=0.1), (2, 3, 1)),
+    (sc.Noise(a=0.3, b=0.5, c=0.3, d=0.7), (2, 2, 1, 2)),
+    (sc.Noise(a=sc.Flip(delete=0.1, add=0.3), b=sc.Flip(delete=0.1, add=0.3)), (2, 2, 1, 2)),
+    (sc.Noise(a=sc.Flip(delete=0.0, add=0.3), b=0.4, c=0.4), (1, 2, 3, 1)),
+    (sc.Noise(a=0.0, b=0.45, c=0.45, d=0.2), (2, 3, 2, 1)),
+]
+
+
+@pytest.mark.parametrize(("noise", "limits"), ALIKE)
+@pytest.mark.parametrize("failure", [1e-3, 0.02, 0.1, 0.3])
+def test_axes_that_are_alike_against_exact_fractions(noise, limits, failure):
+    channels = list(noise.product.channels)
+    exact = {r: slack(cells(channels, r)) for r in product(*(range(limit + 1) for limit in limits))}
+    frontier = find_frontier(TwoClass(Slacks(noise.product), failure), limits)
+    assert (list(frontier.radii), list(frontier.beyond)) == brute_force(lambda r: failure < exact[r], limits)
+    assert (frontier.verified, frontier.incomplete) == (True, "")
+
+
+@pytest.mark.parametrize(("noise", "limits"), ALIKE)
+def test_axes_that_are_alike_under_several_classes(noise, limits):
+    failure, other = 0.2, 0.05
+    channels = list(noise.product.channels)
+
+    def certified(radius):
+        listed = cells(channels, radius)
+        return rho_lower(listed, 1 - Fraction(failure)) > rho_upper(listed, Fraction(other))
+
+    frontier = find_frontier(MultiClass(Tradeoffs(noise.product), failure, other), limits)
+    assert (list(frontier.radii), list(frontier.beyond)) == brute_force(certified, limits)
+    assert (frontier.verified, frontier.incomplete) == (True, "")
+
+
+def test_alike_axes_cost_as_much_as_one():
+    slacks = Slacks(sc.Noise({f"r{i}": 0.4 for i in range(7)}).product)
+    frontier = find_frontier(TwoClass(slacks, 1e-3), (10,) * 7)
+    one = find_frontier(TwoClass(Slacks(sc.Noise(r=0.4).product), 1e-3), (70,))
+    assert {sum(radius) for radius in frontier.radii} == {one.radii[0][0]}
+    assert len(slacks._cuts) < 20
+
+
+def test_six_different_axes_are_not_walked():
+    slacks = Slacks(sc.Noise(a=0.02, b=0.1, c=0.2, d=0.3, e=0.4, f=0.45).product)
+    frontier = find_frontier(TwoClass(slacks, 1e-6), (10,) * 6)
+    assert (len(frontier.radii), len(frontier.beyond), frontier.incomplete) == (489, 518, "")
+    assert len(slacks._cuts) < 4 * (489 + 518)
+
+
+MIXED = sc.Noise(a=sc.Flip(delete=0.4, add=0.02), b=sc.Flip(delete=0.2, add=0.02), c=0.1)
+
+
+@pytest.mark.parametrize("noise", [sc.Noise(a=0.02, b=0.2, c=0.45), sc.Noise(a=0.1, b=0.2, c=0.3), MIXED])
+def test_regions_with_a_hundred_thousand_sites(noise):
+    """What is certified in the whole of them is what is certified in the box that it reaches."""
+    margin = TwoClass(Slacks(noise.product), 4.6e-5)
+    frontier = find_frontier(margin, (100_000,) * len(noise.axes))
+    assert frontier.verified
+    assert not frontier.incomplete
+    reaches = tuple(map(max, zip(*frontier.radii, strict=True)))
+    assert frontier == find_frontier(margin, tuple(reach + 1 for reach in reaches))
+    assert all(margin.proves(radius) for radius in frontier.radii)
+
+
+LARGE = [
+    (sc.Noise(a=0.43, b=0.44, c=0.45), (100_000, None, 100_000), 4.6e-5),
+    (sc.Noise(a=0.499, b=0.4985), (10**9, 10**9), 1e-9),
+    (sc.Noise(a=sc.Flip(delete=0.4, add=0.3), b=sc.Flip(delete=0.3, add=0.44)), (100_000,) * 4, 4.6e-5),
+]
+
+
+@pytest.mark.parametrize(("noise", "limits", "failure"), LARGE)
+def test_frontiers_too_large_to_be_complete_say_so(noise, limits, failure, monkeypatch):
+    monkeypatch.setattr("starcert.core.search.MOST_WORK", 2**22)
+    margin = TwoClass(Slacks(noise.product), failure)
+    frontier = find_frontier(margin, limits)
+    assert frontier.incomplete == "the search ended after 4,194,304 cells"
+    assert not frontier.verified
+    assert frontier.radii
+    assert all(margin.proves(radius) is True for radius in frontier.radii)
+    assert all(margin.proves(radius) is False for radius in frontier.beyond)
+    for maximal in frontier.radii:
+        steps = [tuple(count + (i == axis) for i, count in enumerate(maximal)) for axis in range(len(maximal))]
+        assert not any(map(margin.suggests, steps))
+    for axis, reach in enumerate(map(max, zip(*frontier.radii, strict=True))):
+        assert not margin.suggests(tuple((reach + 1) * (i == axis) for i in range(len(limits))))
+
+
+def test_too_many_ways_to_share_are_thinned_out():
+    noise = sc.Noise({f"r{i}": 0.4 for i in range(6)})
+    margin = TwoClass(Slacks(noise.product), 1e-6)
+    frontier = find_frontier(margin, (100,) * 6)
+    assert "more than 100,000 ways" in frontier.incomplete
+    assert not frontier.verified
+    assert 10_000 < len(frontier.radii) <= 100_000
+    (total,) = {sum(radius) for radius in frontier.radii}
+    assert (margin.proves((total, 0, 0, 0, 0, 0)), margin.proves((total + 1, 0, 0, 0, 0, 0))) == (True, False)
+    assert all(max(radius[axis] for radius in frontier.radii) == min(total, 100) for axis in range(6))
+
+
+def test_incomplete_frontiers_are_not_handed_to_others(monkeypatch):
+    """What one search has found depends on its bound; each bound has the same frontier whoever asked before."""
+    monkeypatch.setattr("starcert.core.search.MOST_WORK", 2**18)
+    noise, limits = sc.Noise(a=0.3, b=0.35, c=0.4), (40, 40, 40)
+    failures = [1e-4, 1.1e-4, 0.9e-4, 1e-4, 0.3, 0.2, 1.05e-4]
+    slacks = Slacks(noise.product)
+    shared = Frontiers(slacks, limits)
+    found = [shared.at(failure) for failure in failures]
+    assert found == [find_frontier(TwoClass(slacks, failure), limits) for failure in failures]
+    assert found[0].incomplete
+    assert found[0] is found[3]
+    assert not found[4].incomplete
 
 
 def test_disagreement_between_floats_and_proof_is_never_swallowed():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starcert import __version__
@@ -29,6 +30,7 @@ def frontier_object(certificate: Certificate) -> dict[str, object]:
         "frontier": found.radii,
         "beyond": found.beyond,
         "verified": found.verified,
+        "incomplete": found.incomplete or None,
         "margin_kind": certificate.margin_kind,
         "p_lower": certificate.p_lower,
         "failure": float(certificate.bounds.failure[0]),
@@ -56,7 +58,7 @@ def frontier_view(certificate: Certificate) -> list[RenderableType]:
         table.add_row(*map(str, radius))
     if len(found) > MOST_ROWS:
         table.caption = f"… and {len(found) - MOST_ROWS:,} more (--json has all)"
-    return [table, "", *_map(certificate), "", str(certificate)]
+    return [table, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
 
 
 def certificates_table(certificates: Certificates, graphs: list[int], missing: list[int]) -> list[RenderableType]:
@@ -68,17 +70,30 @@ def certificates_table(certificates: Certificates, graphs: list[int], missing: l
     for name in ("graph", "class", "p_lower", "maximal radii"):
         table.add_column(name, justify="left" if name == "maximal radii" else "right", overflow="fold")
     for i, one in zip(graphs, certificates[:MOST_ROWS], strict=False):
-        radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii))
+        radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii[:MOST_ROWS]))
+        if len(one.frontier) > MOST_ROWS:
+            radii += f" … and {len(one.frontier) - MOST_ROWS:,} more"
         table.add_row(str(i), str(one.label), at_least(one.p_lower, decimals=6), radii)
     if len(certificates) > MOST_ROWS:
         table.caption = f"… and {len(certificates) - MOST_ROWS:,} more (--json has all)"
+    notes = _incomplete(certificates[:MOST_ROWS])
     reasons = sorted({reason for reason in certificates.anchored if reason})
-    notes = [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
+    notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
     if missing:
         notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")
     if certificates.bounds.alpha is not None:
         notes.append(fails_at_most(certificates.bounds.alpha, certificates.bounds.together))
     return [table, *notes, f"Graph {graphs[0]}, for example: {certificates[0]}"]
+
+
+def _incomplete(certificates: Sequence[Certificate]) -> list[str]:
+    """That searches ended early, if any did, and what may be done about it."""
+    reasons = sorted({one.frontier.incomplete for one in certificates} - {""})
+    return [
+        f"Incomplete ({reason}): these radii are proved, and others may be certified too. For all of them, look at a "
+        f"smaller box: --max-radius. Certificate.certified, in Python, decides any one radius."
+        for reason in reasons
+    ]
 
 
 def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[str]:
@@ -88,17 +103,18 @@ def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[st
     height, width = (*limits, 0)[:2] if len(limits) > 1 else (0, limits[0])
     height = min(height, 2 + max(radius[0] for radius in found.radii)) if len(limits) > 1 else 0
     row_step, column_step = (math.ceil((limit + 1) / most) for limit, most in ((height, rows), (width, columns)))
-    rest = (0,) * (len(limits) - 2)
+    slices = {radius[:2] if len(limits) > 1 else (0, *radius) for radius in found.radii}
     lines = []
     for row in range(0, height + 1, row_step):
-        radii = [(row, column, *rest) if len(limits) > 1 else (column,) for column in range(0, width + 1, column_step)]
-        cells = "".join("█" if found.covers(radius) else "·" for radius in radii)
+        reach = max((across for down, across in slices if down >= row), default=-1)
+        cells = "".join("█" if column <= reach else "·" for column in range(0, width + 1, column_step))
         lines.append(f"{row:>6} {cells}" if len(limits) > 1 else f"       {cells}")
     across = axes[1] if len(axes) > 1 else axes[0]
     legend = f"{across} from 0 to {width}" + (f", one mark for {column_step}" if column_step > 1 else "") + " →"
     down = f"{axes[0]} ↓   " if len(axes) > 1 else ""
     others = f"   ({', '.join(axes[2:])} at 0)" if len(axes) > 2 else ""
-    return [f"{down}{legend}   █ certified  · not{others}", *lines]
+    otherwise = "not known to be" if found.incomplete else "not"
+    return [f"{down}{legend}   █ certified  · {otherwise}{others}", *lines]
 
 
 def show(*parts: RenderableType) -> None:

@@ -34,6 +34,8 @@ NEGLIGIBLE = 1e-30
 MAX_HALF = 2**24
 MAX_PAIRS = 2**26
 """So many pairs of cells are listed to make a half: before equal ratios merge, some three gigabytes."""
+MAX_STORED = 2**22
+"""So many cells are kept for the next radius, seven floats each."""
 
 
 class Cells(NamedTuple):
@@ -79,7 +81,7 @@ class Halves:
             else:
                 values = _multiply(self._table(half[:-1]).values, self._table(half[-1:]).values)
             cells = Cells(values, _running_sums(values))
-            if self._stored > MAX_HALF:  # a cache, not a leak
+            if self._stored > MAX_STORED:  # a cache, not a leak
                 self._tables.clear()
                 self._stored = 0
             self._tables[half] = cells
@@ -109,8 +111,14 @@ def halve(product: Product, powers: tuple[int, ...]) -> tuple[HalfKey, HalfKey]:
 
 
 def count_cells(product: Product, powers: tuple[int, ...]) -> int:
-    """How many cells the two halves of a product have together, at most: what it costs to evaluate a radius."""
-    return sum(_balanced(product, powers)[1])
+    """How many cells are listed at most for the two halves of a product: what it costs to evaluate a radius.
+
+    Cells with equal ratios count one by one, since they are listed before they merge.
+    """
+    sizes = {i: 1 + _window_length(*product.rounded[i], power) for i, power in enumerate(powers) if power}
+    if len(sizes) <= 2:
+        return sum(sizes.values())
+    return sum(math.prod(sizes[i] for i in half) for half in _balanced(product, powers)[0])
 
 
 def _balanced(product: Product, powers: tuple[int, ...]) -> tuple[tuple[list[int], list[int]], list[int]]:

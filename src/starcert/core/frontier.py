@@ -113,7 +113,7 @@ def _search(margin: Margin, axes: Alike) -> Found:
             None,
             "Give max_radius, for instance the number of node pairs in each region.",
         )
-    return search(certified, box, reaches=reaches, cells=cells)
+    return search(certified, box, reaches=reaches, cells=cells, by_proof=margin.needs_proof)
 
 
 class Frontiers:

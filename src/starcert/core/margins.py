@@ -18,7 +18,7 @@ from typing import Protocol
 from starcert.core.channels import Product
 from starcert.core.exact import Prover
 from starcert.core.slacks import Slacks
-from starcert.core.tradeoff import RELATIVE_ERROR, Cut, Tradeoff
+from starcert.core.tradeoff import RELATIVE_ERROR, SMALLEST, Cut, Tradeoff
 
 __all__ = ["Margin", "MultiClass", "Tradeoffs", "TwoClass"]
 
@@ -29,6 +29,10 @@ class Margin(Protocol):
     @property
     def product(self) -> Product:
         """The product of channels that a radius is about."""
+
+    @property
+    def needs_proof(self) -> bool:
+        """Whether floats never suffice to suggest an answer, so that each one takes a proof."""
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
@@ -48,6 +52,11 @@ class TwoClass:
     def product(self) -> Product:
         """See `Margin`."""
         return self.slacks.product
+
+    @property
+    def needs_proof(self) -> bool:
+        """See `Margin`."""
+        return False
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """See `Margin`."""
@@ -95,6 +104,11 @@ class MultiClass:
     def product(self) -> Product:
         """See `Margin`."""
         return self.tradeoffs.tradeoff.product
+
+    @property
+    def needs_proof(self) -> bool:
+        """See `Margin`."""
+        return min(self.failure, self.other) < SMALLEST
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """See `Margin`."""

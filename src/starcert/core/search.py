@@ -66,6 +66,7 @@ def search(
     *,
     reaches: tuple[int, ...],
     cells: Callable[[tuple[int, ...]], int],
+    by_proof: bool = False,
 ) -> Found:
     """The borders of the certified radii in a box.
 
@@ -74,6 +75,7 @@ def search(
         limits: the box; None: no end.
         reaches: how far each axis is certified alone.
         cells: how many cells a radius has, which is what it costs to evaluate it.
+        by_proof: whether each evaluation takes a proof.
 
     Example:
         >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
@@ -101,7 +103,7 @@ def search(
             cost = FLAT + cells(radius)
             if len(radius) > 2 and cost > MOST_CELLS:
                 return False
-            work += cost
+            work += cost * (PROOF if by_proof else 1)
             asked[radius] = certified(radius)
         return asked[radius]
 
@@ -112,6 +114,6 @@ def search(
         if not verdict and radius not in asked:
             found.incomplete = f"radii with more than {MOST_CELLS:,} cells are not looked at"
             continue
-        work += PROOF * (FLAT + cells(radius))  # it will be proved
+        work += PROOF * (FLAT + cells(radius)) + len(asked) // 8  # it will be proved; what is known was looked through
         (found.maximal if verdict else found.minimal).append(radius)
     return found

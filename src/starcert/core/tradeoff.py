@@ -31,10 +31,13 @@ from numba import njit
 from starcert.core.cells import Floats, Halves
 from starcert.core.channels import Product
 
-__all__ = ["RELATIVE_ERROR", "Cut", "Tradeoff"]
+__all__ = ["RELATIVE_ERROR", "SMALLEST", "Cut", "Tradeoff"]
 
 RELATIVE_ERROR = 1e-9
 """The stated bound on the relative error of a reliable result."""
+
+SMALLEST = 1e-12
+"""Where p or 1 − p is smaller, floats promise nothing."""
 
 
 class Cut(NamedTuple):
@@ -202,6 +205,6 @@ def _blur(first: Floats, second: Floats, p: float, rest: float, t: float, room: 
     """
     small = min(p, rest)
     error = (1e-14 + 1e-16 * (first.shape[1] + second.shape[1])) * small
-    if small < 1e-12 or room <= error:
+    if small < SMALLEST or room <= error:
         return 1.0
     return float(1e-290 + _scaled(error, t))
