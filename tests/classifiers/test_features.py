@@ -214,7 +214,11 @@ def peeking(graph):
     return degrees_of(graph) if "edges" in vars(graph) else torch.zeros((graph.n_nodes, 1), dtype=torch.int64)
 
 
-@pytest.mark.parametrize("function", [degrees_of, hiding, peeking], ids=lambda function: function.__name__)
+def reusing(graph, buffer=torch.zeros((9, 1), dtype=torch.int64)):  # noqa: B008  (that is what it does)
+    return buffer.copy_(degrees_of(graph))
+
+
+@pytest.mark.parametrize("function", [degrees_of, hiding, peeking, reusing], ids=lambda function: function.__name__)
 def test_a_function_of_edges_is_called_for_every_copy(function):
     for batch in batches():
         asked = Counting(function)
@@ -231,6 +235,7 @@ def test_a_function_of_edges_is_called_for_every_copy(function):
         (lambda graph: ["C"] * 10, "no array of numbers, but list"),
         (lambda graph: [[1], [1, 2]], "no array of numbers"),
         (lambda graph: None, "no array of numbers, but NoneType"),
+        (lambda graph: 1j * np.ones(10), "complex numbers"),
         (lambda graph: np.zeros((10, graph.n_edges)), "differs from copy to copy: shape"),
         (lambda graph: np.zeros(10, dtype=[np.int64, np.float64][graph.n_edges % 2]), "differs from copy to copy"),
         (lambda graph: graph.edges.no_such_thing, "no_such_thing"),
@@ -278,6 +283,17 @@ def test_bad_features_are_refused(bad):
 def test_bad_settings_of_ready_made_features_are_refused(call, named):
     with pytest.raises(InvalidParameterError, match=f"'{named}'"):
         call()
+
+
+@pytest.mark.parametrize("nodes", [0, 1])
+def test_features_of_next_to_nothing(nodes):
+    graph = sc.Graph(nodes, [])
+    batch = sampler(sc.Partition.everything("all").sites(graph), sc.Noise(all=0.5)).draw(
+        WordStream.of_chunk(1, graph.key, "selection", 0), 5
+    )
+    for what in (features.one_hot_degree(np.int64(3)), one_hot):
+        x, of_copies = from_pyg(HowMany(1.0), n_classes=2, features=what)._features_of(batch)
+        assert (of_copies, tuple(x.shape)) == (True, (5, nodes, 4))
 
 
 def test_ready_made_features_are_descriptions_that_travel():

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -116,9 +117,9 @@ def one_hot_degree(largest: int) -> DegreeFeatures:
         >>> one_hot_degree(2)(Graph(4, [(0, 1), (0, 2), (0, 3)])).tolist()
         [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
+    if isinstance(largest, bool) or not isinstance(largest, Integral) or largest < 1:
         raise InvalidParameterError("largest", "be a whole number, 1 or more", largest)
-    return DegreeFeatures("one-hot degree", largest)
+    return DegreeFeatures("one-hot degree", int(largest))
 
 
 def constant(value: float = 1.0) -> Constant:
@@ -129,7 +130,7 @@ def constant(value: float = 1.0) -> Constant:
         >>> constant()(Graph(2, [(0, 1)])).tolist()
         [[1.0], [1.0]]
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise InvalidParameterError("value", "be a number", value)
     return Constant(float(value))
 
@@ -199,9 +200,12 @@ def _given(function: Callable[[Graph], Any], graph: Graph) -> torch.Tensor:
 
 def _as_tensor(values: Any, n_nodes: int, what: str) -> torch.Tensor:  # noqa: ANN401  (whatever a function returns)
     try:
-        x = torch.as_tensor(values.detach() if isinstance(values, torch.Tensor) else np.array(values))
+        # A copy: a function may write the features of the next graph into the very array that it gave for this one.
+        x = values.detach().clone() if isinstance(values, torch.Tensor) else torch.as_tensor(np.array(values))
     except (TypeError, ValueError):  # texts, objects, rows of different lengths
         raise ValueError(f"{what} is no array of numbers, but {type(values).__name__}") from None
+    if x.is_complex():
+        raise ValueError(f"{what} holds complex numbers; features are real")
     if x.dim() == 0 or x.shape[0] != n_nodes:
         raise ValueError(f"{what} has the shape {tuple(x.shape)}; it must have a row for each of the {n_nodes} nodes")
     return x
