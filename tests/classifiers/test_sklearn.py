@@ -99,7 +99,7 @@ def test_a_normalised_answer_is_the_one_on_the_graph_alone(kernel):
         alone = np.array([model.decision_function([copy])[0] for copy in listed(batch)])
         np.testing.assert_allclose(base.decision_function(batch), alone, rtol=1e-9)
         assert base.classify(batch).tolist() == (alone >= 0).astype(int).tolist()
-        assert SklearnClassifier(model, "", 8).classify(batch).tolist() == (alone >= 0).astype(int).tolist()
+        assert SklearnClassifier(model, 8).classify(batch).tolist() == (alone >= 0).astype(int).tolist()
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_machine_that_looks_at_its_batch_sees_one_graph_at_a_time(monkeypatch,
     model = quiet_fit(KernelSVM(GraphletSampling(k=3, normalize=normalize)), TRAIN, CLASSES)
     sizes = []
     monkeypatch.setattr(model, "predict", lambda graphs: sizes.append(len(graphs)) or np.zeros(len(graphs), int))
-    SklearnClassifier(model, "", 8).classify(draw(motif_graph(0, 5), NOISE, 5, PARTITION))
+    SklearnClassifier(model, 8).classify(draw(motif_graph(0, 5), NOISE, 5, PARTITION))
     assert sizes == ([1] * 5 if normalize else [5])
 
 
@@ -233,7 +233,7 @@ def test_any_estimator_with_predict():
 def test_an_answer_that_is_no_class_is_refused():
     estimator = ManyEdges().fit(TRAIN, [0, 1])
     estimator.predict = lambda graphs: np.array([5] * len(graphs))
-    base = SklearnClassifier(estimator, "", 8)
+    base = SklearnClassifier(estimator, 8)
     with pytest.raises(ValueError, match=r"answered .*5.* none of its classes \[0, 1\]"):
         base.classify(draw(motif_graph(0, 4), NOISE, 2, PARTITION))
 
