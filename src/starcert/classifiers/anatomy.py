@@ -38,7 +38,6 @@ from starcert.classifiers.programs import (
     module_of,
     namespace_of,
 )
-from starcert.graphs import Graph
 from starcert.graphs.content import is_tensor
 
 __all__ = ["Anatomy", "UntellableError", "leaf", "take_apart", "words"]
@@ -248,5 +247,4 @@ _KINDS: tuple[tuple[Any, Callable[[Any], Anatomy]], ...] = (
     (CodeType, lambda value: Anatomy(b"code", code_of(value))),
     (CellType, _cell),
     (np.generic, lambda value: _array(np.asarray(value))),
-    (Graph, lambda value: Anatomy(b"graph", (value.n_nodes, value.edges, value.nodes, value.node_data))),
 )

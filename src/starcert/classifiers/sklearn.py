@@ -82,7 +82,21 @@ class SklearnClassifier:
             return np.empty(0, dtype=np.int64)
         if _looks_at_its_batch(self.estimator):
             return self._numbers(np.concatenate([self.estimator.predict([copy]) for copy in copies]))
-        return self._numbers(self.estimator.predict(copies))
+        answers = self._numbers(self.estimator.predict(copies))
+        if len(copies) > 1:
+            self._check_one(copies, answers)
+        return answers
+
+    def _check_one(self, copies: list[Graph], answers: npt.NDArray[np.int64]) -> None:
+        """One copy of every batch is asked alone too: in some kernels a rare graph changes a whole batch around it."""
+        place = len(copies) // 2
+        (alone,) = self._numbers(self.estimator.predict([copies[place]]))
+        if alone != answers[place]:
+            raise ValueError(
+                f"it answers a noisy copy with class {answers[place]} in a batch of {len(copies)}, but with class "
+                f"{alone} alone: it draws at random, or looks at the graphs beside a graph. Take another estimator; "
+                "in the second case, asking about one copy at a time will do: batch_size=1"
+            )
 
     def _decisions(self, copies: list[Graph]) -> npt.NDArray[np.float64] | None:
         if _looks_at_its_batch(self.estimator):
@@ -92,7 +106,7 @@ class SklearnClassifier:
                 values = np.asarray(getattr(self.estimator, name)(copies), dtype=np.float64)
             except Exception:  # noqa: BLE001  (not there, or not for graphs: answers are compared then)
                 continue
-            if len(values) == len(copies):
+            if values.ndim <= 2 and len(values) == len(copies):
                 return _columns(values)
         return None
 
@@ -266,7 +280,9 @@ def _copies(graphs: NoisyGraphs) -> list[Graph]:
 
 def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """A column for each number; decisions between two classes are the second one's, against zero for the first."""
-    return np.column_stack([np.zeros_like(decisions), decisions]) if decisions.ndim == 1 else decisions
+    if decisions.ndim == 2 and decisions.shape[1] > 1:
+        return decisions
+    return np.column_stack([np.zeros(len(decisions)), decisions])
 
 
 def _describe(estimator: Any, features: FeatureMap | None) -> str:  # noqa: ANN401
