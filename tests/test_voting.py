@@ -2,6 +2,7 @@
 
 import functools
 import multiprocessing
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -10,7 +11,10 @@ import pytest
 
 import starcert as sc
 import worlds
+from starcert import voting
 from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.sampling.sampler import sampler
+from starcert.sampling.streams import WordStream
 from starcert.voting import Chunk, Job, chunks_of, count_chunk, tallies
 
 SAMPLES = 5000
@@ -166,3 +170,135 @@ def test_no_more_is_sent_than_can_soon_begin():
         next(results)
         assert len(sent) <= 40
         results.close()
+
+
+# ---- the answer on a graph depends on that graph only
+
+
+def batch_rank(batch):
+    """Whether a copy has more edges than the copy before it in its batch."""
+    edges = batch.degrees().sum(axis=1)
+    return (edges > np.roll(edges, 1)).astype(int)
+
+
+def forgetful(batch):
+    return np.random.default_rng().integers(2, size=len(batch))
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (
+            batch_rank,
+            r"answers noisy copy \d+ of graph 0 with class 1 in a batch of \d+, but with class 0 alone.*batch_s",
+        ),
+        (forgetful, r"answers differently when it is asked twice about noisy copy \d+ of graph 0: class"),
+    ],
+)
+@pytest.mark.parametrize("executor", [None, "threads"])
+def test_copies_asked_alone_must_agree_with_their_batch(function, problem, executor):
+    with ThreadPoolExecutor(2) as pool, pytest.raises(ClassifierError, match=problem):
+        worlds.smoothed(function).vote(worlds.graphs(1), executor=pool if executor else None, **WANTED)
+
+
+def test_randomness_is_noticed_one_copy_at_a_time_too():
+    with pytest.raises(ClassifierError, match="asked twice"):
+        worlds.smoothed(forgetful).vote(worlds.graphs(1), batch_size=1, **WANTED)
+
+
+def test_every_graph_is_checked_however_few_selection_votes_it_has():
+    marked = worlds.graphs()[2].n_edges
+
+    def for_one_graph(batch):
+        answers = worlds.dense_core(batch)
+        return batch_rank(batch) if batch.sites.graph.n_edges == marked else answers
+
+    assert len({graph.n_edges for graph in worlds.graphs()}) == 3
+    with pytest.raises(ClassifierError, match="of graph 2 with class"):
+        worlds.smoothed(for_one_graph).vote(worlds.graphs(), samples=500, selection_samples=1, seed=7)
+
+
+def test_copies_that_are_asked_alone_are_few_and_no_votes():
+    asked = []
+
+    def recording(batch):
+        asked.append(len(batch))
+        return worlds.dense_core(batch)
+
+    assert same(worlds.smoothed(recording).vote(worlds.graphs(), **WANTED))
+    assert asked.count(1) == 32 + 4 + 4
+    assert sum(asked) - asked.count(1) == 3 * (SAMPLES + 300)
+
+
+def test_selection_votes_are_counted_exactly_however_few():
+    votes = worlds.smoothed().vote(worlds.graphs(), samples=500, selection_samples=3, seed=7)
+    assert votes.selection.sum(axis=1).tolist() == [3] * 3
+
+
+# ---- samplers are kept for their classifier
+
+
+class OnDevice:
+    """A classifier that says which sampler its copies come from."""
+
+    n_classes, description, batch_size = 2, "on a device", 256
+
+    def __init__(self, device):
+        self.device = device
+        self.made = []
+
+    def sampler(self, sites, noise):
+        self.made.append(self.device)
+        inner, device = sampler(sites, noise), self.device
+
+        class Marked:
+            def draw(self, stream, samples):
+                drawn = inner.draw(stream, samples)
+                drawn.device = device
+                return drawn
+
+        return Marked()
+
+    def classify(self, graphs):
+        return worlds.dense_core(graphs)
+
+
+def drawn_on(classifier, graph):
+    """The mark of the sampler that voting uses for this classifier."""
+    sites = worlds.PARTITION.sites(graph)
+    return (
+        voting._sampler_of(classifier, sites, worlds.NOISE)
+        .draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 2)
+        .device
+    )
+
+
+def test_every_classifier_has_its_own_sampler():
+    graph = worlds.graphs(1)[0]
+    one, other = OnDevice("cuda:0"), OnDevice("cuda:1")
+    for _ in range(2):
+        assert [drawn_on(each, graph) for each in (one, other)] == ["cuda:0", "cuda:1"]
+    assert (one.made, other.made) == (["cuda:0"], ["cuda:1"])  # and keeps it
+    one.device = "cuda:1"  # it moves
+    assert drawn_on(one, graph) == "cuda:1"
+    plain = worlds.smoothed().base
+    sites = worlds.PARTITION.sites(graph)
+    assert voting._sampler_of(plain, sites, worlds.NOISE) is not voting._sampler_of(other, sites, worlds.NOISE)
+    for number in range(50):  # a new one may come to lie where an old one was
+        assert drawn_on(OnDevice(f"cuda:{number}"), graph) == f"cuda:{number}"
+
+
+def test_threads_share_samplers_without_mixing_them_up():
+    """More graphs than are kept, two classifiers with samplers of their own, many threads."""
+    graphs = worlds.graphs(2 * voting.MOST_SAMPLERS)
+    classifiers = [OnDevice("cuda:0"), OnDevice("cuda:1")]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            jobs = [(each, graph) for _ in range(20) for graph in graphs for each in classifiers]
+            found = list(pool.map(lambda job: drawn_on(*job), jobs))
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [each.device for each, _ in jobs]
+    assert len(voting._KEPT) <= voting.MOST_SAMPLERS

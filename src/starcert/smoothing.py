@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
 from starcert.certificate import Certificates, certify
-from starcert.classifiers.base import Classifier
+from starcert.classifiers.base import Classifier, is_classifier
 from starcert.core.confidence import Family, Votes, check_alpha, check_family, clopper_pearson
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
@@ -21,7 +21,17 @@ from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
 from starcert.progress import Advance, progress_bar
 from starcert.provenance import provenance
-from starcert.voting import CHUNK_SIZE, PURPOSES, Chunk, Job, backend_of, check_memory, chunks_of, count_chunk, tallies
+from starcert.voting import (
+    CHUNK_SIZE,
+    PURPOSES,
+    Chunk,
+    Job,
+    backend_of,
+    check_memory,
+    chunk_to_recount,
+    chunks_of,
+    tallies,
+)
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
@@ -68,7 +78,7 @@ class SmoothedClassifier(ClassifierConventions):
         alpha: float = 0.01,
         seed: int = 0,
     ) -> None:
-        if isinstance(base, type) or not (isinstance(base, Classifier) or is_estimator(base)):
+        if not (is_classifier(base) or is_estimator(base)):
             raise InvalidParameterError(
                 "base", "be a classifier", base, "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2)."
             )
@@ -82,7 +92,7 @@ class SmoothedClassifier(ClassifierConventions):
         self.samples = samples
         self.alpha = alpha
         self.seed = seed
-        self._trained: Classifier | None = base if isinstance(base, Classifier) else None
+        self._trained: Classifier | None = base if is_classifier(base) else None
         self._taught: npt.NDArray[np.int64] | None = None  # the classes that `fit` has seen
 
     def __repr__(self) -> str:
@@ -215,7 +225,7 @@ class SmoothedClassifier(ClassifierConventions):
         opened = None if store is None else self._open(store, job, problem)
         try:
             if opened is not None:
-                _check_a_stored_chunk(job, opened)
+                _check_stored_votes(job, opened, executor)
             with progress_bar(title, len(problem) * sum(wanted.values()), shown=progress) as advance:
                 for chunk, votes in tallies(job, _missing(job, wanted, counts, opened, advance), executor):
                     counts[chunk.purpose][chunk.graph] += votes
@@ -335,16 +345,18 @@ def _missing(
                     yield chunk
 
 
-def _check_a_stored_chunk(job: Job, store: VoteStore) -> None:
-    """Counts one stored chunk again: a classifier that has changed without its description must not go on here."""
-    for graph in range(len(job.sites)):
-        stored = [(n, number, purpose) for purpose in PURPOSES for number, n in store.done(graph, purpose).items()]
-        if stored:
-            samples, number, purpose = min(stored)
-            chunk = Chunk(graph, purpose, number, samples)
-            votes = count_chunk(job.classifier, job.sites[graph], job, chunk).counts
-            store.add(graph, purpose, number, votes, samples=samples)  # refuses other votes than the stored ones
-            return
+def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:
+    """Counts a stored chunk of every graph again: a classifier that has changed must not go on here."""
+
+    def recounted() -> Iterator[Chunk]:
+        for graph in range(len(job.sites)):
+            stored = (Chunk(graph, each, *chunk) for each in PURPOSES for chunk in store.done(graph, each).items())
+            if (chunk := chunk_to_recount(stored)) is not None:
+                yield chunk
+
+    for chunk, votes in tallies(job, recounted(), executor):
+        # Refuses other votes than the stored ones.
+        store.add(chunk.graph, chunk.purpose, chunk.number, votes, samples=chunk.samples)
 
 
 def _as_list(graphs: Sequence[Graph]) -> list[Graph]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.base import Classifier, checked_answers
+from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
+from starcert.classifiers.base import Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.memory import available
 from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
@@ -35,6 +38,7 @@ __all__ = [
     "Tally",
     "backend_of",
     "check_memory",
+    "chunk_to_recount",
     "chunks_of",
     "count_chunk",
     "tallies",
@@ -47,6 +51,9 @@ PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
 
 MOST_SEEN = 2**30
 """Bytes that a batch on a CPU may take, as edges and as the classifier sees it."""
+
+MOST_SAMPLERS = 8
+"""So many samplers are kept, the last ones made."""
 
 SPAN = 8
 """So many chunks travel to a worker together: a classifier is sent once for all of them."""
@@ -141,7 +148,7 @@ def _check_travels(classifier: Classifier, executor: Executor) -> None:
             raise InvalidParameterError(
                 "base",
                 "be picklable to travel to another process",
-                classifier.description,
+                type(classifier).__name__,
                 f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too.",
             ) from None
 
@@ -168,20 +175,47 @@ def _count_span(job: Job, sites: Sites, span: list[Chunk]) -> list[Tally]:
 
 
 def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:
-    """Draws the samples of a chunk, asks the classifier, and counts."""
+    """Draws the samples of a chunk, asks the classifier, and counts.
+
+    Every graph has its selection chunk 0 once. There the classifier shows, before any vote of the graph counts, that it
+    answers copies alone as it answers them in the batches that are used.
+    """
     stream = WordStream.of_chunk(job.seed, sites.graph.key, chunk.purpose, chunk.number)
-    portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, chunk.samples)
+    checking = chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
+    drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
+    portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
     most = job.batch_size or _fitting_batch(classifier, sites, job.noise)
+    alone = asked_alone(chunk.graph, drawn) if checking else []
     counts = np.zeros(classifier.n_classes, dtype=np.int64)
+    first = 0
     for batch in (batch for graphs in portions for batch in graphs.split(most)):
         try:
-            answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes)
+            if checking:
+                found = scores_of(classifier, batch)
+                answers = np.asarray(found.answers)
+            else:
+                answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes)
         except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
             where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
             problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
-        counts += np.bincount(answers, minlength=classifier.n_classes)
+        for copy in alone:
+            if first <= copy < first + len(batch):
+                name = f"noisy copy {copy} of graph {chunk.graph}"
+                check_alone(classifier, batch, found, copy - first, name=name)
+        counts += np.bincount(answers[: max(0, chunk.samples - first)], minlength=classifier.n_classes)
+        first += len(batch)
     return Tally(chunk, counts)
+
+
+def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
+    """Which of the stored chunks of a graph is counted again before more votes are added; None if nothing is stored.
+
+    It is selection chunk 0, in which the classifier is checked as well, where that has votes enough to tell.
+    """
+    return min(
+        stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number), default=None
+    )
 
 
 def backend_of(classifier: Classifier) -> str:
@@ -222,14 +256,32 @@ def _copy_bytes(classifier: Classifier) -> CopyBytes:
     return told
 
 
-_SAMPLERS: OrderedDict[tuple[str, str, Noise, str], Sampler] = OrderedDict()
+_KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object]]] = OrderedDict()
+_KEPT_TURN = Lock()
 
 
 def _sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
     """The sampler of a graph, kept for its next chunk: the classifier's own, if it has one (on its device)."""
-    key = (sites.graph.key, sites.key, noise, backend_of(classifier))
-    if key not in _SAMPLERS:
-        _SAMPLERS[key] = getattr(classifier, "sampler", sampler)(sites, noise)
-        if len(_SAMPLERS) > 8:
-            _SAMPLERS.popitem(last=False)
-    return _SAMPLERS[key]
+    if not isinstance(classifier, DrawsItself):
+        return _kept((sites.graph.key, sites.key, noise), lambda: None, lambda: sampler(sites, noise))
+    # Another classifier may come to lie at the same address: the one whose sampler it is must still be there.
+    key = (sites.graph.key, sites.key, noise, id(classifier), str(getattr(classifier, "device", "")))
+    try:
+        owner: Callable[[], object] = ref(classifier)
+    except TypeError:  # it does not let itself be watched
+        owner = lambda: classifier  # noqa: E731
+    return _kept(key, owner, lambda: classifier.sampler(sites, noise))
+
+
+def _kept(key: tuple[object, ...], owner: Callable[[], object], make: Callable[[], Sampler]) -> Sampler:
+    with _KEPT_TURN:
+        found = _KEPT.get(key)
+    if found is not None and found[1]() is owner():
+        return found[0]
+    made = make()  # in nobody's way: two threads may make the same one
+    with _KEPT_TURN:
+        _KEPT[key] = made, owner
+        _KEPT.move_to_end(key)
+        if len(_KEPT) > MOST_SAMPLERS:
+            _KEPT.popitem(last=False)
+    return made

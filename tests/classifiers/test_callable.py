@@ -1,11 +1,14 @@
+import threading
+from functools import partial
+
 import networkx as nx
 import numpy as np
 import pytest
 
 import starcert as sc
 import worlds
-from starcert.classifiers.base import Classifier, checked_answers
-from starcert.errors import InvalidParameterError
+from starcert.classifiers.base import Classifier, checked_answers, is_classifier
+from starcert.errors import ClassifierError, InvalidParameterError
 
 
 def test_a_function_of_networkx_graphs_and_one_of_batches_agree():
@@ -23,6 +26,9 @@ def test_a_function_of_networkx_graphs_and_one_of_batches_agree():
 def test_it_is_a_classifier_with_a_description():
     base = sc.classifiers.from_callable(worlds.parity)
     assert isinstance(base, Classifier)
+    assert is_classifier(base)
+    assert not is_classifier(type(base))
+    assert not is_classifier(worlds.parity)
     assert base.description.startswith("parity ")
     assert sc.classifiers.from_callable(worlds.parity, description="v2").description == "v2"
 
@@ -39,6 +45,79 @@ def test_the_description_knows_the_code_and_what_it_closes_over():
     assert described(lambda graph: 0) != described(lambda graph: 1)
     assert described(lambda graph: 0) == described(lambda graph: 0)
     assert described(lambda graph, limit=1: limit) != described(lambda graph, limit=0: limit)
+
+
+class Above:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def __call__(self, graph):
+        return int(graph.number_of_edges() > self.limit)
+
+
+def holding(value):
+    return lambda graph: value
+
+
+LONG = np.zeros(10_000)
+OTHER = np.where(np.arange(10_000) == 5_000, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (partial(worlds.parity, LONG), partial(worlds.parity, OTHER)),
+        (Above(3), Above(4)),
+        (Above(3).__call__, Above(4).__call__),
+        (holding(LONG), holding(OTHER)),
+        (holding(Above(3)), holding(Above(4))),
+    ],
+    ids=["partial", "object", "method", "array", "closure"],
+)
+def test_the_description_knows_what_a_callable_holds(one, other):
+    descriptions = [sc.classifiers.from_callable(function).description for function in (one, other)]
+    assert descriptions[0] != descriptions[1]
+
+
+def test_the_description_is_that_of_now():
+    above = Above(3)
+    base = sc.classifiers.from_callable(lambda graph: 1 - above(graph))
+    before = base.description
+    above.limit = 4
+    assert base.description != before
+    assert base.description != sc.classifiers.from_callable(base.function, on="batch").description
+
+
+def test_what_cannot_be_told_needs_a_description_where_votes_are_stored(tmp_path):
+    lock = threading.Lock()
+
+    def locked(graph):
+        with lock:
+            return worlds.parity(graph)
+
+    wanted = {"samples": 200, "seed": 1}
+    smoothed = worlds.smoothed(locked, "networkx")
+    votes = smoothed.vote(worlds.graphs(1), **wanted)  # nothing is stored: nobody needs to know
+    with pytest.raises(InvalidParameterError, match=r"'description' must name .*lock, in the function .*locked"):
+        smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **wanted)
+    base = sc.classifiers.from_callable(locked, description="locked parity")
+    named = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
+    again = named.vote(worlds.graphs(1), store=tmp_path / "votes.db", **wanted)
+    np.testing.assert_array_equal(again.counts, votes.counts)
+
+
+def test_a_function_of_a_batch_that_compares_its_graphs_is_asked_one_by_one():
+    def above_average(batch):
+        edges = batch.degrees().sum(axis=1)
+        return (edges > edges.mean()).astype(int)
+
+    with pytest.raises(
+        ClassifierError, match=r"copy \d+ of graph 0 with class 1 in a batch of \d+, but with class 0 al"
+    ):
+        worlds.smoothed(above_average).vote(worlds.graphs(), samples=500, seed=1)
+    one_by_one = sc.classifiers.from_callable(above_average, on="batch", batch_size=1)
+    votes = sc.SmoothedClassifier(one_by_one, worlds.NOISE, worlds.PARTITION).vote(worlds.graphs(), samples=500, seed=1)
+    assert votes.counts.tolist() == [[500, 0]] * 3  # alone, every graph is average
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,17 @@ import pytest
 import starcert as sc
 from kernel_worlds import NOISE, PARTITION, draw, listed, many_batches, motif_graph, quiet_fit, random_graph
 from starcert.classifiers.base import Classifier
+from starcert.errors import ClassifierError
 
 pytest.importorskip("sklearn")
 pytest.importorskip("grakel")
 
 from grakel.kernels import (
     GraphletSampling,
+    HadamardCode,
     NeighborhoodSubgraphPairwiseDistance,
     ShortestPath,
+    SvmTheta,
     VertexHistogram,
     WeisfeilerLehman,
 )
@@ -99,7 +102,7 @@ def test_a_normalised_answer_is_the_one_on_the_graph_alone(kernel):
         alone = np.array([model.decision_function([copy])[0] for copy in listed(batch)])
         np.testing.assert_allclose(base.decision_function(batch), alone, rtol=1e-9)
         assert base.classify(batch).tolist() == (alone >= 0).astype(int).tolist()
-        assert SklearnClassifier(model, "", 8).classify(batch).tolist() == (alone >= 0).astype(int).tolist()
+        assert SklearnClassifier(model, 8).classify(batch).tolist() == (alone >= 0).astype(int).tolist()
 
 
 @pytest.mark.parametrize(
@@ -167,8 +170,8 @@ def test_a_machine_that_looks_at_its_batch_sees_one_graph_at_a_time(monkeypatch,
     model = quiet_fit(KernelSVM(GraphletSampling(k=3, normalize=normalize)), TRAIN, CLASSES)
     sizes = []
     monkeypatch.setattr(model, "predict", lambda graphs: sizes.append(len(graphs)) or np.zeros(len(graphs), int))
-    SklearnClassifier(model, "", 8).classify(draw(motif_graph(0, 5), NOISE, 5, PARTITION))
-    assert sizes == ([1] * 5 if normalize else [5])
+    SklearnClassifier(model, 8).classify(draw(motif_graph(0, 5), NOISE, 5, PARTITION))
+    assert sizes == ([1] * 5 if normalize else [5, 1])  # one copy of each batch is asked alone too
 
 
 @pytest.mark.parametrize("classes", [["no", "yes"], [-1, 1], [7, 3], ["a", "b", "c"]], ids=str)
@@ -230,10 +233,54 @@ def test_any_estimator_with_predict():
     assert base.description != from_sklearn(ManyEdges(31).fit(TRAIN, ["few", "many"])).description
 
 
+def test_the_description_of_an_estimator_knows_its_code_and_is_that_of_now():
+    class Fewer(ManyEdges):
+        def predict(self, X):  # noqa: N803
+            return self.classes_[[int(graph.n_edges <= self.least) for graph in X]]
+
+    Fewer.__name__ = "ManyEdges"
+    many, fewer = (from_sklearn(kind(30).fit(TRAIN, ["few", "many"])) for kind in (ManyEdges, Fewer))
+    assert many.description != fewer.description
+    before = many.description
+    many.estimator.predict = lambda graphs: ["few"] * len(graphs)
+    assert many.description != before
+    model = quiet_fit(vertex_histogram_svm(), TRAIN, CLASSES)
+    base = from_sklearn(model)
+    before = base.description
+    quiet_fit(model, TRAIN[2:], CLASSES[2:])
+    assert base.description != before
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_the_description_of_a_kernel_knows_a_function_among_its_parameters(scale):
+    described = [
+        from_sklearn(quiet_fit(KernelSVM(SvmTheta(metric=metric(by))), SMALL, CLASSES[:10])).description
+        for by in (1, scale)
+    ]
+    assert (described[0] == described[1]) == (scale == 1)
+
+
+def metric(scale):
+    return lambda x, y: scale * float(np.inner(x[:, 0], y[:, 0]))
+
+
+class Contrary(KernelSVM):
+    def predict(self, X):  # noqa: N803
+        return self.classes_[::-1][np.searchsorted(self.classes_, super().predict(X))]
+
+
+def test_a_machine_derived_from_ours_answers_for_itself():
+    model = quiet_fit(Contrary(VertexHistogram()), TRAIN, CLASSES)
+    base = from_sklearn(model)
+    assert type(base) is SklearnClassifier
+    batch = draw(motif_graph(0, 5), NOISE, 12, PARTITION)
+    assert base.classify(batch).tolist() == model.predict(listed(batch)).tolist()
+
+
 def test_an_answer_that_is_no_class_is_refused():
     estimator = ManyEdges().fit(TRAIN, [0, 1])
     estimator.predict = lambda graphs: np.array([5] * len(graphs))
-    base = SklearnClassifier(estimator, "", 8)
+    base = SklearnClassifier(estimator, 8)
     with pytest.raises(ValueError, match=r"answered .*5.* none of its classes \[0, 1\]"):
         base.classify(draw(motif_graph(0, 4), NOISE, 2, PARTITION))
 
@@ -244,14 +291,71 @@ def test_what_is_no_estimator_is_refused(wrong):
         from_sklearn(wrong)
 
 
-def test_estimators_must_be_fitted_and_deterministic():
+def test_estimators_must_be_fitted():
     with pytest.raises(sc.InvalidParameterError, match="'estimator' must be fitted"):
         from_sklearn(vertex_histogram_svm())
-    model = quiet_fit(KernelSVM(GraphletSampling(k=4, sampling={"n_samples": 5}, random_state=0)), TRAIN, CLASSES)
-    with pytest.raises(sc.InvalidParameterError, match="not draw graphlets at random"):
-        from_sklearn(model)
     with pytest.raises(sc.InvalidParameterError, match="'batch_size'"):
         from_sklearn(quiet_fit(vertex_histogram_svm(), TRAIN, CLASSES), batch_size=0)
+
+
+SMALL = [random_graph(6 + i % 3, 0.4, i) for i in range(10)]
+
+
+def voted(estimator, graph, **settings):
+    smoothed = sc.SmoothedClassifier(from_sklearn(estimator), sc.Noise(all=0.2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # GraKeL's
+        return smoothed.vote([graph], samples=10, selection_samples=20, seed=1, **settings)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [SvmTheta(), GraphletSampling(k=3, sampling={"n_samples": 5}, random_state=0)],
+    ids=lambda k: type(k).__name__,
+)
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_a_kernel_that_draws_at_random_is_refused(kernel, batch_size):
+    model = quiet_fit(KernelSVM(kernel), SMALL, CLASSES[:10])
+    with pytest.raises(
+        ClassifierError, match=r"answers differently when it is asked twice about noisy copy .* of graph 0"
+    ):
+        voted(model, random_graph(7, 0.2, 77), batch_size=batch_size)
+
+
+def test_a_kernel_whose_answers_depend_on_the_batch_is_refused_but_for_one_graph_at_a_time():
+    """A label that training has not seen lengthens the code of all labels of the batch."""
+    model = quiet_fit(KernelSVM(HadamardCode()), SMALL, CLASSES[:10])
+    with pytest.raises(
+        ClassifierError, match=r"graph 0 with class .* in a batch of 64, but with .* alone.*batch_size=1"
+    ):
+        voted(model, random_graph(12, 0.5, 77))
+    votes = voted(model, random_graph(12, 0.5, 77), batch_size=1)
+    batch = draw(random_graph(12, 0.5, 77), sc.Noise(all=0.2), 10)
+    alone = [int(model.predict([copy])[0]) for copy in listed(batch)]
+    assert votes.counts[0].tolist() == np.bincount(alone, minlength=2).tolist()
+
+
+class Rare(ClassifierMixin, BaseEstimator):
+    """Answers all graphs of a batch differently if one of them has an odd number of edges."""
+
+    def fit(self, X, y):  # noqa: N803
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):  # noqa: N803
+        return self.classes_[[int(any(graph.n_edges % 2 for graph in X))] * len(X)]
+
+
+def test_one_copy_of_every_batch_is_asked_alone():
+    base = from_sklearn(Rare().fit(TRAIN, [0, 1]))
+    with pytest.raises(ValueError, match=r"class 1 in a batch of 40, but with class 0 alone.*batch_size=1"):
+        base.classify(
+            next(batch for batch in draw(TRAIN[0], NOISE, 400, PARTITION).split(40) if even_in_the_middle(batch))
+        )
+
+
+def even_in_the_middle(batch) -> bool:
+    return listed(batch)[20].n_edges % 2 == 0
 
 
 @pytest.mark.parametrize(("module", "make"), [(graphlets, graphlet_svm), (nspd, nspd_svm)])

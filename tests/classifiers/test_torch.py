@@ -99,6 +99,68 @@ def test_a_model_that_answers_differently_twice_is_refused():
         )
 
 
+class Centred(torch.nn.Module):
+    """Subtracts the mean over all nodes of a batch; whether or not an answer changes, the logits do."""
+
+    def __init__(self, shift=0.0):
+        super().__init__()
+        self.inner, self.shift = model(layers=2), torch.tensor([shift, 0.0, 0.0])
+
+    def forward(self, x, edge_index, batch):
+        logits = self.inner(x, edge_index, batch)
+        return logits - logits.mean(dim=0) + self.shift
+
+
+class TrainingNorm(torch.nn.Module):
+    """Normalises by the batch in evaluation mode too."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.norm = model(), torch.nn.BatchNorm1d(3)
+
+    def forward(self, x, edge_index, batch):
+        return self.norm.train()(self.inner(x, edge_index, batch))
+
+
+@pytest.mark.parametrize(
+    ("net", "problem"),
+    [
+        (Centred, "graph 0 with class .* in a batch of 96, but with class .* alone.*batch_size=1"),
+        (lambda: Centred(3.0), "graph 0 with class 0 .* in a batch of 96, but with class 0 .* alone"),
+        (TrainingNorm, "graph 0 in a batch of 96, but fails on it alone: ValueError: Expected more than 1 value"),
+    ],
+    ids=["centred", "centred, one answer", "norm"],
+)
+def test_batch_statistics_are_refused_even_where_answers_agree(net, problem):
+    with pytest.raises(ClassifierError, match=problem):
+        sc.SmoothedClassifier(from_pyg(net(), n_classes=3), torch_worlds.NOISE).vote(
+            torch_worlds.molecules(1), samples=100, selection_samples=96, seed=1
+        )
+
+
+def test_one_copy_at_a_time_makes_batch_statistics_those_of_a_graph():
+    base = from_pyg(Centred(), n_classes=3)
+    votes = sc.SmoothedClassifier(base, torch_worlds.NOISE).vote(
+        torch_worlds.molecules(1), samples=100, seed=1, batch_size=1
+    )
+    assert votes.counts.tolist() == [[100, 0, 0]]  # alone, all logits are zero
+
+
+class Tie(torch.nn.Module):
+    """Two logits that are equal but for rounding, which changes with the size of the batch."""
+
+    def forward(self, x, edge_index, batch):
+        zero = torch.zeros(int(batch.max()) + 1)
+        return torch.stack([zero + 1, zero + 1 + 1e-7 * (-1) ** len(zero), zero], dim=1)
+
+
+def test_rounding_at_a_tie_is_no_batch_statistic():
+    votes = sc.SmoothedClassifier(from_pyg(Tie(), n_classes=3), torch_worlds.NOISE).vote(
+        torch_worlds.molecules(1), samples=100, seed=1
+    )
+    assert votes.counts.sum() == 100
+
+
 class Constant(torch.nn.Module):
     def __init__(self, logits):
         super().__init__()
@@ -172,6 +234,29 @@ def test_descriptions_know_the_weights():
         same.model.linear.bias += 1  # trained a little further: another classifier
     assert one.description != same.description
     assert pickle.loads(pickle.dumps(one)).description == one.description
+
+
+class Doubled(gcn.GCN):
+    def forward(self, x, edge_index, batch):
+        return 2 * super().forward(x, edge_index, batch)
+
+
+def test_descriptions_know_the_code_the_features_and_the_way():
+    doubled = Doubled(4, 3)
+    doubled.load_state_dict(model().state_dict())
+    doubled.__class__.__name__ = "GCN"
+    described = [
+        from_pyg(model(), n_classes=3),
+        from_pyg(doubled, n_classes=3),
+        from_pyg(model(), n_classes=3, features="z"),
+        from_pyg(model(), n_classes=3, features=lambda graph: graph.node_data["x"]),
+        from_pyg(model(), n_classes=3, features=lambda graph: graph.node_data["z"]),
+        from_dense(model(), n_classes=3),
+    ]
+    assert len({each.description for each in described}) == 6
+    training = from_pyg(model(), n_classes=3)
+    training.model.train()
+    assert training.description == described[0].description
 
 
 @pytest.mark.parametrize(

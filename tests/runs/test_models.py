@@ -66,6 +66,34 @@ def test_a_plain_function_is_described_by_its_whole_file(tmp_path):
     assert one.description != other.description
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n    w = np.load(FILE)\n    return lambda graph: int(w[5_000])",
+        "def f():\n    w = np.load(FILE)\n    return functools.partial(g, w)\ndef g(w, graph): return int(w[5_000])",
+        "class C:\n    def m(self, graph): return int(self.w[5_000])\n"
+        "def f():\n    c = C()\n    c.w = np.load(FILE)\n    return c.m",
+        "class C:\n    def __call__(self, graph): return int(self.w[5_000])\n"
+        "def f():\n    c = C()\n    c.w = np.load(FILE)\n    return c",
+    ],
+    ids=["closure", "partial", "method", "object"],
+)
+def test_a_plain_function_is_described_by_what_it_holds_too(tmp_path, text):
+    file = tmp_path / "weights.npy"
+    text = f"import functools\nimport numpy as np\nFILE = {str(file)!r}\n" + text
+    descriptions = []
+    for weight in (0, 1, 0):
+        np.save(file, np.where(np.arange(10_000) == 5_000, weight, 0))
+        descriptions.append(made(tmp_path, text, make_data())[0].description)
+    assert descriptions[0] == descriptions[2] != descriptions[1]
+
+
+def test_a_plain_function_that_holds_what_cannot_be_told_is_to_be_named(tmp_path):
+    text = "import threading\ndef f():\n    lock = threading.Lock()\n    return lambda graph: lock.locked()"
+    with pytest.raises(InvalidParameterError, match=r"lock, in the function .*f return .*description=…"):
+        made(tmp_path, text, make_data())
+
+
 def test_training_data_are_given_to_who_asks(tmp_path):
     data = make_data()
     text = "def f(train):\n    n = len(train)\n    return lambda graph: n % 2"

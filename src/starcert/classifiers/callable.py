@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from hashlib import blake2b
-from types import CodeType
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -22,13 +20,21 @@ class CallableClassifier:
     """A function of a graph, or of a batch of graphs, as a base classifier. See `from_callable`."""
 
     def __init__(
-        self, function: Callable[[Any], Any], n_classes: int, on: str, description: str, batch_size: int
+        self, function: Callable[[Any], Any], n_classes: int, on: str, description: str | None, batch_size: int
     ) -> None:
         self.function = function
         self.n_classes = n_classes
         self.on = on
-        self.description = description
         self.batch_size = batch_size
+        self._description = description
+
+    @property
+    def description(self) -> str:
+        """Which classifier it is: what was given, or the function's name with its identity as it is now."""
+        if self._description:
+            return self._description
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return f"{name} {identity((self.function, self.on))}"
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the function sees it: some 200 bytes an edge in networkx."""
@@ -59,9 +65,10 @@ def from_callable(
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
         on: what the function is called with.
         description: says which classifier it is, for the record in a vote store. By default the function's name with a
-            digest of its code; what it calls, and what objects it uses, is not in it. Give one of your own for a
-            function that may move or be rewritten without a change of its answers.
-        batch_size: the most graphs in a batch.
+            digest of its code, of what it closes over or is bound to, and of the functions, classes and data of your
+            own modules that it names, as they are when the store is opened. Give one of your own for a function that
+            may be rewritten without a change of its answers, or that holds what has no content: a lock, a connection.
+        batch_size: the most graphs in a batch. With 1, a function of a batch sees one graph at a time.
 
     Example:
         >>> from_callable(lambda graph: int(graph.number_of_edges() > 10), description="many edges").n_classes
@@ -75,32 +82,4 @@ def from_callable(
         raise InvalidParameterError("on", "be 'networkx' or 'batch'", on)
     if not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidParameterError("batch_size", "be a whole number, 1 or more", batch_size)
-    return CallableClassifier(function, n_classes, on, description or _describe(function), batch_size)
-
-
-def _describe(function: Callable[[Any], Any]) -> str:
-    """The name of a function with a digest of its code, constants, defaults and closure; of an object, its class."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return type(function).__qualname__
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    extras = (function.__defaults__, function.__kwdefaults__, cells)
-    digest = blake2b(digest_size=6)
-    for part in (*_code_parts(code), *map(_stable_repr, extras)):
-        digest.update(part.encode())
-    return f"{function.__qualname__} {digest.hexdigest()}"
-
-
-def _code_parts(code: CodeType) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield repr(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code_parts(constant)
-        else:
-            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
-
-
-def _stable_repr(value: object) -> str:
-    """A repr without addresses in memory, which differ from run to run."""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    return CallableClassifier(function, n_classes, on, description, batch_size)

@@ -6,14 +6,17 @@ other estimator, and every graph that the compiled code does not take, goes thro
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.classifiers.anatomy import leaf
+from starcert.classifiers.base import Scores
+from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs.content import digest
 from starcert.models.conversion import DEGREE
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["KernelClassifier", "SklearnClassifier", "from_sklearn"]
+
+ROUNDING = 1e-6
+"""By how much the decisions on a graph may differ between one batch and another, relative to the largest."""
 
 DOUBT = 1e-11
 """Decisions this close to zero, relative to their terms, are left to scikit-learn: their sign may be rounding."""
@@ -52,20 +58,57 @@ class FeatureMap(Protocol):
 class SklearnClassifier:
     """A fitted estimator whose `predict` takes a list of starcert `Graph`s. See `from_sklearn`."""
 
-    def __init__(self, estimator: Any, description: str, batch_size: int) -> None:  # noqa: ANN401
+    def __init__(self, estimator: Any, batch_size: int) -> None:  # noqa: ANN401
         self.estimator = estimator
         self.n_classes = len(estimator.classes_)
-        self.description = description
         self.batch_size = batch_size
+
+    @property
+    def description(self) -> str:
+        """Which classifier it is: the estimator's class, parameters and a digest of what was fitted, as of now."""
+        return _describe(self.estimator, None)
 
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
+        return self._predicted(list(graphs.copies()))
+
+    def scored(self, graphs: NoisyGraphs) -> Scores:
+        """One class for each graph, and the decisions or probabilities of the estimator, if it tells any."""
         copies = list(graphs.copies())
+        return Scores(self._predicted(copies), self._decisions(copies), ROUNDING)
+
+    def _predicted(self, copies: list[Graph]) -> npt.NDArray[np.int64]:
         if not copies:
             return np.empty(0, dtype=np.int64)
         if _looks_at_its_batch(self.estimator):
             return self._numbers(np.concatenate([self.estimator.predict([copy]) for copy in copies]))
-        return self._numbers(self.estimator.predict(copies))
+        answers = self._numbers(self.estimator.predict(copies))
+        if len(copies) > 1:
+            self._check_one(copies, answers)
+        return answers
+
+    def _check_one(self, copies: list[Graph], answers: npt.NDArray[np.int64]) -> None:
+        """One copy of every batch is asked alone too: in some kernels a rare graph changes a whole batch around it."""
+        place = len(copies) // 2
+        (alone,) = self._numbers(self.estimator.predict([copies[place]]))
+        if alone != answers[place]:
+            raise ValueError(
+                f"it answers a noisy copy with class {answers[place]} in a batch of {len(copies)}, but with class "
+                f"{alone} alone: it draws at random, or looks at the graphs beside a graph. Take another estimator; "
+                "in the second case, asking about one copy at a time will do: batch_size=1"
+            )
+
+    def _decisions(self, copies: list[Graph]) -> npt.NDArray[np.float64] | None:
+        if _looks_at_its_batch(self.estimator):
+            return None
+        for name in ("decision_function", "predict_proba"):
+            try:
+                values = np.asarray(getattr(self.estimator, name)(copies), dtype=np.float64)
+            except Exception:  # noqa: BLE001  (not there, or not for graphs: answers are compared then)
+                continue
+            if values.ndim <= 2 and len(values) == len(copies):
+                return _columns(values)
+        return None
 
     def _numbers(self, answers: npt.ArrayLike) -> npt.NDArray[np.int64]:
         classes = np.asarray(self.estimator.classes_)
@@ -83,9 +126,14 @@ class SklearnClassifier:
 class KernelClassifier(SklearnClassifier):
     """A fitted `KernelSVM` whose kernel has an explicit feature map, compiled. See `from_sklearn`."""
 
-    def __init__(self, estimator: Any, features: FeatureMap, description: str, batch_size: int) -> None:  # noqa: ANN401
-        super().__init__(estimator, description, batch_size)
+    def __init__(self, estimator: Any, features: FeatureMap, batch_size: int) -> None:  # noqa: ANN401
+        super().__init__(estimator, batch_size)
         self.features = features
+
+    @property
+    def description(self) -> str:
+        """Which classifier it is: kernel, parameters and a digest of what was fitted, as of now."""
+        return _describe(self.estimator, self.features)
 
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
@@ -101,6 +149,12 @@ class KernelClassifier(SklearnClassifier):
         if np.any(np.abs(decisions) <= DOUBT * (magnitudes + abs(intercept))):
             return self._numbers(self.estimator.svc_.predict(self._matrix(graphs)))
         return numbers
+
+    def scored(self, graphs: NoisyGraphs) -> Scores:
+        """One class for each graph, and their decisions."""
+        if not self.features.takes(graphs.frame):
+            return super().scored(graphs)
+        return Scores(self.classify(graphs), _columns(self.decision_function(graphs)), ROUNDING)
 
     def decision_function(self, graphs: NoisyGraphs) -> npt.NDArray[np.float64]:
         """The decision of each graph, as the estimator's `decision_function` has it."""
@@ -139,10 +193,9 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
     if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
         raise InvalidParameterError("batch_size", "be a whole number, 1 or more", batch_size)
     features = _feature_map(estimator)
-    description = _describe(estimator, features)
     if features is None:
-        return SklearnClassifier(estimator, description, batch_size or 256)
-    return KernelClassifier(estimator, features, description, batch_size or 1024)
+        return SklearnClassifier(estimator, batch_size or 256)
+    return KernelClassifier(estimator, features, batch_size or 1024)
 
 
 def _check(estimator: object) -> None:
@@ -162,18 +215,19 @@ def _check(estimator: object) -> None:
         raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
     if len(getattr(estimator, "classes_", ())) < 2:
         raise InvalidParameterError("estimator", "have two classes_ at least", getattr(estimator, "classes_", None))
-    kernel = getattr(estimator, "kernel_", None)
-    if type(kernel).__name__ == "GraphletSampling" and getattr(kernel, "sampling", None) is not None:
-        hint = "Votes must not depend on the order in which graphs come; sampling=None takes all connected graphlets."
-        raise InvalidParameterError("estimator", "not draw graphlets at random", kernel, hint)
+
+
+def _is_kernel_svm(estimator: object) -> bool:
+    """Whether this is a `KernelSVM` itself: a class derived from it may answer in another way."""
+    machines = sys.modules.get("starcert.models.kernel_svm")  # who made one has imported it
+    return machines is not None and type(estimator) is machines.KernelSVM
 
 
 def _feature_map(estimator: Any) -> FeatureMap | None:  # noqa: ANN401
     """The compiled features of a `KernelSVM`, where there are such."""
-    kernel, svc = getattr(estimator, "kernel_", None), getattr(estimator, "svc_", None)
-    label_name = getattr(estimator, "node_labels", None)
-    if kernel is None or svc is None or not isinstance(label_name, str):
+    if not _is_kernel_svm(estimator):
         return None
+    kernel, svc, label_name = estimator.kernel_, estimator.svc_, estimator.node_labels
     from grakel.kernels import (  # noqa: PLC0415
         GraphletSampling,
         NeighborhoodSubgraphPairwiseDistance,
@@ -188,7 +242,7 @@ def _feature_map(estimator: Any) -> FeatureMap | None:  # noqa: ANN401
     # A class derived from one of these may do something else: it goes through GraKeL.
     if type(kernel) is VertexHistogram and label_name == DEGREE:
         return degrees.DegreeHistogram(kernel, support, coefficients)
-    if type(kernel) is GraphletSampling and kernel.k <= graphlets.LARGEST:
+    if type(kernel) is GraphletSampling and kernel.k <= graphlets.LARGEST and kernel.sampling is None:
         if graphlets.agrees_with_grakel(kernel.k):
             features = graphlets.Graphlets(kernel, support, coefficients)
     elif type(kernel) is NeighborhoodSubgraphPairwiseDistance:
@@ -206,27 +260,40 @@ def _feature_map(estimator: Any) -> FeatureMap | None:  # noqa: ANN401
 
 
 def _looks_at_its_batch(estimator: Any) -> bool:  # noqa: ANN401
-    """Whether GraKeL's answer on a graph depends on the graphs beside it: where unseen features enter a norm."""
+    """Whether an answer of GraKeL's is known to be meant for a graph alone.
+
+    Normalised, these two kernels let the features that training has not seen, of all graphs of a batch, enter the norm
+    of each. A graph's own norm is that of a batch of one, which is also what the compiled kernels compute.
+    """
     kernel = getattr(estimator, "kernel_", None)
     named = type(kernel).__name__ in ("GraphletSampling", "NeighborhoodSubgraphPairwiseDistance")
     return named and bool(getattr(kernel, "normalize", False))
 
 
+def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """A column for each number; decisions between two classes are the second one's, against zero for the first."""
+    if decisions.ndim == 2 and decisions.shape[1] > 1:
+        return decisions
+    return np.column_stack([np.zeros(len(decisions)), decisions])
+
+
 def _describe(estimator: Any, features: FeatureMap | None) -> str:  # noqa: ANN401
     """Kernel, parameters and a digest of what was fitted: equal for equal models."""
-    svc = getattr(estimator, "svc_", None)
-    if svc is None:
-        import joblib  # noqa: PLC0415  (comes with scikit-learn)
-
-        return f"{type(estimator).__name__} {digest(joblib.hash(estimator))}"
-    kernel = estimator.kernel_
-    fitted = digest(
-        np.asarray(estimator.classes_),
-        svc.support_,
-        svc.dual_coef_,
-        svc.intercept_,
-        getattr(estimator, "training_digest_", None),
-        None if features is None else features.content,
+    if not _is_kernel_svm(estimator) or not type(estimator.kernel_).__module__.startswith("grakel."):
+        return f"{type(estimator).__name__} {identity(estimator)}"
+    # What GraKeL keeps of its training graphs comes in the order of hash tables; it follows from those graphs.
+    kernel, svc = estimator.kernel_, estimator.svc_
+    parameters = kernel.get_params()
+    fitted = identity(
+        (
+            type(kernel),
+            parameters,
+            estimator.node_labels,
+            np.asarray(estimator.classes_),
+            (svc.support_, svc.dual_coef_, svc.intercept_),
+            estimator.training_digest_,
+            None if features is None else features.content,
+        )
     )
-    parameters = ", ".join(f"{name}={value!r}" for name, value in sorted(kernel.get_params().items()))
-    return f"{type(kernel).__name__}({parameters}), node labels {estimator.node_labels!r}, SVC(C={svc.C!r}) {fitted}"
+    told = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()) if leaf(value) is not None)
+    return f"{type(kernel).__name__}({told}), node labels {estimator.node_labels!r}, SVC(C={svc.C!r}) {fitted}"

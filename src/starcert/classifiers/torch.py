@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.base import Scores
 from starcert.classifiers.features import (
     Features,
     features_of_copies,
@@ -16,7 +16,8 @@ from starcert.classifiers.features import (
     side_by_side,
     sources_of,
 )
-from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.classifiers.identity import identity
+from starcert.errors import InvalidParameterError
 from starcert.memory import available
 
 if TYPE_CHECKING:
@@ -58,14 +59,16 @@ class TorchClassifier:
         self.chunk_size = 1024 if on_cpu else DEVICE_CHUNK
         # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
         self.batch_size = DEVICE_CHUNK if not on_cpu else 512 if dense else 96
-        self._checked = False
         self._input: tuple[str, list[torch.Tensor | None]] | None = None
         self._fits: tuple[str, int] | None = None
 
     @property
     def description(self) -> str:
-        """Which classifier it is: what was given, or its class and a digest of its weights as they are now."""
-        return self._description or f"{type(self.model).__name__} {_digest(self.model)}"
+        """Which classifier it is: what was given, or its class and a digest of weights, code and features as of now."""
+        if self._description:
+            return self._description
+        self.model.eval()  # as it is when it answers
+        return f"{type(self.model).__name__} {identity((self.model, self.dense, self.features))}"
 
     @property
     def device(self) -> torch.device:
@@ -92,10 +95,15 @@ class TorchClassifier:
 
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each graph."""
-        self.model.eval()  # it may have been trained since
+        return self._answers(self.logits(graphs))
+
+    def scored(self, graphs: NoisyGraphs) -> Scores:
+        """One class for each graph, and the logits."""
         logits = self.logits(graphs)
-        if not self._checked:
-            self._check_twice(graphs, logits)
+        precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
+        return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
+
+    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
         found = logits.argmax(dim=1).where(~logits.isnan().any(dim=1), -1)  # one trip from the device for both
         answers: npt.NDArray[np.int64] = found.cpu().numpy()
         if (answers < 0).any():
@@ -104,6 +112,7 @@ class TorchClassifier:
 
     def logits(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for each graph, shape (graphs, classes); in portions where memory is short."""
+        self.model.eval()  # it may have been trained since
         most = min(len(graphs), self._fitting(graphs))
         while True:
             try:
@@ -180,18 +189,8 @@ class TorchClassifier:
     def _dtype(self) -> torch.dtype:
         return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
 
-    def _check_twice(self, graphs: NoisyGraphs, first: torch.Tensor) -> None:
-        """A model with noise of its own would make votes that nobody can repeat."""
-        second = self.logits(graphs)
-        if not torch.allclose(first, second, rtol=1e-3, atol=1e-4, equal_nan=True):
-            raise ClassifierError(
-                "The model answers differently when it is asked twice. Take the randomness out of its forward pass: "
-                "dropout and batch statistics must follow model.eval()."
-            )
-        self._checked = True
-
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_input": None, "_checked": False, "_fits": None}
+        return self.__dict__ | {"_input": None, "_fits": None}
 
 
 def _edge_index(graphs: NoisyGraphs, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -211,15 +210,6 @@ def _adjacency(graphs: NoisyGraphs, device: torch.device) -> torch.Tensor:
     return torch.from_numpy(graphs.adjacency()).to(device).to(torch.float32)
 
 
-def _digest(model: torch.nn.Module) -> str:
-    """A digest of the weights: equal for equal models."""
-    digest = blake2b(repr(model).encode(), digest_size=8)
-    for name, tensor in model.state_dict().items():
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(tensor.detach().cpu().numpy()).tobytes())
-    return digest.hexdigest()
-
-
 def from_pyg(
     model: torch.nn.Module, *, n_classes: int, features: Features = "x", description: str | None = None
 ) -> TorchClassifier:
@@ -233,7 +223,8 @@ def from_pyg(
             node; or a tuple of such, side by side. What depends on edges is computed on every noisy copy: the
             ready-made for all copies at once, a function copy by copy. A function that asks for nothing but nodes and
             their data is called once a graph.
-        description: says which classifier it is, for the record; by default its class and a digest of its weights.
+        description: says which classifier it is, for the record; by default its class and a digest of its weights, its
+            code and its features.
     """
     return TorchClassifier(model, n_classes, dense=False, features=features, description=description)
 

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
 
-from starcert.classifiers.base import Classifier
+from starcert.classifiers.base import is_classifier
+from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.noise import Noise
 from starcert.progress import progress_bar
@@ -24,6 +25,7 @@ from starcert.voting import Chunk, Job, count_chunk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from starcert.classifiers.base import Classifier
     from starcert.graphs import Graph, Partition, Sites
     from starcert.graphs.rule import Rule
 
@@ -104,7 +106,7 @@ def as_classifier(model: Any, reference: Reference, data: RunData, device: str |
     torch = sys.modules.get("torch")  # who returns a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
         return _from_module(model, reference, data, device)
-    if not inspect.isclass(model) and isinstance(model, Classifier):
+    if is_classifier(model):
         _refuse_device(model, device)
         return model
     if not inspect.isclass(model) and hasattr(model, "predict"):
@@ -134,10 +136,24 @@ def _from_function(function: Any, reference: Reference, data: RunData, device: s
             f"a function from {reference}",
             "Return starcert.classifiers.from_callable(function, n_classes=…).",
         )
-    # The digest is the whole file's: what the function calls is most often there too.
+    # With the digest of the whole file: what the function calls by ways that nobody can follow is most often there too.
     name = getattr(function, "__qualname__", type(function).__name__)
-    description = f"{name} of {reference.file.name} {reference.digest}"
+    description = f"{name} of {reference.file.name} {reference.digest} {_identity(function, reference)}"
     return from_callable(function, n_classes=max(2, len(data.class_names)), description=description)
+
+
+def _identity(function: object, reference: Reference) -> str:
+    try:
+        return identity(function)
+    except InvalidParameterError as error:
+        _, _, part, _ = error.args
+        raise InvalidParameterError(
+            "model",
+            "return a function whose content can be told",
+            part,
+            f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
+            "with another description whenever the answers change.",
+        ) from error
 
 
 def _from_module(module: Any, reference: Reference, data: RunData, device: str | None) -> Classifier:  # noqa: ANN401

@@ -101,7 +101,7 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
     data = settings.data
     return {
         "model": str(settings.model),
-        "classifier": base.description,
+        "classifier": digests["classifier"],
         "data": data if isinstance(data, str) else data.name,
         "split": settings.split,
         "split_seed": settings.split_seed,

@@ -1,0 +1,115 @@
+"""Copies that are asked alone are answered as in their batch: the answer on a graph depends on that graph only.
+
+A certificate speaks of a classifier that is a function of one graph. One that looks at the other graphs of its batch,
+or draws at random, is none: its votes would be those of no smoothed classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from starcert.classifiers.base import Classifier, Scored, Scores, checked_answers
+from starcert.errors import ClassifierError
+
+if TYPE_CHECKING:
+    from starcert.sampling.batch import NoisyGraphs
+
+__all__ = ["LEAST", "asked_alone", "check_alone", "scores_of"]
+
+FIRST, EACH = 32, 4
+"""So many copies of the first graph of a job, and of each other graph, are asked alone."""
+
+LEAST = 64
+"""At least so many copies are asked together where some are asked alone."""
+
+
+def asked_alone(graph: int, copies: int) -> list[int]:
+    """Which copies of a graph are asked alone too: a few, spread over all batches.
+
+    Args:
+        graph: the number of the graph in its job.
+        copies: how many copies there are.
+
+    Example:
+        >>> asked_alone(1, 100)
+        [0, 33, 66, 99]
+    """
+    return sorted(set(np.linspace(0, copies - 1, FIRST if graph == 0 else EACH).astype(int).tolist()))
+
+
+def scores_of(classifier: Classifier, graphs: NoisyGraphs) -> Scores:
+    """The answers on a batch, checked, with the numbers that they come from where the classifier offers such."""
+    found = classifier.scored(graphs) if isinstance(classifier, Scored) else Scores(classifier.classify(graphs))
+    return found._replace(answers=checked_answers(found.answers, len(graphs), classifier.n_classes))
+
+
+def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, place: int, *, name: str) -> None:
+    """Refuses a classifier that answers a copy differently alone than in its batch.
+
+    Args:
+        classifier: the base classifier.
+        batch: the copies that were asked together.
+        together: what was answered then.
+        place: which of them is asked alone now.
+        name: what the copy is called in a message.
+    """
+    copy = batch[place : place + 1]
+    try:
+        alone = scores_of(classifier, copy)
+    except Exception as error:
+        raise ClassifierError(
+            f"The base classifier answers {name} in a batch of {len(batch)}, but fails on it alone: "
+            f"{type(error).__name__}: {error}. {_ADVICE}"
+        ) from error
+    if _agree(alone, 0, together, place):
+        return
+    if len(batch) > 1:
+        again = next((each for each in _asked_again(classifier, copy) if not _agree(each, 0, alone, 0)), None)
+    else:
+        alone, again = together, alone
+    if again is not None:
+        raise ClassifierError(
+            f"The base classifier answers differently when it is asked twice about {name}: {_shown(alone, 0)}, then "
+            f"{_shown(again, 0)}. Take the randomness out of it: dropout must follow model.eval(), a seed must start "
+            "anew with every graph."
+        )
+    raise ClassifierError(
+        f"The base classifier answers {name} with {_shown(together, place)} in a batch of {len(batch)}, but with "
+        f"{_shown(alone, 0)} alone. {_ADVICE}"
+    )
+
+
+def _asked_again(classifier: Classifier, copy: NoisyGraphs) -> Iterator[Scores]:
+    """Some more answers: one that is drawn from two classes is often the same twice."""
+    for _ in range(16):
+        yield scores_of(classifier, copy)
+
+
+_ADVICE = (
+    "What it answers depends on the graphs beside it. Take batch statistics out of it (they must follow model.eval()), "
+    "or ask about one copy at a time: batch_size=1."
+)
+
+
+def _agree(one: Scores, i: int, other: Scores, j: int) -> bool:
+    """Whether copy i of one batch and copy j of another were answered alike: up to rounding, where there are scores."""
+    same: bool = np.asarray(one.answers)[i] == np.asarray(other.answers)[j]
+    if one.numbers is None or other.numbers is None:
+        return same
+    finite = np.abs(other.numbers[np.isfinite(other.numbers)])
+    rounding = other.rounding * float(finite.max(initial=0.0))
+    if not np.isclose(one.numbers[i], other.numbers[j], rtol=0.0, atol=rounding).all():
+        return False
+    second, first = np.sort(other.numbers[j])[-2:]
+    return same or bool(first - second <= 2 * rounding)
+
+
+def _shown(scores: Scores, place: int) -> str:
+    answer = f"class {np.asarray(scores.answers)[place]}"
+    if scores.numbers is None:
+        return answer
+    numbers = ", ".join(f"{number:.6g}" for number in scores.numbers[place][:5])
+    return f"{answer} ({numbers}{', …' if scores.numbers.shape[1] > 5 else ''})"
