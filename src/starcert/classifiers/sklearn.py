@@ -20,7 +20,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.models.conversion import DEGREE
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame
+    from starcert.graphs import Frame, Graph
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["KernelClassifier", "SklearnClassifier", "from_sklearn"]
