@@ -243,18 +243,19 @@ class OnDevice:
 
     n_classes, description, batch_size = 2, "on a device", 256
 
-    def __init__(self, device):
+    def __init__(self, device, name=None):
         self.device = device
+        self.name = name
         self.made = []
 
     def sampler(self, sites, noise):
         self.made.append(self.device)
-        inner, device = sampler(sites, noise), self.device
+        inner, mark = sampler(sites, noise), self.name or self.device
 
         class Marked:
             def draw(self, stream, samples):
                 drawn = inner.draw(stream, samples)
-                drawn.device = device
+                drawn.mark = mark
                 return drawn
 
         return Marked()
@@ -269,7 +270,7 @@ def drawn_on(classifier, graph):
     return (
         voting._sampler_of(classifier, sites, worlds.NOISE)
         .draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 2)
-        .device
+        .mark
     )
 
 
@@ -285,7 +286,7 @@ def test_every_classifier_has_its_own_sampler():
     sites = worlds.PARTITION.sites(graph)
     assert voting._sampler_of(plain, sites, worlds.NOISE) is not voting._sampler_of(other, sites, worlds.NOISE)
     for number in range(50):  # a new one may come to lie where an old one was
-        assert drawn_on(OnDevice(f"cuda:{number}"), graph) == f"cuda:{number}"
+        assert drawn_on(OnDevice("cuda:0", f"number {number}"), graph) == f"number {number}"
 
 
 def test_threads_share_samplers_without_mixing_them_up():

@@ -70,7 +70,11 @@ class SklearnClassifier:
 
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
-        return self._predicted(list(graphs.copies()))
+        copies = list(graphs.copies())
+        answers = self._predicted(copies)
+        if len(copies) > 1 and not _looks_at_its_batch(self.estimator):
+            self._check_one(copies, answers)
+        return answers
 
     def scored(self, graphs: NoisyGraphs) -> Scores:
         """One class for each graph, and the decisions or probabilities of the estimator, if it tells any."""
@@ -82,10 +86,7 @@ class SklearnClassifier:
             return np.empty(0, dtype=np.int64)
         if _looks_at_its_batch(self.estimator):
             return self._numbers(np.concatenate([self.estimator.predict([copy]) for copy in copies]))
-        answers = self._numbers(self.estimator.predict(copies))
-        if len(copies) > 1:
-            self._check_one(copies, answers)
-        return answers
+        return self._numbers(self.estimator.predict(copies))
 
     def _check_one(self, copies: list[Graph], answers: npt.NDArray[np.int64]) -> None:
         """One copy of every batch is asked alone too: in some kernels a rare graph changes a whole batch around it."""
