@@ -48,7 +48,10 @@ def nothing_left(session):
     deadline = time.monotonic() + 20
     while kills.left_of(session) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert kills.left_of(session) == []
+    left = kills.left_of(session)
+    for process in left:
+        os.kill(int(process), signal.SIGKILL)
+    assert left == []
 
 
 VOTING = ["run.toml", "--samples", 20000]
@@ -148,5 +151,6 @@ def test_workers_end_by_themselves_when_the_command_is_killed(slow, n_kills):
             until((slow / "begun").exists, process)
             time.sleep(0.05 * (number % 7))
         process.kill()
-        process.communicate()
+        process.wait()
         nothing_left(process.pid)
+        process.communicate()

@@ -57,8 +57,9 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks a
 def test_workers_end_when_their_parent_is_killed(tmp_path):
     process = begun(tmp_path)
     process.kill()
-    process.communicate()
+    process.wait()
     wait_for_the_end(process.pid)
+    process.communicate()
 
 
 @linux

@@ -439,20 +439,28 @@ def test_six_processes_at_once_and_never_two_writers(path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_copy_does_not_keep_the_lock(path):
-    store = opened(path)
-    process = os.fork()
-    if process == 0:
-        time.sleep(60)  # as the worker of somebody else's pool may, when its parent is gone
-        os._exit(0)
-    try:
-        store.close()
-        with opened(path):
-            pass
-    finally:
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+    """The worker of somebody's own pool lives on when its parent is killed."""
+    code = """
+import os, signal, time
+store = test_store.opened(path)
+process = os.fork()
+if process == 0:
+    time.sleep(60)
+    os._exit(0)
+print(process, flush=True)
+time.sleep(0.1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    with child(path, code, stdout=subprocess.PIPE) as other:
+        copy = int(other.stdout.readline())
+        try:
+            other.wait()
+            assert os.path.exists(f"{path}-lock")
+            with opened(path):
+                pass
+        finally:
+            os.kill(copy, signal.SIGKILL)
 
 
 def test_a_reader_sees_what_was_committed_meanwhile(path):
