@@ -351,7 +351,9 @@ def test_bad_settings_are_refused(change):
         dataclasses.replace(SETTINGS, **change)
 
 
-@pytest.mark.parametrize("law", [float("nan"), float("inf"), -0.1, "0.1", {"delete": 0.1}, {"delete": 0.1, "add": 2}])
+@pytest.mark.parametrize(
+    "law", [float("nan"), 10**400, float("inf"), -0.1, "0.1", {"delete": 0.1}, {"delete": 0.1, "add": 2}]
+)
 def test_bad_noise_is_refused(law):
     with pytest.raises(InvalidParameterError, match=r"noise\[a\]"):
         dataclasses.replace(SETTINGS, noise={"a": law})

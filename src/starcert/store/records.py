@@ -7,7 +7,6 @@ and proves no origin.
 from __future__ import annotations
 
 import json
-import math
 import numbers
 import struct
 from collections.abc import Mapping, Sequence
@@ -232,7 +231,7 @@ def _law(value: object, name: str) -> float | dict[str, float]:
 
 
 def _probability(value: object, name: str) -> float:
-    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
-    if not 0 <= number <= 1:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (real and 0 <= value <= 1):  # type: ignore[operator]  # compared before it is rounded: it may be huge
         raise InvalidParameterError(name, "be a probability from 0 to 1", value)
-    return number + 0.0  # −0.0 becomes 0.0: one way to write one value
+    return float(value) + 0.0  # type: ignore[arg-type]  # −0.0 becomes 0.0: one way to write one value
