@@ -195,7 +195,7 @@ def test_every_graph_that_is_continued_is_counted_again(tmp_path, changed, execu
     limit = 20
 
     def dense_core(batch):
-        least = limit if batch.sites.graph.key == key else 20
+        least = limit if batch._sites.graph.key == key else 20
         return (batch.degrees()[:, :6].sum(axis=1) > least).astype(int)
 
     base = sc.classifiers.from_callable(dense_core, on="batch", description="dense core")

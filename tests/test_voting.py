@@ -211,7 +211,7 @@ def test_every_graph_is_checked_however_few_selection_votes_it_has():
 
     def for_one_graph(batch):
         answers = worlds.dense_core(batch)
-        return batch_rank(batch) if batch.sites.graph.n_edges == marked else answers
+        return batch_rank(batch) if batch._sites.graph.n_edges == marked else answers
 
     assert len({graph.n_edges for graph in worlds.graphs()}) == 3
     with pytest.raises(ClassifierError, match="of graph 2 with class"):
