@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from starcert.terminal import plain
+
 __all__ = ["Advance", "progress_bar"]
 
 
@@ -41,7 +43,7 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total, completed=done, rate="")
+        task = bar.add_task(plain(title), total=total, completed=done, rate="")
 
         def advance(units: int) -> None:
             bar.update(task, advance=units)

@@ -23,6 +23,7 @@ from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError, StarcertWarning
+from starcert.terminal import say, tolerate_encodings
 
 __all__ = ["DebugOption", "JsonOption", "NoiseOption", "app", "main"]
 
@@ -81,6 +82,7 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback o
 def main() -> NoReturn:
     """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
     _open_streams()
+    tolerate_encodings()
     try:
         with _signals_interrupt(), warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
@@ -111,7 +113,7 @@ def _show_warning(
 ) -> None:
     """A warning of starcert's own is a note, without the line of code that it comes from."""
     if issubclass(category, StarcertWarning):
-        print(f"Note: {message}", file=sys.stderr)
+        say(f"Note: {message}")
     else:
         show(message, category, *place, **more)
 
@@ -158,7 +160,7 @@ def _interrupted(error: KeyboardInterrupt, resumable: bool = False) -> int:
 def _fail(message: str, status: int) -> NoReturn:
     if _debugging:
         traceback.print_exc()
-    print(f"Error: {' '.join(message.splitlines())}", file=sys.stderr)
+    say(f"Error: {message}")
     sys.exit(status)
 
 

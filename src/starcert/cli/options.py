@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from starcert.terminal import say
 
 __all__ = [
     "AlphaOption",
@@ -90,4 +91,4 @@ def named(key: str) -> str:
 
 def note(text: str) -> None:
     """Tells a user something on the way."""
-    print(f"Note: {text}", file=sys.stderr)
+    say(f"Note: {text}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starcert import __version__
+from starcert.terminal import plain
 from starcert.words import at_least, fails_at_most
 
 if TYPE_CHECKING:
@@ -118,9 +119,13 @@ def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[st
 
 
 def show(*parts: RenderableType) -> None:
-    """Prints tables and plain lines; nothing in them is read as markup."""
+    """Prints tables and plain lines; nothing in them is read as markup, and nothing commands the terminal."""
     from rich.console import Console  # noqa: PLC0415
+    from rich.segment import Segment, Segments  # noqa: PLC0415
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, markup=False)
     for part in parts:
-        console.print(part, markup=False)
+        if isinstance(part, str):
+            console.print(plain(part))
+        else:  # names may stand in any cell: what is printed is looked at, after the table is laid out
+            console.print(Segments(Segment(plain(text), style) for text, style, _ in console.render(part)), end="")

@@ -18,9 +18,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from starcert.core.channels import Channel, Product
+from starcert.core.compiled import compiled
 from starcert.errors import InvalidParameterError
 
 __all__ = ["Cells", "Floats", "HalfKey", "Halves", "count_cells", "halve", "log_ratio_of_count", "window"]
@@ -166,7 +166,7 @@ def _binomial_cells(channel: Channel, radius: int) -> Floats:
     return values
 
 
-@njit(cache=True)
+@compiled
 def _binomial_values(radius, disagree, agree, clean, attacked):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Log ratio, clean and attacked mass of the counts in either window (p, 1 − p, low, high).
 
@@ -197,7 +197,7 @@ def _binomial_values(radius, disagree, agree, clean, attacked):  # type: ignore[
     return values[:, :n].copy()
 
 
-@njit(cache=True)
+@compiled
 def log_ratio_of_count(count: int, radius: int, disagree: float, agree: float) -> float:
     """L(k) for k agreeing bits, from the log ratios of one disagreeing and one agreeing bit.
 
@@ -206,7 +206,7 @@ def log_ratio_of_count(count: int, radius: int, disagree: float, agree: float) -
     return (count * agree if count > 0 else 0.0) + ((radius - count) * disagree if count < radius else 0.0)
 
 
-@njit(cache=True)
+@compiled
 def _binomial(radius: int, p: float, q: float, low: int, high: int) -> Floats:
     """Bin(radius, p) on [low, high] by its recurrence from the mode, normalised; q is 1 − p, rounded by itself.
 
@@ -244,7 +244,7 @@ def _multiply(left: Floats, right: Floats) -> Floats:
     return merged
 
 
-@njit(cache=True)
+@compiled
 def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
     """Where groups of equal ratios begin: equal but for rounding errors, measured from the first one of the group."""
     scale = 1.0
@@ -263,7 +263,7 @@ def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
     return starts[:n].copy()
 
 
-@njit(cache=True)
+@compiled
 def _running_sums(values: Floats) -> Floats:
     n = values.shape[1]
     sums = np.zeros((4, n + 1))

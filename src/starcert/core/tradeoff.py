@@ -26,10 +26,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from starcert.core.cells import Floats, Halves
 from starcert.core.channels import Product
+from starcert.core.compiled import compiled
 
 __all__ = ["RELATIVE_ERROR", "SMALLEST", "Cut", "Tradeoff"]
 
@@ -81,7 +81,7 @@ class Tradeoff:
         return Cut(*_cut(first.values, second.values, second.sums, p, rest))
 
 
-@njit(cache=True)
+@compiled
 def _masses(first: Floats, second: Floats, sums: Floats, t: float, out: Floats) -> int:
     """Clean mass up to and above t, attacked mass up to and above t; returns how many cells lie up to t.
 
@@ -102,7 +102,7 @@ def _masses(first: Floats, second: Floats, sums: Floats, t: float, out: Floats) 
     return count
 
 
-@njit(cache=True)
+@compiled
 def _finite_range(values: Floats) -> tuple[float, float]:
     low, high = 0.0, 0.0
     seen = False
@@ -115,7 +115,7 @@ def _finite_range(values: Floats) -> tuple[float, float]:
     return low, high
 
 
-@njit(cache=True)
+@compiled
 def _cut(first: Floats, second: Floats, sums: Floats, p: float, rest: float) -> tuple[float, float, float, float]:
     from_below = p <= rest  # count from the end that is closer: small numbers keep their digits
     low1, high1 = _finite_range(first)
@@ -156,7 +156,7 @@ def _cut(first: Floats, second: Floats, sums: Floats, p: float, rest: float) -> 
     return t, filled + _scaled(part, t), unfilled + _scaled(left, t), blur
 
 
-@njit(cache=True)
+@compiled
 def _between(first: Floats, second: Floats, low: float, high: float, count: int) -> Floats:
     """The cells with low < log ratio ≤ high, in ascending order."""
     cells = np.empty((3, count))
@@ -175,7 +175,7 @@ def _between(first: Floats, second: Floats, low: float, high: float, count: int)
     return cells[:, np.argsort(cells[0])]
 
 
-@njit(cache=True)
+@compiled
 def _walk(cells: Floats, total: float, goal: float, upwards: bool) -> tuple[int, float, float]:
     """Adds clean masses to `total` until `goal` is reached: the cell, its part below the cut, its part above."""
     n = cells.shape[1]
@@ -191,12 +191,12 @@ def _walk(cells: Floats, total: float, goal: float, upwards: bool) -> tuple[int,
     return (tie, missing, reached) if upwards else (tie, reached, missing)
 
 
-@njit(cache=True)
+@compiled
 def _scaled(mass: float, t: float) -> float:
     return float(np.exp(np.log(mass) + t)) if mass > 0 else 0.0
 
 
-@njit(cache=True)
+@compiled
 def _blur(first: Floats, second: Floats, p: float, rest: float, t: float, room: float) -> float:
     """The cell filled in part carries the rounding errors of the smaller of p and 1 − p, times its ratio.
 

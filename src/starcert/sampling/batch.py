@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from starcert.core.compiled import compiled
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -123,7 +124,7 @@ class NoisyGraphs(ABC):
             yield copy
 
 
-@njit(cache=True)
+@compiled
 def _both_directions(starts: Integers, u: Integers, v: Integers, n_nodes: int) -> Integers:
     """Every edge there and back, the nodes of copy i counted from i · n_nodes."""
     index = np.empty((2, 2 * u.size), np.int64)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from starcert.core.compiled import compiled
 from starcert.sampling.streams import Words, WordStream
 
 __all__ = ["DenseFlips", "binary_digits"]
@@ -78,7 +78,7 @@ class DenseFlips:
         return words
 
 
-@njit(cache=True)
+@compiled
 def _draw(digits, lengths, certain, law, start, row, first, words, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fills the words of sites from `start` on; returns the first site not done and how many random words it used.
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from starcert.core.compiled import compiled
 from starcert.sampling.batch import EdgeList, NoisyGraphs
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class FlippedGraphs(NoisyGraphs):
         return np.repeat(np.arange(len(self)), np.diff(self._starts))
 
 
-@njit(cache=True)
+@compiled
 def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The positions of every copy in ascending order."""
     ordered = np.empty_like(positions)
@@ -95,7 +95,7 @@ def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN0
     return ordered
 
 
-@njit(cache=True)
+@compiled
 def _list_edges(starts, place, deleted, added, clean, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fixed edges, then present ones that stayed and added ones merged; place: how many clean ones come before it."""
     n_copies, n_clean, n_fixed = starts.size - 1, clean.shape[1], fixed.shape[0]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from starcert.core.compiled import compiled
 from starcert.sampling.batch import EdgeList, NoisyGraphs
 from starcert.sampling.streams import Words
 
@@ -72,7 +72,7 @@ class SlicedGraphs(NoisyGraphs):
         return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
 
 
-@njit(cache=True)
+@compiled
 def _list_edges(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     n_sites, n_fixed = words.shape[0], fixed.shape[0]
     starts = np.zeros(count + 1, np.int64)
@@ -96,7 +96,7 @@ def _list_edges(words, first, count, ends, fixed):  # type: ignore[no-untyped-de
     return starts, u, v
 
 
-@njit(cache=True)
+@compiled
 def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> Words:
     """A counter for each node, with as many binary digits as its sites may need; a digit is a word of 64 copies."""
     incident = np.zeros(n_nodes, np.int64)
@@ -109,7 +109,7 @@ def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> Words:
     return np.empty((n_nodes, digits), np.uint64)
 
 
-@njit(cache=True)
+@compiled
 def count_ends(words: Words, word: int, ends: npt.NDArray[np.int32], counters: Words) -> None:
     """Counts the present sites of every node, of 64 copies at once: adding a word is a ripple of carries."""
     counters[:] = 0
@@ -123,7 +123,7 @@ def count_ends(words: Words, word: int, ends: npt.NDArray[np.int32], counters: W
                 digit += 1
 
 
-@njit(cache=True)
+@compiled
 def _count_degrees(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Degrees of 64 copies at a time, from counters whose binary digits are words."""
     n_nodes = fixed.size

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from starcert.core.compiled import compiled
 from starcert.sampling.counts import DIGIT_WORDS, count_table
 from starcert.sampling.streams import WordStream
 
@@ -135,7 +135,7 @@ def _hash_set(values: Positions) -> Positions:
     return table
 
 
-@njit(cache=True)
+@compiled
 def _place(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Where a value stands in an open-addressed table, or would stand."""
     mask = table.size - 1
@@ -145,12 +145,12 @@ def _place(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
     return place
 
 
-@njit(cache=True)
+@compiled
 def _contains(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return table[_place(table, value)] == value
 
 
-@njit(cache=True)
+@compiled
 def _insert(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Puts a value into the table; returns whether it was new."""
     place = _place(table, value)
@@ -159,13 +159,13 @@ def _insert(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
     return new
 
 
-@njit(cache=True)
+@compiled
 def _insert_all(table, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for value in values:
         _insert(table, value)
 
 
-@njit(cache=True)
+@compiled
 def _count(table, raw, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The first entry that the next random number is less than; −1 if all digits agree with one."""
     low, high = 0, table.shape[0] - 1
@@ -185,7 +185,7 @@ def _count(table, raw, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, A
     return low
 
 
-@njit(cache=True)
+@compiled
 def _draw_samples(first_count, table, span, n_sites, excluded, seen, start, starts, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Draws samples from `start` on, as long as words and room last; returns the first one not done, and words used."""
     used = 0
@@ -212,7 +212,7 @@ def _draw_samples(first_count, table, span, n_sites, excluded, seen, start, star
     return starts.size - 1, used
 
 
-@njit(cache=True)
+@compiled
 def _choose(raw, used, span, wanted, excluded, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """So many different positions below `span`, each uniform; returns the words used, or −1 if there were too few."""
     mask = np.uint64(1)
@@ -231,7 +231,7 @@ def _choose(raw, used, span, wanted, excluded, seen, out):  # type: ignore[no-un
     return used
 
 
-@njit(cache=True)
+@compiled
 def _fill_with_others(span, excluded, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """All positions below `span` that were neither chosen nor excluded."""
     at = 0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from starcert.core.compiled import compiled
 from starcert.sampling.sliced import SlicedGraphs, count_ends, new_counters
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class DegreeHistogram:
         return values
 
 
-@njit(cache=True)
+@compiled
 def _add_weights(degrees, weights):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     copies, n = degrees.shape
     values = np.empty(copies)
@@ -97,7 +97,7 @@ def _add_weights(degrees, weights):  # type: ignore[no-untyped-def]  # noqa: ANN
     return values
 
 
-@njit(cache=True)
+@compiled
 def _add_sliced(words, first, count, ends, fixed, weights):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """`_add_weights` without degrees in between: from words with one site of 64 copies each.
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from starcert.classifiers.kernels.rows import MOST_NODES, Rows, adjacency_rows, lowest_bit
 from starcert.classifiers.kernels.sets import FREE, insert_growing, remove_one
+from starcert.core.compiled import compiled
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame
@@ -154,7 +154,7 @@ def agrees_with_grakel(k: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def _count(rows, k, shape_of, n_shapes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     copies, n = rows.shape
     counts = np.zeros((copies, n_shapes), np.int64)
@@ -186,7 +186,7 @@ def _count(rows, k, shape_of, n_shapes):  # type: ignore[no-untyped-def]  # noqa
     return counts
 
 
-@njit(cache=True)
+@compiled
 def _add_shapes(rows, found, k, shape_of, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Count the shapes of some sets of nodes, each set once."""
     one = np.uint64(1)
@@ -207,13 +207,13 @@ def _add_shapes(rows, found, k, shape_of, counts):  # type: ignore[no-untyped-de
         counts[shape_of[code]] += 1
 
 
-@njit(cache=True)
+@compiled
 def _new_tree(capacity):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """For every tree node: graph node, depth, first child, next sibling; its children's graph nodes; a first visit."""
     return np.empty((4, capacity), np.int64), np.empty(capacity, np.uint64), np.empty(capacity, np.bool_)
 
 
-@njit(cache=True)
+@compiled
 def _new_forest(k, capacity):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Subtrees: words and visits of those below all tree nodes, then of those that are put together, by size."""
     return (
@@ -225,7 +225,7 @@ def _new_forest(k, capacity):  # type: ignore[no-untyped-def]  # noqa: ANN001, A
     )
 
 
-@njit(cache=True)
+@compiled
 def _grow(root, k, sets, state, tree):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill the tree below one root. Returns its number of nodes, or −1 if there is no room for them."""
     one = np.uint64(1)
@@ -275,7 +275,7 @@ def _grow(root, k, sets, state, tree):  # type: ignore[no-untyped-def]  # noqa: 
     return size
 
 
-@njit(cache=True)
+@compiled
 def _subtrees(k, size, tree, forest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
     """Find the subtrees of k nodes that hold the root: how many, or −1 if there is no room for them.
 
@@ -341,7 +341,7 @@ def _subtrees(k, size, tree, forest):  # type: ignore[no-untyped-def]  # noqa: A
     return parts[k - 1]
 
 
-@njit(cache=True)
+@compiled
 def _in_set_order(child, sibling, family, scratch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The children of a tree node, into the second row of `family`, in the order of the set that GraKeL keeps.
 

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from starcert.classifiers.kernels.rows import Rows, bit_count, lowest_bit
 from starcert.classifiers.kernels.sets import FREE, insert_growing
+from starcert.core.compiled import compiled
 
 __all__ = ["EDGE_LABEL", "Alphabet", "alphabet", "hash_neighbourhoods"]
 
@@ -85,7 +85,7 @@ def hash_neighbourhoods(
     return result
 
 
-@njit(cache=True)
+@compiled
 def _hash_all(rows, labels, rank, letters, lengths, radius, distance, pair_hashes, edge_label):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912, PLR0915
     copies, n = rows.shape
     hashes = np.empty((copies, radius + 1, n), np.uint32)
@@ -179,7 +179,7 @@ def _hash_all(rows, labels, rank, letters, lengths, radius, distance, pair_hashe
     return hashes, levels
 
 
-@njit(cache=True)
+@compiled
 def _grow_balls(row, radius, distance, balls, levels):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The neighbourhoods of all nodes, and the level of every pair that has one."""
     n = row.size
@@ -204,7 +204,7 @@ def _grow_balls(row, radius, distance, balls, levels):  # type: ignore[no-untype
                     fresh &= fresh - np.uint64(1)
 
 
-@njit(cache=True)
+@compiled
 def _sort_entries(levels, label, rank, near, entries, near_count):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """For every node, the nodes with a level to it, in the order of their entries."""
     n = label.size
@@ -223,7 +223,7 @@ def _sort_entries(levels, label, rank, near, entries, near_count):  # type: igno
         near_count[i] = count
 
 
-@njit(cache=True)
+@compiled
 def _cut_out(pairs, count, mask, n, inside, table, spare, pair_hashes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The pairs with both ends in the mask, in the order of a set to which they are added one after the other."""
     filled, slots_mask = 0, 7
@@ -241,7 +241,7 @@ def _cut_out(pairs, count, mask, n, inside, table, spare, pair_hashes):  # type:
     return filled
 
 
-@njit(cache=True)
+@compiled
 def _write_words(mask, near, entries, near_count, letters, lengths, word_letters, word_lengths):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The word of every node in the mask."""
     rest = mask
@@ -261,7 +261,7 @@ def _write_words(mask, near, entries, near_count, letters, lengths, word_letters
         word_lengths[i] = end
 
 
-@njit(cache=True)
+@compiled
 def _text_length(mask, pairs, count, n, word_lengths):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     length = 0
     rest = mask
@@ -273,7 +273,7 @@ def _text_length(mask, pairs, count, n, word_lengths):  # type: ignore[no-untype
     return length
 
 
-@njit(cache=True)
+@compiled
 def _write_text(mask, pairs, count, n, word_letters, word_lengths, edge_label, text, end):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The text of a neighbourhood, from `end` on. Returns where it ends."""
     rest = mask
@@ -297,7 +297,7 @@ def _write_text(mask, pairs, count, n, word_letters, word_lengths, edge_label, t
     return end
 
 
-@njit(cache=True)
+@compiled
 def _hash_texts(text, starts, texts, hashes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Arash Partow's hash of every text, four at a time: each step waits for the last, so four take as long as one."""
     order = np.argsort(starts[1 : texts + 1] - starts[:texts])
@@ -320,14 +320,14 @@ def _hash_texts(text, starts, texts, hashes):  # type: ignore[no-untyped-def]  #
         at += 4
 
 
-@njit(cache=True)
+@compiled
 def _pair(h, even, odd):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     low = np.uint64(0xFFFFFFFF)
     h = (h ^ (h << np.uint64(7)) ^ (np.uint64(even) * (h >> np.uint64(3)))) & low
     return (h ^ ~((h << np.uint64(11)) + (np.uint64(odd) ^ (h >> np.uint64(5))))) & low
 
 
-@njit(cache=True)
+@compiled
 def _rest(h, text, begin, end):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     while begin + 1 < end:
         h = _pair(h, text[begin], text[begin + 1])

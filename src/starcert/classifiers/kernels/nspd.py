@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from starcert.classifiers.kernels.neighbourhoods import alphabet, hash_neighbourhoods
 from starcert.classifiers.kernels.rows import MOST_NODES, adjacency_rows
+from starcert.core.compiled import compiled
 from starcert.graphs import Frame, Graph
 from starcert.models.conversion import DEGREE, grakel_input, node_labels_of
 
@@ -165,7 +165,7 @@ def _index_of(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], Int
     return _fill_index(keys, slots)  # type: ignore[no-any-return]
 
 
-@njit(cache=True)
+@compiled
 def _fill_index(keys, slots):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     table, values = np.full(slots, NONE, np.uint64), np.full(slots, -1, np.int64)
     for i in range(keys.size):
@@ -174,7 +174,7 @@ def _fill_index(keys, slots):  # type: ignore[no-untyped-def]  # noqa: ANN001, A
     return table, values
 
 
-@njit(cache=True)
+@compiled
 def _slot(table, key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Where a key is in a hash table, or the free slot where it would be."""
     mask = table.size - 1
@@ -185,7 +185,7 @@ def _slot(table, key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return at
 
 
-@njit(cache=True)
+@compiled
 def _name_all(hashes, r, table, values, names, local):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """For the nodes of one copy: the name of their hash among the support vectors' (or −1), and one for this copy."""
     n = names.size
@@ -198,7 +198,7 @@ def _name_all(hashes, r, table, values, names, local):  # type: ignore[no-untype
                 break
 
 
-@njit(cache=True)
+@compiled
 def _decide(hashes, levels, distance, table, values, key_table, key_values, weights):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     copies, radii, n = hashes.shape
     decisions = np.zeros(copies)
@@ -233,7 +233,7 @@ def _decide(hashes, levels, distance, table, values, key_table, key_values, weig
     return decisions
 
 
-@njit(cache=True)
+@compiled
 def _compare(hashes, levels, distance, table, values, key_table, key_values, begins, graphs, counts, fitted):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
     copies, radii, n = hashes.shape
     kernel = np.zeros((copies, fitted.shape[2]))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from starcert.core.compiled import compiled
 
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
@@ -26,7 +27,7 @@ def adjacency_rows(graphs: NoisyGraphs) -> Rows:
     return rows
 
 
-@njit(cache=True)
+@compiled
 def _fill_rows(starts, u, v, n_nodes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     rows = np.zeros((starts.size - 1, n_nodes), np.uint64)
     for copy in range(starts.size - 1):
@@ -36,13 +37,13 @@ def _fill_rows(starts, u, v, n_nodes):  # type: ignore[no-untyped-def]  # noqa: 
     return rows
 
 
-@njit(cache=True)
+@compiled
 def lowest_bit(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """The place of the lowest 1 of a word that is not 0."""
     return bit_count((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
-@njit(cache=True)
+@compiled
 def bit_count(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """How many ones a word has."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))

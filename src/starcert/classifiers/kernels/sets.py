@@ -12,7 +12,8 @@ slots as it has elements.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from starcert.core.compiled import compiled
 
 __all__ = ["FREE", "insert", "insert_growing", "remove_one"]
 
@@ -21,7 +22,7 @@ SMALLEST = 8
 NEIGHBOURS = 9
 
 
-@njit(cache=True)
+@compiled
 def insert(table, mask, element, element_hash):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Put an element that is not there yet into the slots 0 … mask of a table with free ones."""
     wide = np.uint64(mask)
@@ -39,7 +40,7 @@ def insert(table, mask, element, element_hash):  # type: ignore[no-untyped-def] 
         at = (at * np.uint64(5) + np.uint64(1) + perturb) & wide
 
 
-@njit(cache=True)
+@compiled
 def insert_growing(table, spare, mask, used, element, hashes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """`insert`, then grow if the table is too full. Returns the new mask.
 
@@ -66,7 +67,7 @@ def insert_growing(table, spare, mask, used, element, hashes):  # type: ignore[n
     return slots - 1
 
 
-@njit(cache=True)
+@compiled
 def remove_one(table, spare, state, element):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """The table of `s - {element}` in the place of that of s, a set of numbers.
 
