@@ -24,15 +24,7 @@ class NotKeptWarning(StarcertWarning):
 
 
 def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  (numba's dispatcher carries no types)
-    """The function compiled by numba, for a decorator.
-
-    Example:
-        >>> @compiled
-        ... def add(x, y):
-        ...     return x + y
-        >>> add(1, 2)
-        3
-    """
+    """The function compiled by numba, for a decorator."""
     try:
         return njit(cache=True)(function)
     except RuntimeError:  # numba: "cannot cache function …: no locator available"

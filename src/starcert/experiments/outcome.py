@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.experiments.checks import Check
+from starcert.tables import csv_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,11 +41,8 @@ class Table:
             >>> Table("t", "", ["p", "name"], [[0.1, "a,b"]]).to_csv()
             'p,name\n0.1,"a,b"\n'
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows([[repr(float(x)) if isinstance(x, float) else x for x in row] for row in self.rows])
-        return text.getvalue()
+        rows = [[float(x) if isinstance(x, float) else x for x in row] for row in self.rows]
+        return "".join(map(csv_line, [self.columns, *rows]))
 
 
 @dataclass(frozen=True)

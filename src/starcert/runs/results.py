@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from starcert.tables import csv_line
 
 if TYPE_CHECKING:
     from starcert.archive import Archive
@@ -30,11 +30,5 @@ def lines(archive: Archive, base: Sequence[int]) -> Iterator[str]:
                 cells["base_class"] = answer
             cells[name] = value
         if number == 0:
-            yield _line(cells)
-        yield _line(cells.values())
-
-
-def _line(cells: Iterable[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+            yield csv_line(cells)
+        yield csv_line(cells.values())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 from starcert.runs.grid import noise_text
 from starcert.sweeps.result import Sweep
+from starcert.tables import csv_line
 
 __all__ = ["lines", "rows"]
 
@@ -49,9 +48,6 @@ def rows(sweep: Sweep) -> Iterator[dict[str, object]]:
 def lines(sweep: Sweep) -> Iterator[str]:
     """The rows as CSV, line by line; what is not known is empty."""
     for number, row in enumerate(rows(sweep)):
-        text = io.StringIO()
-        table = csv.DictWriter(text, list(row), lineterminator="\n")
         if number == 0:
-            table.writeheader()
-        table.writerow(row)
-        yield text.getvalue()
+            yield csv_line(row)
+        yield csv_line(row.values())
