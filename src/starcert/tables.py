@@ -23,7 +23,8 @@ def csv_line(cells: Iterable[object]) -> str:
         '\'=1+1,-1,"a,b",,-0.5\n'
     """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(
+    # With this ending, cells that hold either of its signs stand in quotes; the line itself ends in "\n".
+    csv.writer(text, lineterminator="\r\n").writerow(
         f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in cells
     )
-    return text.getvalue()
+    return text.getvalue().removesuffix("\r\n") + "\n"
