@@ -178,7 +178,6 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     graphs = _sampler_of(classifier, sites, job.noise).draw(stream, job.chunk_size)
     checking = chunk.purpose == "selection" and chunk.number == 0 and len(graphs) > 1
     graphs = graphs[: max(chunk.samples, LEAST) if checking else chunk.samples]
-    alone = asked_alone(chunk.graph, len(graphs)) if checking else []
     counts = np.zeros(classifier.n_classes, dtype=np.int64)
     first = 0
     for batch in graphs.split(job.batch_size or _fitting_batch(classifier, sites)):
@@ -192,10 +191,11 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
             where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
             problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
-        for copy in alone:
-            if first <= copy < first + len(batch):
-                name = f"noisy copy {copy} of graph {chunk.graph}"
-                check_alone(classifier, batch, found, copy - first, name=name)
+        if checking:
+            for copy in asked_alone(chunk.graph, len(graphs), scored=found.numbers is not None):
+                if first <= copy < first + len(batch):
+                    name = f"noisy copy {copy} of graph {chunk.graph}"
+                    check_alone(classifier, batch, found, copy - first, name=name)
         counts += np.bincount(answers[: max(0, chunk.samples - first)], minlength=classifier.n_classes)
         first += len(batch)
     return Tally(chunk, counts)
