@@ -207,15 +207,13 @@ def test_randomness_is_noticed_one_copy_at_a_time_too():
 
 
 def test_every_graph_is_checked_however_few_selection_votes_it_has():
-    marked = worlds.graphs()[2].n_edges
+    graphs = [sc.Graph(12 + i, graph.edges) for i, graph in enumerate(worlds.graphs())]
 
     def for_one_graph(batch):
-        answers = worlds.dense_core(batch)
-        return batch_rank(batch) if batch._sites.graph.n_edges == marked else answers
+        return batch_rank(batch) if batch.degrees().shape[1] == 14 else worlds.dense_core(batch)
 
-    assert len({graph.n_edges for graph in worlds.graphs()}) == 3
     with pytest.raises(ClassifierError, match="of graph 2 with class"):
-        worlds.smoothed(for_one_graph).vote(worlds.graphs(), samples=500, selection_samples=1, seed=7)
+        worlds.smoothed(for_one_graph).vote(graphs, samples=500, selection_samples=1, seed=7)
 
 
 def test_copies_that_are_asked_alone_are_few_and_no_votes():

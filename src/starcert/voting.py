@@ -185,7 +185,6 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
     portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
     most = job.batch_size or _fitting_batch(classifier, sites, job.noise)
-    alone = asked_alone(chunk.graph, drawn) if checking else []
     counts = np.zeros(classifier.n_classes, dtype=np.int64)
     first = 0
     for batch in (batch for graphs in portions for batch in graphs.split(most)):
@@ -199,10 +198,11 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
             where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
             problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
-        for copy in alone:
-            if first <= copy < first + len(batch):
-                name = f"noisy copy {copy} of graph {chunk.graph}"
-                check_alone(classifier, batch, found, copy - first, name=name)
+        if checking:
+            for copy in asked_alone(chunk.graph, drawn, scored=found.numbers is not None):
+                if first <= copy < first + len(batch):
+                    name = f"noisy copy {copy} of graph {chunk.graph}"
+                    check_alone(classifier, batch, found, copy - first, name=name)
         counts += np.bincount(answers[: max(0, chunk.samples - first)], minlength=classifier.n_classes)
         first += len(batch)
     return Tally(chunk, counts)

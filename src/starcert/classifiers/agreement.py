@@ -22,22 +22,27 @@ __all__ = ["LEAST", "asked_alone", "check_alone", "scores_of"]
 FIRST, EACH = 32, 4
 """So many copies of the first graph of a job, and of each other graph, are asked alone."""
 
+FIRST_SCORED, EACH_SCORED = 8, 2
+"""As many where scores are compared: they tell far more than answers do."""
+
 LEAST = 64
 """At least so many copies are asked together where some are asked alone."""
 
 
-def asked_alone(graph: int, copies: int) -> list[int]:
+def asked_alone(graph: int, copies: int, *, scored: bool) -> list[int]:
     """Which copies of a graph are asked alone too: a few, spread over all batches.
 
     Args:
         graph: the number of the graph in its job.
         copies: how many copies there are.
+        scored: whether scores are compared, and not answers.
 
     Example:
-        >>> asked_alone(1, 100)
+        >>> asked_alone(1, 100, scored=False)
         [0, 33, 66, 99]
     """
-    return sorted(set(np.linspace(0, copies - 1, FIRST if graph == 0 else EACH).astype(int).tolist()))
+    first, each = (FIRST_SCORED, EACH_SCORED) if scored else (FIRST, EACH)
+    return sorted(set(np.linspace(0, copies - 1, each if graph else first).astype(int).tolist()))
 
 
 def scores_of(classifier: Classifier, graphs: NoisyGraphs) -> Scores:

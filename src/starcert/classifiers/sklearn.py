@@ -142,20 +142,28 @@ class KernelClassifier(SklearnClassifier):
             return super().classify(graphs)
         if not self.features.linear:
             return self._numbers(self.estimator.svc_.predict(self._matrix(graphs)))
+        return self._decided(graphs)[0]
+
+    def scored(self, graphs: NoisyGraphs) -> Scores:
+        """One class for each graph, and their decisions."""
+        if not self.features.takes(graphs.frame):
+            return super().scored(graphs)
+        if not self.features.linear:
+            matrix, svc = self._matrix(graphs), self.estimator.svc_
+            return Scores(self._numbers(svc.predict(matrix)), _columns(svc.decision_function(matrix)), ROUNDING)
+        numbers, decisions = self._decided(graphs)
+        return Scores(numbers, _columns(decisions), ROUNDING)
+
+    def _decided(self, graphs: NoisyGraphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Classes and decisions, where features are linear."""
         intercept = float(self.estimator.svc_.intercept_[0])
         decisions, magnitudes = self.features.decisions(graphs)
         decisions += intercept
         # Of two classes, scikit-learn takes the first only where the decision is below zero.
         numbers = (decisions >= 0).astype(np.int64)
         if np.any(np.abs(decisions) <= DOUBT * (magnitudes + abs(intercept))):
-            return self._numbers(self.estimator.svc_.predict(self._matrix(graphs)))
-        return numbers
-
-    def scored(self, graphs: NoisyGraphs) -> Scores:
-        """One class for each graph, and their decisions."""
-        if not self.features.takes(graphs.frame):
-            return super().scored(graphs)
-        return Scores(self.classify(graphs), _columns(self.decision_function(graphs)), ROUNDING)
+            numbers = self._numbers(self.estimator.svc_.predict(self._matrix(graphs)))
+        return numbers, decisions
 
     def decision_function(self, graphs: NoisyGraphs) -> npt.NDArray[np.float64]:
         """The decision of each graph, as the estimator's `decision_function` has it."""
