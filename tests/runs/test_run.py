@@ -56,7 +56,7 @@ def test_three_classes_and_four_regions_go_all_the_way(done):
     assert archive.class_names == ("clique", "ring", "star")
     assert archive.noise.axes == ("hub", "motif", "rest.delete", "rest.add", "bridge")
     assert archive.names == tuple(f"g{number}" for number in range(1, 7))
-    assert archive.capacities[0] == (4, 6, 2, 1, 15)
+    assert archive.boxes[0] == (4, 6, 2, 1, 15)
     assert archive.votes.counts.sum(axis=1).tolist() == [400] * 6
     assert sc.archive.verify(folder / "certificates.json").verdict == "proved"
     with open(folder / "results.csv", newline="", encoding="utf-8") as file:
