@@ -147,3 +147,25 @@ def test_flips_beyond_the_capacity_are_no_further_attack():
     assert limited.certified(4)
     assert limited.margin(4) == limited.margin(2) > 0
     assert sc.certify(bounds, noise, capacity=[{"a": 9}, {"a": 2}]).certified(4).tolist() == [False, True]
+
+
+def test_large_regions_need_no_max_radius():
+    bounds = sc.clopper_pearson(sc.Votes([[100_000, 0]], selection=[[100, 0]]))
+    noise, sites = sc.Noise(a=0.02, b=0.2, c=0.45), {"a": 100_000, "b": 99_999, "c": 120_000}
+    (one,) = sc.certify(bounds, noise, capacity=[sites])
+    assert (one.frontier.verified, one.frontier.incomplete) == (True, "")
+    assert all(one.certified(radius) for radius in one.frontier.radii)
+    assert not any(one.certified(radius) for radius in one.frontier.beyond)
+    assert one.frontier == sc.certify(bounds, noise)[0].frontier
+
+
+def test_an_incomplete_frontier_takes_nothing_from_what_is_certified():
+    noise = sc.Noise({f"r{i}": 0.4 for i in range(6)})
+    (one,) = sc.certify(sc.Bounds.certain([1 - 1e-6]), noise, max_radius=(100,) * 6)
+    assert one.frontier.incomplete
+    total = sum(one.frontier.radii[0])
+    left_out = (total - 75, 11, 13, 15, 17, 19)
+    assert not one.frontier.covers(left_out)
+    assert one.certified(left_out)
+    assert not one.certified((total - 74, *left_out[1:]))
+    assert "or any of" in str(one)
