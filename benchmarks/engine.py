@@ -16,8 +16,10 @@ import numpy as np
 
 import starcert as sc
 from starcert.attacks import slacks_of, tradeoffs_of
-from starcert.core.frontier import Frontiers, _search, find_frontier
+from starcert.core.frontier import Frontiers, find_frontier
 from starcert.core.margins import TwoClass
+from starcert.core.search import find_reaches
+from starcert.core.search import search as search_box
 from starcert.core.slacks import Slacks
 
 NOISE = sc.Noise(motif=0.02, random=0.45)
@@ -70,6 +72,26 @@ def row(name: str, seconds: float, target: float, plain: float | None = None) ->
     print(f"{name:<58} {1e3 * seconds:>9.2f} ms {1e3 * target:>8,.0f} ms {ratio}")
 
 
+def large_frontiers() -> None:
+    """More axes, and larger regions, than anybody would enumerate."""
+    seven = [0.02, 0.1, 0.2, 0.3, 0.4, 0.45, 0.48]
+    mixed = {"a": sc.Flip(delete=0.4, add=0.02), "b": sc.Flip(delete=0.3, add=0.1), "c": 0.2}
+    for name, laws, limit, failure, target in (
+        ("four axes of 10, alike", dict.fromkeys("abcd", 0.3), 10, 1e-6, 0.5),
+        ("six axes of 10", dict(zip("abcdef", seven, strict=False)), 10, 1e-12, 5.0),
+        ("six axes of 100, alike (incomplete)", dict.fromkeys("abcdef", 0.4), 100, 1e-6, 5.0),
+        ("seven axes of 10", dict(zip("abcdefg", seven, strict=True)), 10, 1e-6, 10.0),
+        ("three regions of 100,000 pairs: 0.02, 0.2, 0.45", {"a": 0.02, "b": 0.2, "c": 0.45}, 10**5, 4.6e-5, 1.0),
+        ("three regions of 100,000 pairs: deletions and additions", mixed, 10**5, 4.6e-5, 10.0),
+        ("three regions of 100,000 pairs: 0.35, 0.4, 0.42", {"a": 0.35, "b": 0.4, "c": 0.42}, 10**5, 4.6e-5, 10.0),
+    ):
+        noise = sc.Noise(laws)
+        limits = (limit,) * len(noise.axes)
+        row(
+            name, best(lambda n=noise, r=limits, f=failure: find_frontier(TwoClass(Slacks(n.product), f), r), 1), target
+        )
+
+
 def main() -> None:
     sc.slack_table(NOISE, (2, 2))  # compile, or load what was compiled
     find_frontier(TwoClass(Slacks(NOISE.product), 1e-3), (2, 2))
@@ -82,14 +104,15 @@ def main() -> None:
     whole = straightforward_seconds(p, grid, share=25)
     row("slack table, 36 × 46 radii", best(lambda: sc.slack_table(NOISE, BOX)), 0.020, whole)
 
-    def search() -> None:
-        _search(TwoClass(Slacks(NOISE.product), 5e-4).suggests, BOX)
+    def search(slacks: Slacks) -> None:
+        certified = TwoClass(slacks, 5e-4).suggests
+        search_box(certified, BOX, reaches=find_reaches(certified, BOX), cells=sum)
 
     slacks = [Slacks(NOISE.product) for _ in range(5)]
     for each in slacks:
-        _search(TwoClass(each, 5e-4).suggests, BOX)
+        search(each)
     fresh = iter(slacks)
-    row("frontier of one p_lower, search", best(search), 0.002, whole)
+    row("frontier of one p_lower, search", best(lambda: search(Slacks(NOISE.product))), 0.002, whole)
     row("frontier of one p_lower, proof", best(lambda: find_frontier(TwoClass(next(fresh), 5e-4), BOX)), 0.050)
 
     for low, name in ((-4.4, "votes up to 10^5"), (-60.0, "failures to 1e-60")):
@@ -118,6 +141,7 @@ def main() -> None:
             5.0,
             plain4,
         )
+    large_frontiers()
     votes = sc.Votes(rng.multinomial(100_000, [0.97, 0.03], size=10_000), selection=[[98, 2]] * 10_000)
     row("proved Clopper–Pearson bounds of 10,000 rows of votes", best(lambda: sc.clopper_pearson(votes), 1), 1.0)
     print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -196,3 +196,25 @@ def test_the_margin_is_the_one_that_was_chosen():
     one, many = sc.certify(sc.clopper_pearson(sc.Votes(counts, selection=[[50, 0, 0], [90, 6, 4]])), noise)
     assert (one.margin_kind, many.margin_kind) == ("two-class", "multi-class")
     assert one.bounds.failure[0] < many.bounds.failure[0]
+
+
+def test_large_regions_need_no_max_radius():
+    bounds = sc.clopper_pearson(sc.Votes([[100_000, 0]], selection=[[100, 0]]))
+    noise, sites = sc.Noise(a=0.02, b=0.2, c=0.45), {"a": 100_000, "b": 99_999, "c": 120_000}
+    (one,) = sc.certify(bounds, noise, capacity=[sites])
+    assert (one.frontier.verified, one.frontier.incomplete) == (True, "")
+    assert all(one.certified(radius) for radius in one.frontier.radii)
+    assert not any(one.certified(radius) for radius in one.frontier.beyond)
+    assert one.frontier == sc.certify(bounds, noise)[0].frontier
+
+
+def test_an_incomplete_frontier_takes_nothing_from_what_is_certified():
+    noise = sc.Noise({f"r{i}": 0.4 for i in range(6)})
+    (one,) = sc.certify(sc.Bounds.certain([1 - 1e-6]), noise, max_radius=(100,) * 6)
+    assert one.frontier.incomplete
+    total = sum(one.frontier.radii[0])
+    left_out = (total - 75, 11, 13, 15, 17, 19)
+    assert not one.frontier.covers(left_out)
+    assert one.certified(left_out)
+    assert not one.certified((total - 74, *left_out[1:]))
+    assert "or any of" in str(one)

@@ -64,9 +64,23 @@ def test_delete_and_add_are_two_axes_in_this_order():
     assert result["frontier"] == [[0, 5], [1, 3], [2, 2], [4, 0]]
 
 
+def test_a_frontier_that_is_too_large_says_so():
+    many = ["--noise", ",".join(f"r{i}=0.4" for i in range(6)), "--max-radius", ",".join(f"r{i}=100" for i in range(6))]
+    result = as_json("frontier", *many, "--p-lower", "0.999999")
+    assert result["verified"] is False
+    assert result["incomplete"] == "axes under one law can share their flips in more than 100,000 ways"
+    shown = starcert("frontier", *many, "--p-lower", "0.999999")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "Maximal certified radii, proved" not in shown.stdout
+    assert "Incomplete (axes under one law can share their flips in more than 100,000 ways)" in shown.stdout
+    assert "others may be certified too" in shown.stdout
+    assert "· not known to be" in shown.stdout
+
+
 def test_the_table_and_the_map_for_people():
     shown = starcert("frontier", *HEADLINE, *BOX, "--p-lower", "0.9995").stdout
     assert "Maximal certified radii, proved" in shown
+    assert "Incomplete" not in shown
     assert "│     1 │     45 │" in shown
     assert "     1 " + "█" * 46 in shown
     assert "     2 " + "·" * 46 in shown

@@ -3,7 +3,7 @@
 import functools
 import multiprocessing
 import sys
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 import starcert as sc
 import worlds
 from starcert import voting
-from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.voting import Chunk, Job, chunks_of, count_chunk, tallies
@@ -153,6 +153,27 @@ def test_a_broken_classifier_is_reported_with_graph_and_chunk(function, problem,
 def test_a_pool_that_breaks_is_not_a_silent_one(tmp_path):
     with ProcessPoolExecutor(1) as pool, pytest.raises(BrokenProcessPool):
         worlds.smoothed(worlds.Suicidal(str(tmp_path / "died"))).vote(worlds.graphs(1), executor=pool, **WANTED)
+
+
+class Deserted:
+    """An executor whose scheduler is gone, as Dask's is then: futures are cancelled, or nothing can be sent."""
+
+    def __init__(self, when: str) -> None:
+        self.when = when
+
+    def submit(self, *_work):
+        if self.when == "sending":
+            raise OSError("Timed out trying to connect to tcp://…")
+        future = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+@pytest.mark.parametrize("when", ["sending", "waiting"])
+def test_an_executor_that_is_gone_is_one_sentence(when):
+    with pytest.raises(ExecutorError, match=r"^The executor failed \((OSError|CancelledError).*the same call goes on\.$"):
+        worlds.smoothed().vote(worlds.graphs(1), executor=Deserted(when), **WANTED)
 
 
 def test_no_more_is_sent_than_can_soon_begin():

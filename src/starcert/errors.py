@@ -10,6 +10,7 @@ from collections.abc import Sequence
 __all__ = [
     "ArchiveError",
     "ClassifierError",
+    "ExecutorError",
     "InvalidParameterError",
     "PrecisionError",
     "StarcertError",
@@ -62,6 +63,10 @@ def _shown(got: object, most: int = 1000) -> str:
 
 class ClassifierError(StarcertError, RuntimeError):
     """A base classifier raised an exception, or answered something that is no class."""
+
+
+class ExecutorError(StarcertError, RuntimeError):
+    """An executor has lost work: its scheduler or its workers are gone, or it was shut down."""
 
 
 class StoreError(StarcertError, OSError):

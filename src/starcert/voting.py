@@ -9,7 +9,16 @@ from __future__ import annotations
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +29,7 @@ import numpy.typing as npt
 
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
 from starcert.classifiers.base import Classifier, DrawsItself, checked_answers
-from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
 from starcert.memory import available
 from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
 from starcert.sampling.sampler import Sampler, sampler
@@ -125,18 +134,40 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     pending: set[Future[list[Tally]]] = set()
     try:
         for span in _spans(chunks):
-            pending.add(executor.submit(_count_span, _without_sites(job), job.sites[span[0].graph], span))
+            with _executor_errors():
+                pending.add(executor.submit(_count_span, _without_sites(job), job.sites[span[0].graph], span))
             if len(pending) >= ahead:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield from future.result()
+                yield from _first(pending)
         while pending:
-            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield from future.result()
+            yield from _first(pending)
     finally:
         for future in pending:
             future.cancel()
+
+
+def _first(pending: set[Future[list[Tally]]]) -> Iterator[Tally]:
+    """The tallies of the spans that are done first, which are pending no more."""
+    finished, _ = wait(pending, return_when=FIRST_COMPLETED)
+    for future in finished:
+        pending.discard(future)
+        with _executor_errors():
+            done = future.result()
+        yield from done
+
+
+@contextmanager
+def _executor_errors() -> Iterator[None]:
+    """Says in a sentence that an executor failed: a classifier's own errors have their sentence already."""
+    try:
+        yield
+    except (StarcertError, BrokenExecutor):
+        raise
+    except (Exception, CancelledError) as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+        raise ExecutorError(
+            f"The executor failed ({what}). If it is a cluster, see whether its scheduler and workers still run. Votes "
+            "in a store are kept: start the executor anew, and the same call goes on."
+        ) from error
 
 
 def _check_travels(classifier: Classifier, executor: Executor) -> None:
