@@ -89,7 +89,7 @@ def test_an_error_in_a_part_keeps_the_others(tmp_path, log, workers):
     parts = Parts(tmp_path / "parts", workers=workers)
     good = Part("good", worlds.noted, (log, "good", 0.5))
     bad = Part("bad", worlds.fails, (log, "bad"))
-    rest = [Part(f"rest-{k}", worlds.noted, (log, f"rest-{k}", 0.05)) for k in range(20)]
+    rest = [Part(f"rest-{k}", worlds.noted, (log, f"rest-{k}", 0.15)) for k in range(20)]
     order = [good, bad, *rest] if workers == 1 else [bad, good, *rest]  # with two workers, good is under way
     with pytest.raises(ValueError, match="bad cannot be had"):
         parts.run(order, "all")
@@ -104,7 +104,7 @@ def test_an_error_in_a_part_keeps_the_others(tmp_path, log, workers):
 
 
 def test_what_json_cannot_hold_ends_everything_at_once(tmp_path, log):
-    rest = [Part(f"rest-{k}", worlds.noted, (log, f"rest-{k}", 0.1)) for k in range(20)]
+    rest = [Part(f"rest-{k}", worlds.noted, (log, f"rest-{k}", 0.3)) for k in range(20)]
     with pytest.raises(TypeError, match="set is not JSON serializable") as told:
         Parts(tmp_path / "parts", workers=2).run([Part("bad", worlds.no_json, (log, "bad")), *rest], "all")
     assert multiprocessing.active_children() == []
