@@ -172,7 +172,9 @@ class Deserted:
 
 @pytest.mark.parametrize("when", ["sending", "waiting"])
 def test_an_executor_that_is_gone_is_one_sentence(when):
-    with pytest.raises(ExecutorError, match=r"^The executor failed \((OSError|CancelledError).*the same call goes on\.$"):
+    with pytest.raises(
+        ExecutorError, match=r"^The executor failed \((OSError|CancelledError).*the same call goes on\.$"
+    ):
         worlds.smoothed().vote(worlds.graphs(1), executor=Deserted(when), **WANTED)
 
 
