@@ -5,6 +5,7 @@ import dataclasses
 import json
 import math
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,23 @@ def test_junk_anywhere_is_refused_or_harmless_and_never_a_traceback(tmp_path, va
         path.write_text(json.dumps(told))
         with contextlib.suppress(ArchiveError):  # and nothing else
             archives.read(path)
+
+
+@pytest.mark.parametrize("place", ["pipe", "/dev/zero"])
+def test_what_has_no_end_is_not_read(tmp_path, place):
+    path = tmp_path / place
+    if place == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(ArchiveError, match="is no plain file"):
+        sc.archive.read(path)
+
+
+def test_a_hundred_thousand_names_and_one_of_them_twice(tmp_path):
+    """Found in one walk: one walk for each name would take minutes."""
+    members = ",".join(f'"{i}":0' for i in range(100_000))
+    path = tmp_path / "certificates.json"
+    path.write_text("{" + members + ',"99999":0}')
+    before = time.process_time()
+    with pytest.raises(ArchiveError, match="'99999' stands twice"):
+        sc.archive.read(path)
+    assert time.process_time() - before < 20

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from starcert.archive import tails
 from starcert.archive.tails import bounds_the_rest
 from starcert.core.confidence import upper_limit
 
@@ -34,3 +35,34 @@ def test_the_ends():
     assert bounds_the_rest(5, 5, Fraction(1), Fraction(1, 100)) is True
     assert bounds_the_rest(5, 5, Fraction(999, 1000), Fraction(1, 100)) is False
     assert bounds_the_rest(0, 5, Fraction(0), Fraction(1, 100)) is False
+
+
+@given(st.integers(1, 400), st.integers(0, 399), st.floats(0.001, 0.999))
+def test_the_sum_in_pairs_of_floats_is_the_sum_of_fractions(total, count, p):
+    limit = Fraction(p)
+    count = min(count, int(limit * total))
+    if count < 1:
+        return
+    exact = oracles.binomial_tail(count, total, limit)
+    largest = exact - oracles.binomial_tail(count - 1, total, limit)
+    odds = (1 - limit) / limit
+    high = float(odds)
+    found = sum(map(Fraction, tails._series(count, total, high, float(odds - Fraction(high)))))
+    assert abs(found / (exact / largest) - 1) < Fraction(1, 2**85)
+
+
+@given(st.integers(2, 300), st.integers(0, 100), st.floats(0.01, 0.9))
+def test_the_sum_proves_what_is_true_and_nothing_else(total, count, p):
+    limit = Fraction(p)
+    exact = oracles.binomial_tail(min(count, total), total, limit)
+    for share, true in ((exact * (1 + Fraction(1, 2**50)), True), (exact * (1 - Fraction(1, 2**70)), False)):
+        proved = tails._sum_is_at_most(min(count, total), total, limit, share)
+        assert not proved or true
+        assert proved or not (true and count < limit * total)
+
+
+def test_the_limits_of_many_counts_need_no_beta_function():
+    share = Fraction(0.01)
+    for count in range(0, 40_000, 997):
+        limit = Fraction(upper_limit(count, 100_000, share))
+        assert tails._sum_is_at_most(count, 100_000, limit, share)

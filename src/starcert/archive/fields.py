@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import reprlib
+from collections import Counter
 from typing import Any, NoReturn
 
 __all__ = ["Field", "MalformedError", "parse"]
@@ -117,8 +118,7 @@ def parse(text: str) -> Field:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise MalformedError(f"'{_short(twice)}' stands twice in one object.")
     return members
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 from pathlib import Path
+from stat import S_ISREG
 
 from starcert.archive.claims import MARGINS, Claims
 from starcert.archive.fields import Field, MalformedError, parse
@@ -36,9 +37,11 @@ def read_with_claims(path: str | PathLike[str]) -> tuple[Archive, list[Claims]]:
     """The archive in a file, and what the file claims about each graph."""
     name = fspath(path)
     try:
-        size = Path(path).stat().st_size
-        if size > MOST_BYTES:
-            raise ArchiveError(name, f"has {size:,} bytes; more than {MOST_BYTES:,} are not read.")
+        found = Path(path).stat()
+        if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing to say
+            raise ArchiveError(name, f"is no plain file. {_ADVICE}")
+        if found.st_size > MOST_BYTES:
+            raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MOST_BYTES:,} are not read.")
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error}). {_ADVICE}"
