@@ -7,6 +7,7 @@ import functools
 import re
 
 import networkx as nx
+import numba
 import numpy as np
 
 import starcert as sc
@@ -91,6 +92,11 @@ def remembered(n):
     return n + LIMIT
 
 
+@numba.njit
+def compiled(n):
+    return n + LIMIT
+
+
 def everything() -> dict[str, object]:
     """One of each kind, always made the same way."""
     ring = []
@@ -109,6 +115,7 @@ def everything() -> dict[str, object]:
         "enum": Colour.RED,
         "named tuple": Pair(1, Colour.BLUE),
         "remembered": remembered,
+        "compiled": compiled,
         "set": set(NAMES) | {f"name {i}" for i in range(100)},
         "frozen": frozenset({("a", 1), ("b", 2)}),
         "counter": collections.Counter("abracadabra"),

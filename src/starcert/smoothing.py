@@ -96,7 +96,10 @@ class SmoothedClassifier(ClassifierConventions):
         self._taught: npt.NDArray[np.int64] | None = None  # the classes that `fit` has seen
 
     def __repr__(self) -> str:
-        base = self.base if self._trained is None else self._trained.description
+        try:
+            base = self.base if self._trained is None else self._trained.description
+        except InvalidParameterError:  # it has no name, and holds what cannot be told
+            base = type(self._trained).__name__
         return f"SmoothedClassifier({base}, {self.noise!r})"
 
     @property

@@ -97,6 +97,7 @@ def test_what_cannot_be_told_needs_a_description_where_votes_are_stored(tmp_path
 
     wanted = {"samples": 200, "seed": 1}
     smoothed = worlds.smoothed(locked, "networkx")
+    assert repr(smoothed).startswith("SmoothedClassifier(CallableClassifier, ")
     votes = smoothed.vote(worlds.graphs(1), **wanted)  # nothing is stored: nobody needs to know
     with pytest.raises(InvalidParameterError, match=r"'description' must name .*lock, in the function .*locked"):
         smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **wanted)

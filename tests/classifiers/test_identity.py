@@ -145,6 +145,14 @@ def test_a_module_of_ones_own_counts_by_what_code_asks_of_it(monkeypatch):
     assert identity(module.f) != before
 
 
+def test_compiled_functions_count_by_what_was_compiled(monkeypatch):
+    before = identity(identity_worlds.compiled)
+    assert identity_worlds.compiled(2) == 5  # now it is compiled
+    assert identity(identity_worlds.compiled) == before
+    monkeypatch.setattr(identity_worlds, "LIMIT", 4)
+    assert identity(identity_worlds.compiled) != before
+
+
 def test_a_module_that_code_imports_when_it_runs_counts(monkeypatch):
     import worlds  # noqa: PLC0415
 

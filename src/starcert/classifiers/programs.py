@@ -107,7 +107,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _globals(code: CodeType) -> Iterator[str]:
     for each in _codes(code):
         for step in dis.get_instructions(each):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
                 yield str(step.argval)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
 
-from starcert.classifiers.base import is_classifier
+from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.noise import Noise
@@ -25,7 +25,6 @@ from starcert.voting import Chunk, Job, count_chunk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starcert.classifiers.base import Classifier
     from starcert.graphs import Graph, Partition, Sites
     from starcert.graphs.rule import Rule
 
