@@ -11,7 +11,7 @@ import starcert as sc
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.flipped import FlippedGraphs
-from starcert.sampling.sampler import _pools, _probabilities, sampler
+from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.sliced import SlicedGraphs
 from starcert.sampling.streams import WordStream
 
@@ -110,7 +110,7 @@ def batches(noise=NOISE, sites=SITES, samples=70):
         patched.setattr(sampler_module, "ALWAYS_DENSE", 0)
         patched.setattr(sampler_module, "DENSE_SHARE", 1.0)
         yield sampler(sites, noise).draw(stream(), samples)
-    yield device.DeviceSampler(sites, _probabilities(sites, _pools(sites, noise)), "cpu").draw(stream(), samples)
+    yield device.DeviceSampler(sites, *_laws(sites, _pools(sites, noise)), "cpu").draw(stream(), samples)
 
 
 def test_all_ways_to_draw_are_tried():

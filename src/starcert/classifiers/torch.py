@@ -132,15 +132,16 @@ class TorchClassifier:
         """So many graphs as half of the device's free memory holds, judged by what a few of them take."""
         if self.device.type != "cuda" or len(graphs) <= PROBE:
             return len(graphs)
-        if self._fits is None or self._fits[0] != graphs.frame.key:
+        kept = self._fits
+        if kept is None or kept[0] != graphs.frame.key:
             torch.cuda.reset_peak_memory_stats(self.device)
             before = torch.cuda.memory_allocated(self.device)
             with torch.inference_mode():
                 self._forward(graphs[:PROBE])
             each = max(1, (torch.cuda.max_memory_allocated(self.device) - before) // PROBE)
             free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
-            self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
-        return self._fits[1]
+            kept = self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
+        return kept[1]
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
@@ -175,12 +176,13 @@ class TorchClassifier:
 
     def _shared_features(self, frame: Frame) -> list[torch.Tensor | None]:
         """The features that noise does not touch, brought to the device once a graph; None for those of the copy."""
-        if self._input is None or self._input[0] != frame.key:
+        kept = self._input  # read once: another thread may put another graph's there
+        if kept is None or kept[0] != frame.key:
             shared = [features_of_nodes(source, frame) for source in self._sources]
             known = [x for x in shared if x is not None]
             whole = [side_by_side(known, of_copies=False)] if len(known) == len(shared) else shared
-            self._input = (frame.key, [x if x is None else self._ready(x) for x in whole])
-        return self._input[1]
+            kept = self._input = (frame.key, [x if x is None else self._ready(x) for x in whole])
+        return kept[1]
 
     def _ready(self, x: torch.Tensor) -> torch.Tensor:
         return x.to(self.device, self._dtype if x.is_floating_point() else x.dtype)
