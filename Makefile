@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+SMOKE  := tests/core tests/graphs tests/sampling tests/archive tests/store tests/datasets tests/validity tests/test_noise.py \
+          tests/test_certificate.py tests/test_metrics.py tests/test_smoothing.py tests/test_cli.py tests/test_cli_certify.py
 
-.PHONY: help setup demo test test-slow lint format paper bench docs pictures clean
+.PHONY: help setup demo test test-slow test-oldest lint format paper bench docs pictures clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -28,6 +30,12 @@ test: $(READY)   ## all tests but the slow studies
 
 test-slow: $(READY) ## the slow studies: more noises, more classifiers, more repetitions
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-oldest:     ## a smoke test with the oldest versions that pyproject.toml admits, in .venv-oldest (no torch)
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
+	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt '.[kernels,dask,plots,pandas,molecules]' pytest pytest-xdist hypothesis loky
+	.venv-oldest/bin/python -m pytest -n 2 -m "not slow" $(SMOKE)
 
 lint: $(READY)   ## style, types, and the direction of imports
 	$(BIN)/ruff format --check .
@@ -56,4 +64,4 @@ pictures: $(READY) ## draw the pictures of the README and the docs (needs chromi
 	$(BIN)/python docs/pictures.py
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) .venv-oldest .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
