@@ -19,7 +19,7 @@ __all__ = ["MOST_CELLS", "MOST_WORK", "Found", "find_reaches", "search"]
 MOST_CELLS = 2**19
 """Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
 
-MOST_WORK = 2**27
+MOST_WORK = 2**26
 """So many cells are looked at for one frontier, proofs included: a matter of seconds."""
 
 FLAT = 512
