@@ -129,7 +129,7 @@ def test_empty_regions_and_fixed_pairs_are_counted_apart(project, here):
     assert (status, err) == (0, "")
     assert "7 graphs, 3 classes" in out
     archive = archives.read(project / "new" / "certificates.json")
-    (number,) = [i for i, sizes in enumerate(archive.capacities) if sizes[1] == 0]
+    (number,) = [i for i, sizes in enumerate(archive.boxes) if sizes[1] == 0]
     assert archive.names[number] == "lonely"
     right = metrics.right(archive.certificates, archive.labels)
     others = np.arange(7) != number

@@ -3,6 +3,8 @@ import sys
 
 import pytest
 
+import starcert as sc
+
 WITHOUT_A_PLACE = """
 import sys
 import numba.core.caching as caching
@@ -22,14 +24,5 @@ def test_without_a_place_for_compiled_code_commands_work_and_say_once_how_to_get
     needs_code = words != ["--help"]
     assert done.stderr.count("NUMBA_CACHE_DIR") == needs_code
     assert done.stderr.count("\n") == needs_code
-    assert done.stdout
-
-
-def test_the_same_number_comes_out_as_with_kept_code():
-    import starcert as sc  # noqa: PLC0415
-
-    code = WITHOUT_A_PLACE.partition("sys.argv")[0]
-    code += "import warnings; warnings.simplefilter('ignore'); import starcert as sc; "
-    code += "print(sc.slack(sc.Noise(a=0.02, b=0.45), (1, 45)).hex())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == sc.slack(sc.Noise(a=0.02, b=0.45), (1, 45)).hex()
+    # The same number comes out as with code that is kept.
+    assert not needs_code or f"{sc.slack(sc.Noise(all=0.1), 1):.17g}" in done.stdout

@@ -124,8 +124,11 @@ def show(*parts: RenderableType) -> None:
     from rich.segment import Segment, Segments  # noqa: PLC0415
 
     console = Console(highlight=False, soft_wrap=True, markup=False)
+    unwrapped = console.options.update(no_wrap=True, overflow="ignore")
     for part in parts:
         if isinstance(part, str):
             console.print(plain(part))
         else:  # names may stand in any cell: what is printed is looked at, after the table is laid out
-            console.print(Segments(Segment(plain(text), style) for text, style, _ in console.render(part)), end="")
+            console.print(
+                Segments(Segment(plain(text), style) for text, style, _ in console.render(part, unwrapped)), end=""
+            )

@@ -160,12 +160,12 @@ def _data(value: object, base: Path, name: str) -> Path | str:
         return path
     if isinstance(value, TuName):
         return value
-    if isinstance(value, str) and re.fullmatch(r"\w[\w+-]*", value.strip()):
+    if isinstance(value, str) and re.fullmatch(r"\w[\w+-]{,99}", value.strip()):
         called = TuName(value.strip())
         called.path = path
         return called
     near = sorted(each.name for each in path.parent.iterdir()) if os.path.isdir(path.parent) else []
-    close = get_close_matches(path.name, near, n=1)
+    close = get_close_matches(path.name[:100], near, n=1)
     hint = f"Did you mean {path.with_name(close[0])}?" if close else "A plain name is that of a TU data set: MUTAG."
     raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
 
