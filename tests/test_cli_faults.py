@@ -34,7 +34,7 @@ def test_votes_beyond_all_counts(here, votes):
         ("--data", "~nosuchuser/x", "'--data' must begin with a home folder"),
         ("--model", "~nosuchuser/x.py:f", "'--model' must begin with a home folder"),
         ("--store", "~nosuchuser/x", "'--store' must begin with a home folder"),
-        ("--data", "a" * 300, "There is no file or folder"),
+        ("--data", "a" * 300, "'--data' must name a file or a folder that exists"),
         ("--model", f"{'a' * 300}.py:f", "'--model' must name a Python file that exists"),
         ("--data", "/etc/passwd", "/etc/passwd: is no file of tensors"),
         ("--data", "run.toml", "run.toml: is no file of tensors"),

@@ -332,3 +332,20 @@ def test_alpha_that_was_divided_proves_no_more_than_its_part(tmp_path):
 
     assert archives.verify(changed(path, larger)).verdict == "refuted"
     assert archives.verify(path).archive.certificates[0].together == 2
+
+
+def test_who_searched_longer_is_not_refuted(tmp_path, monkeypatch):
+    """A frontier that is searched within a smaller budget knows less: what it did not find may still be certified."""
+    votes = sc.Votes([[100_000, 0]], selection=[[1000, 0]])
+    result = sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.1, b=0.2, c=0.3), capacity=[(50, 50, 50)])
+    path = tmp_path / "certificates.json"
+    sc.archive.write(path, sc.archive.Archive.from_result(result))
+    told = json.loads(path.read_text())
+    assert sc.archive.verify(path).verdict == "proved"
+    monkeypatch.setattr("starcert.core.search.MOST_WORK", 2_000)
+    again = sc.archive.verify(path)
+    assert again.archive.certificates[0].frontier.incomplete
+    assert again.refuted == ()
+    told["graphs"][0]["claims"]["frontier"][0] = [50, 50, 50]
+    path.write_text(json.dumps(told))
+    assert [each.field for each in sc.archive.verify(path).refuted] == ["frontier"]

@@ -39,7 +39,7 @@ def read_with_claims(path: str | PathLike[str]) -> tuple[Archive, list[Claims]]:
     try:
         found = Path(path).stat()
         if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing to say
-            raise ArchiveError(name, f"is no plain file. {_ADVICE}")
+            raise ArchiveError(name, f"cannot be read (it is no plain file). {_ADVICE}")
         if found.st_size > MOST_BYTES:
             raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MOST_BYTES:,} are not read.")
         text = Path(path).read_text(encoding="utf-8")

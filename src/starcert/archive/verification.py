@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike, fspath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from starcert.archive.claims import Claims
 from starcert.archive.listing import Listing, can_list
@@ -31,6 +31,9 @@ from starcert.core.confidence import spends_on_all_classes
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
 from starcert.progress import progress_bar
+
+if TYPE_CHECKING:
+    from starcert.certificate import Certificate
 
 __all__ = ["TAKEN_AS_STATED", "Mismatch", "Verification", "verify"]
 
@@ -132,7 +135,8 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
                 raise ArchiveError(
                     fspath(path), f"'graphs[{i}]' has a frontier that cannot be found: {error}"
                 ) from error
-            found = _compare(claimed[i], proved, _Counts.of(archive, i, proved, all_classes=bool(all_classes[i])))
+            counts = _Counts.of(archive, i, proved, all_classes=bool(all_classes[i]))
+            found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
             verdicts.note(proved)
             advance(1)
@@ -181,7 +185,7 @@ class _Counts:
 _Difference = tuple[str, Literal["false", "weaker"], object, object]
 
 
-def _compare(claimed: Claims, proved: Claims, counts: _Counts) -> Iterator[_Difference]:
+def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Certificate) -> Iterator[_Difference]:
     if claimed.label != proved.label:
         yield "class", "false", claimed.label, proved.label
     if claimed.abstained != proved.abstained:
@@ -197,14 +201,22 @@ def _compare(claimed: Claims, proved: Claims, counts: _Counts) -> Iterator[_Diff
             yield field, "weaker", said, best
     if claimed.margin_kind != proved.margin_kind:
         yield "margin", "false", claimed.margin_kind, proved.margin_kind
-    yield from _compare_frontiers(claimed, proved)
-    if claimed.verified != proved.verified:
+    yield from _compare_frontiers(claimed, proved, certificate)
+    # A search that ended early proves less about what lies beyond: whoever searched longer may know more.
+    if claimed.verified != proved.verified and not certificate.frontier.incomplete:
         yield "proved", "false" if claimed.verified else "weaker", claimed.verified, proved.verified
 
 
-def _compare_frontiers(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
+def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate) -> Iterator[_Difference]:
+    def stands(radius: Radius) -> bool:
+        """Whether a claimed radius is certified: by the frontier, or by itself where the search has ended early."""
+        if _below_any(radius, proved.radii) or not certificate.frontier.incomplete:
+            return _below_any(radius, proved.radii)
+        inside = certificate.max_radius is None or _is_below(radius, certificate.max_radius)
+        return inside and certificate.certified(radius)
+
     if claimed.radii != proved.radii:
-        if too_far := [radius for radius in claimed.radii if not _below_any(radius, proved.radii)]:
+        if too_far := [radius for radius in claimed.radii if not stands(radius)]:
             yield "frontier", "false", too_far, proved.radii
         elif left_out := [radius for radius in proved.radii if not _below_any(radius, claimed.radii)]:
             yield "frontier", "weaker", claimed.radii, left_out
