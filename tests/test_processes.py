@@ -4,18 +4,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import kills_worlds as kills
 from runs_worlds import environment
 from starcert.errors import StarcertError
-from starcert.processes import worker_processes
+from starcert.processes import Pending, undisturbed, worker_processes
 
 PARENT = """
 import time
-from starcert.processes import worker_processes
+from starcert.processes import Pending, undisturbed, worker_processes
 
 def busy(seconds):
     end = time.monotonic() + seconds
@@ -89,3 +91,32 @@ def test_one_that_cannot_begin_says_why():
         worker_processes(2, "", begin=_refuse, arguments=("no leg to stand on",)),
     ):
         pass
+
+
+def test_a_signal_waits_until_locks_have_changed_hands():
+    """Raised in between, it would leave a lock of somebody else's taken for good."""
+    heard = []
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
+    try:
+        with undisturbed():
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
+            assert heard == []
+        assert heard == [signal.SIGTERM]
+        signal.raise_signal(signal.SIGTERM)
+        assert heard == [signal.SIGTERM] * 2
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_what_is_taken_back_is_done_and_nothing_is_waited_for():
+    gate = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        pending = Pending(pool)
+        first, second = pending.submit(gate.wait), pending.submit(gate.wait)
+        pending.cancel()
+        assert pending.next_done() is second
+        assert second.cancelled()
+        gate.set()
+        assert pending.next_done() is first
+        assert len(pending) == 0

@@ -12,18 +12,86 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
 
 from starcert.errors import StarcertError
 
-__all__ = ["worker_processes"]
+__all__ = ["Pending", "undisturbed", "worker_processes"]
 
+Result = TypeVar("Result")
+
+_INTERRUPTING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _DEAF = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Holds signals back for a moment in which locks change hands.
+
+    A signal becomes an exception wherever the main thread just is. Inside the futures of the standard library that can
+    be between two of their locks: the first one then stays locked for good, and the process never ends.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are for that one
+        yield
+        return
+    held: list[int] = []
+    handlers = {number: handler for number in _INTERRUPTING if callable(handler := signal.getsignal(number))}
+    for number in handlers:
+        signal.signal(number, lambda number, _frame: held.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in held[:1]:
+            signal.raise_signal(number)
+
+
+class Pending(Generic[Result]):
+    """Work that was sent to an executor and is not done yet; a signal finds none of its locks taken.
+
+    Example:
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> with ThreadPoolExecutor(1) as pool:
+        ...     pending = Pending(pool)
+        ...     _ = pending.submit(pow, 2, 3)
+        ...     pending.next_done().result(), len(pending)
+        (8, 0)
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._futures: set[Future[Result]] = set()
+        self._done: SimpleQueue[Future[Result]] = SimpleQueue()
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def submit(self, function: Callable[..., Result], *arguments: object) -> Future[Result]:
+        """Sends work to the executor."""
+        with undisturbed():
+            future = self._executor.submit(function, *arguments)
+            self._futures.add(future)
+            future.add_done_callback(self._done.put)
+        return future
+
+    def next_done(self) -> Future[Result]:
+        """Waits for the work that is done next, whatever came of it; it is pending no more."""
+        future = self._done.get()
+        self._futures.discard(future)
+        return future
+
+    def cancel(self) -> None:
+        """Takes back what has not begun."""
+        with undisturbed():
+            for future in self._futures:
+                future.cancel()
 
 
 @contextmanager
@@ -55,9 +123,10 @@ def worker_processes(
             f"A worker process died, perhaps for want of memory. {kept} Run the same again, with fewer workers."
         ) from error
     finally:
-        executor.shutdown(wait=finished, cancel_futures=True)
-        if not finished:
-            _end(set(active_children()) - before)
+        with undisturbed():
+            executor.shutdown(wait=finished, cancel_futures=True)
+            if not finished:
+                _end(set(active_children()) - before)
 
 
 def _end(children: set[Any]) -> None:

@@ -9,15 +9,7 @@ from __future__ import annotations
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -31,6 +23,7 @@ from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scor
 from starcert.classifiers.base import Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
 from starcert.memory import available
+from starcert.processes import Pending
 from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import Purpose, WordStream
@@ -131,28 +124,25 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
         return
     _check_travels(job.classifier, executor)
     ahead = 4 * max(8, getattr(executor, "_max_workers", 0) or 0)
-    pending: set[Future[list[Tally]]] = set()
+    pending: Pending[list[Tally]] = Pending(executor)
     try:
         for span in _spans(chunks):
             with _executor_errors():
-                pending.add(executor.submit(_count_span, _without_sites(job), job.sites[span[0].graph], span))
+                pending.submit(_count_span, _without_sites(job), job.sites[span[0].graph], span)
             if len(pending) >= ahead:
-                yield from _first(pending)
-        while pending:
-            yield from _first(pending)
+                yield from _next_done(pending)
+        while len(pending):
+            yield from _next_done(pending)
     finally:
-        for future in pending:
-            future.cancel()
+        pending.cancel()
 
 
-def _first(pending: set[Future[list[Tally]]]) -> Iterator[Tally]:
-    """The tallies of the spans that are done first, which are pending no more."""
-    finished, _ = wait(pending, return_when=FIRST_COMPLETED)
-    for future in finished:
-        pending.discard(future)
-        with _executor_errors():
-            done = future.result()
-        yield from done
+def _next_done(pending: Pending[list[Tally]]) -> Iterator[Tally]:
+    """The tallies of the span that is done next."""
+    future = pending.next_done()
+    with _executor_errors():
+        done = future.result()
+    yield from done
 
 
 @contextmanager

