@@ -343,6 +343,7 @@ def child(file: Path, script: str = SCRIPT, **pipes: int) -> subprocess.Popen:
     return subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, **pipes)
 
 
+@pytest.mark.slow  # twenty kills of four commands are in test_kills.py
 def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
     file = tmp_path / "votes.db"
     randomness = random.Random(20)
