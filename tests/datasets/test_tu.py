@@ -1,7 +1,6 @@
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -51,10 +50,8 @@ def test_mutag_comes_with_grakel():
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="PROTEINS is not on this machine")
-def test_proteins_from_a_folder_in_two_seconds():
-    start = time.thread_time()
+def test_proteins_from_a_folder():
     data = tu("PROTEINS", root=SHARED)
-    assert time.thread_time() - start < 2
     assert (len(data), data.label_names) == (1113, (1, 2))
     assert np.bincount(data.labels).tolist() == [663, 450]
     assert round(np.mean([graph.n_nodes for graph in data.graphs]), 2) == 39.06
