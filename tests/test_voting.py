@@ -295,6 +295,16 @@ def drawn_on(classifier, graph):
     )
 
 
+def test_graphs_that_differ_in_what_noise_leaves_alone_share_no_sampler():
+    """Anchored data are in a graph's key as node data are; noisy copies must not get them from there."""
+    shown = sc.Graph(4, [(0, 1)], node_data={"bonds": [1, 1, 0, 0]})
+    hidden = sc.Graph(4, [(0, 1)], anchored_data={"bonds": [1, 1, 0, 0]})
+    assert shown.key == hidden.key
+    base = sc.classifiers.from_callable(lambda batch: [int("bonds" in batch.frame.node_data)] * len(batch), on="batch")
+    votes = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote([shown, hidden], samples=100, seed=0)
+    assert votes.counts.tolist() == [[0, 100], [100, 0]]
+
+
 def test_every_classifier_has_its_own_sampler():
     graph = worlds.graphs(1)[0]
     one, other = OnDevice("cuda:0"), OnDevice("cuda:1")

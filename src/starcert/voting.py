@@ -283,10 +283,11 @@ _KEPT_TURN = Lock()
 
 def _sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
     """The sampler of a graph, kept for its next chunk: the classifier's own, if it has one (on its device)."""
+    of_graph = (sites.graph.key, sites.frame.key, sites.key, noise)
     if not isinstance(classifier, DrawsItself):
-        return _kept((sites.graph.key, sites.key, noise), lambda: None, lambda: sampler(sites, noise))
+        return _kept(of_graph, lambda: None, lambda: sampler(sites, noise))
     # Another classifier may come to lie at the same address: the one whose sampler it is must still be there.
-    key = (sites.graph.key, sites.key, noise, id(classifier), str(getattr(classifier, "device", "")))
+    key = (*of_graph, id(classifier), str(getattr(classifier, "device", "")))
     try:
         owner: Callable[[], object] = ref(classifier)
     except TypeError:  # it does not let itself be watched
