@@ -37,20 +37,6 @@ def test_the_ends():
     assert bounds_the_rest(0, 5, Fraction(0), Fraction(1, 100)) is False
 
 
-@given(st.integers(1, 400), st.integers(0, 399), st.floats(0.001, 0.999))
-def test_the_sum_in_pairs_of_floats_is_the_sum_of_fractions(total, count, p):
-    limit = Fraction(p)
-    count = min(count, int(limit * total))
-    if count < 1:
-        return
-    exact = oracles.binomial_tail(count, total, limit)
-    largest = exact - oracles.binomial_tail(count - 1, total, limit)
-    odds = (1 - limit) / limit
-    high = float(odds)
-    found = sum(map(Fraction, tails._series(count, total, high, float(odds - Fraction(high)))))
-    assert abs(found / (exact / largest) - 1) < Fraction(1, 2**85)
-
-
 @given(st.integers(2, 300), st.integers(0, 100), st.floats(0.01, 0.9))
 def test_the_sum_proves_what_is_true_and_nothing_else(total, count, p):
     limit = Fraction(p)

@@ -1,37 +1,42 @@
+"""Limits from counts: the two sums behind them against sums of fractions."""
+
 from fractions import Fraction
 
-import pytest
-from flint import arb, ctx
+from flint import ctx
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import oracles
-from starcert.core.limits import rough_limits, upper_limit
+from starcert.core.limits import _relative_tail, upper_limit
+from starcert.core.pairs import ERROR, tail_in_pairs
 
 
-@pytest.mark.parametrize(("count", "total"), [(0, 1), (0, 50), (1, 2), (3, 40), (20, 60), (59, 60), (10, 200)])
-@pytest.mark.parametrize("share", [0.01, 0.3, 1e-7])
-def test_the_limit_is_outward_and_tight(count, total, share):
-    share = Fraction(share)
-    limit = upper_limit(count, total, share)
-    assert oracles.binomial_tail(count, total, Fraction(limit)) <= share
-    just_inside = Fraction(limit) - Fraction(limit) / 10**13
-    assert oracles.binomial_tail(count, total, just_inside) > share
+def fraction(ball):
+    """The middle of a ball, exactly."""
+    mantissa, exponent = ball.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-@pytest.mark.parametrize(("count", "total"), [(50, 100_000), (30_000, 100_000), (450_000, 1_000_000)])
-def test_large_samples_against_an_incomplete_beta_function_in_balls(count, total):
-    limit = upper_limit(count, total, Fraction(1, 100))
-    with ctx.workprec(128):
-        tail = (1 - arb(limit)).beta_lower(total - count, count + 1, 1)
-        assert tail <= arb(1) / 100
-        assert tail > (arb(1) / 100) * (1 - arb(10) ** -10)
+def relative_tail(count, total, p):
+    exact = oracles.binomial_tail(count, total, p)
+    return exact / (exact - oracles.binomial_tail(count - 1, total, p))
 
 
-def test_all_votes_against_leave_nothing():
-    assert upper_limit(7, 7, Fraction(1, 100)) == 1.0
+@given(st.integers(1, 400), st.integers(1, 399), st.floats(0.001, 0.999))
+def test_both_sums_are_the_sum_of_fractions(total, count, p):
+    assume(count < Fraction(p) * total)
+    exact = relative_tail(count, total, Fraction(p))
+    with ctx.workprec(200):
+        in_pairs, above = tail_in_pairs(count, total, Fraction(p)), _relative_tail(count, total, p)
+    assert abs(fraction(in_pairs) / exact - 1) < Fraction(ERROR) / 2**20
+    above = fraction(above) / exact
+    assert 1 <= above < 1 + Fraction(1, 2**62)
 
 
-def test_rough_limits_are_the_same_but_for_the_last_digits():
-    counts, totals = [0, 3, 450, 1000], [50, 40, 1000, 1000]
-    for share in (Fraction(1, 100), Fraction(1, 10**7)):
-        proved = [upper_limit(count, total, share) for count, total in zip(counts, totals, strict=True)]
-        assert rough_limits(counts, totals, share) == pytest.approx(proved, rel=1e-9)
+@given(st.integers(1, 200), st.integers(0, 199), st.fractions(Fraction(1, 10**6), Fraction(1, 2)))
+def test_the_limit_bounds_the_tail_and_hardly_more_is_needed(total, count, share):
+    count = min(count, total - 1)
+    limit = Fraction(upper_limit(count, total, share))
+    assert limit == 1 or oracles.binomial_tail(count, total, limit) <= share
+    below = limit * (1 - Fraction(1, 10**11))
+    assert oracles.binomial_tail(count, total, below) > share
