@@ -78,7 +78,8 @@ def test_a_search_that_costs_too_much_ends_with_what_it_has(monkeypatch):
 def test_an_evaluation_by_proof_costs_more(monkeypatch):
     monkeypatch.setattr(searching, "MOST_WORK", 2 * 10**5)
     quick, slow = (
-        search(in_a_ball, (8, 8, 8), reaches=(7, 7, 7), cells=sum, by_proof=by_proof) for by_proof in (False, True)
+        search(in_a_ball, (8, 8, 8), reaches=(7, 7, 7), cells=sum, by_proof=by_proof)
+        for by_proof in (lambda _: False, lambda _: True)
     )
     assert len(slow.maximal) < len(quick.maximal)
 

@@ -104,3 +104,10 @@ def test_suggestions_agree_with_proofs(failure):
 
 def test_an_open_question_reads_as_none():
     assert Bracket(0.1, 0.3).certifies(0.2) is None
+
+
+def test_a_proof_is_needed_at_the_slack_itself_and_not_far_from_it():
+    slacks = Slacks(sc.Noise(a=0.02, b=0.3).product)
+    slack = slacks.value((2, 3))
+    assert slacks.needs_proof((2, 3), slack)
+    assert not any(slacks.needs_proof((2, 3), slack * factor) for factor in (1 - 1e-6, 1 + 1e-6))

@@ -113,7 +113,11 @@ def _search(margin: Margin, axes: Alike) -> Found:
             None,
             "Give max_radius, for instance the number of node pairs in each region.",
         )
-    return search(certified, box, reaches=reaches, cells=cells, by_proof=margin.needs_proof)
+
+    def by_proof(powers: Radius) -> bool:
+        return margin.needs_proof(axes.radius(powers))
+
+    return search(certified, box, reaches=reaches, cells=cells, by_proof=by_proof)
 
 
 class Frontiers:

@@ -30,9 +30,8 @@ class Margin(Protocol):
     def product(self) -> Product:
         """The product of channels that a radius is about."""
 
-    @property
-    def needs_proof(self) -> bool:
-        """Whether floats never suffice to suggest an answer, so that each one takes a proof."""
+    def needs_proof(self, radius: tuple[int, ...]) -> bool:
+        """Whether floats do not suffice to suggest an answer, so that it takes a proof."""
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
@@ -53,10 +52,9 @@ class TwoClass:
         """See `Margin`."""
         return self.slacks.product
 
-    @property
-    def needs_proof(self) -> bool:
+    def needs_proof(self, radius: tuple[int, ...]) -> bool:
         """See `Margin`."""
-        return False
+        return self.slacks.needs_proof(radius, self.failure)
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """See `Margin`."""
@@ -105,8 +103,7 @@ class MultiClass:
         """See `Margin`."""
         return self.tradeoffs.tradeoff.product
 
-    @property
-    def needs_proof(self) -> bool:
+    def needs_proof(self, radius: tuple[int, ...]) -> bool:
         """See `Margin`."""
         return min(self.failure, self.other) < SMALLEST
 

@@ -26,7 +26,10 @@ FLAT = 512
 """What an evaluation costs beside its own cells, in cells."""
 
 PROOF = 8
-"""A proof costs as much as so many evaluations."""
+"""A proof costs as much as so many evaluations, apart from its cells."""
+
+PROVED_CELL = 32
+"""A cell costs so much more in a proof, which takes it in balls, than in an evaluation."""
 
 
 @dataclass(slots=True)
@@ -66,7 +69,7 @@ def search(
     *,
     reaches: tuple[int, ...],
     cells: Callable[[tuple[int, ...]], int],
-    by_proof: bool = False,
+    by_proof: Callable[[tuple[int, ...]], bool] = lambda _: False,
 ) -> Found:
     """The borders of the certified radii in a box.
 
@@ -75,7 +78,7 @@ def search(
         limits: the box; None: no end.
         reaches: how far each axis is certified alone.
         cells: how many cells a radius has, which is what it costs to evaluate it.
-        by_proof: whether each evaluation takes a proof.
+        by_proof: whether the evaluation of a radius has taken a proof.
 
     Example:
         >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
@@ -90,7 +93,7 @@ def search(
     if len(sides) > len(found.minimal):
         found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at"
     steps = min(reaches) + 1 if len(limits) == 2 else 1
-    if len(limits) <= 2 and steps * (4 + 2 * PROOF) * (FLAT + cells(reaches)) <= MOST_WORK:
+    if len(limits) <= 2 and steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches))) <= MOST_WORK:
         maximal, minimal = staircase(certified, reaches)
         found.maximal, found.minimal = maximal, found.minimal + minimal
         return found
@@ -100,20 +103,35 @@ def search(
     def ask(radius: tuple[int, ...]) -> bool:
         nonlocal work
         if radius not in asked:
-            cost = FLAT + cells(radius)
-            if len(radius) > 2 and cost > MOST_CELLS:
+            if len(radius) > 2 and FLAT + cells(radius) > MOST_CELLS:
                 return False
-            work += cost * (PROOF if by_proof else 1)
+            if found.maximal and work > MOST_WORK:
+                raise _SpentError
             asked[radius] = certified(radius)
+            work += (_proof if by_proof(radius) else _evaluation)(cells(radius))
         return asked[radius]
 
-    for radius, verdict in find_borders(ask, reaches):
-        if found.maximal and work > MOST_WORK:
-            found.incomplete = f"the search ended after {MOST_WORK:,} cells"
-            break
-        if not verdict and radius not in asked:
-            found.incomplete = f"radii with more than {MOST_CELLS:,} cells are not looked at"
-            continue
-        work += PROOF * (FLAT + cells(radius)) + len(asked) // 8  # it will be proved; what is known was looked through
-        (found.maximal if verdict else found.minimal).append(radius)
+    try:
+        for radius, verdict in find_borders(ask, reaches):
+            if not verdict and radius not in asked:
+                found.incomplete = f"radii with more than {MOST_CELLS:,} cells are not looked at"
+                continue
+            if found.maximal and work > MOST_WORK:
+                raise _SpentError
+            work += _proof(cells(radius)) + len(asked) // 8  # it will be proved; what is known was looked through
+            (found.maximal if verdict else found.minimal).append(radius)
+    except _SpentError:
+        found.incomplete = f"the search ended after {MOST_WORK:,} cells"
     return found
+
+
+class _SpentError(Exception):
+    """The search has cost as much as it may."""
+
+
+def _evaluation(cells: int) -> int:
+    return FLAT + cells
+
+
+def _proof(cells: int) -> int:
+    return PROOF * FLAT + PROVED_CELL * cells

@@ -75,11 +75,14 @@ class Slacks:
 
     def suggests(self, radius: tuple[int, ...], failure: float) -> bool:
         """Whether failure < slack: by floats where their error bound allows, by proof where it is close."""
+        if self.needs_proof(radius, failure):
+            return self.bracket(radius).certifies(failure) is True
+        return failure < self._cut(radius).filled
+
+    def needs_proof(self, radius: tuple[int, ...], failure: float) -> bool:
+        """Whether slack is too close to `failure` for floats to tell which is larger."""
         cut = self._cut(radius)
-        error = 2 * (RELATIVE_ERROR * cut.filled + cut.blur)
-        if abs(cut.filled - failure) > error:
-            return failure < cut.filled
-        return self.bracket(radius).certifies(failure) is True
+        return abs(cut.filled - failure) <= 2 * (RELATIVE_ERROR * cut.filled + cut.blur)
 
     def _cut(self, radius: tuple[int, ...]) -> Cut:
         powers = self._product.powers(radius)  # radii that attack every factor alike share one cut
