@@ -171,6 +171,7 @@ def test_classes_that_lie_far_apart_are_the_values_that_there_are(tmp_path):
     ("record", "words"),
     [
         ({"edge_index": EDGES, "num_nodes": 10**8}, "brings the file to 100,000,000 nodes, though it has"),
+        ({"edge_index": EDGES, "num_nodes": torch.tensor([10**11])}, "the file to 100,000,000,000 nodes"),
         ({"edge_index": EDGES * 10**9, "y": 0}, "brings the file to 1,000,000,001 nodes"),
         ({"edge_index": EDGES, "x": torch.ones(1).expand(2, 10**9)}, "brings the file to 8.0 GB of tensors"),
         ({"edge_index": EDGES, "num_nodes": "two"}, "'num_nodes' must be a whole number"),

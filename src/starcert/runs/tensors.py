@@ -137,6 +137,8 @@ class _Limits:
     def count(self, record: Any, where: str) -> None:  # noqa: ANN401  (a `Data`)
         """Counts one more graph of the file, and refuses it if the file cannot mean it."""
         nodes = record.num_nodes if is_tensor(getattr(record, "edge_index", None)) else 0
+        if is_tensor(nodes) and nodes.numel() == 1:
+            nodes = nodes.item()
         self._nodes += nodes if isinstance(nodes, int) else 0
         tensors = [value for value in record.to_dict().values() if is_tensor(value)]
         self._bytes += sum(tensor.numel() * tensor.element_size() for tensor in tensors)
