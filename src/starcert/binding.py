@@ -108,11 +108,11 @@ def check_regions(sites: Sites, noise: Noise) -> None:
 
 def capacity(sites: Sites, noise: Noise) -> tuple[int, ...]:
     """How many sites an attacker finds on each axis: more flips than these are no further attack."""
-    found: dict[str, int] = {}
-    for region, size, ones in zip(sites.regions, sites.sizes, sites.ones, strict=True):
-        counts = (size,) if noise[region].symmetric else (ones.size, size - ones.size)
-        found.update(zip((region + suffix for suffix in noise[region].suffixes), counts, strict=True))
-    return tuple(found[axis] for axis in noise.axes)
+    found = {
+        region: noise[region].capacity((size - ones.size, ones.size))
+        for region, size, ones in zip(sites.regions, sites.sizes, sites.ones, strict=True)
+    }
+    return tuple(count for region in noise for count in found[region])
 
 
 def bind_all(graphs: Iterable[Graph], noise: Noise, regions: Regions | None) -> Problem:

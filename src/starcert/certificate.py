@@ -17,9 +17,9 @@ from starcert.core.confidence import Bounds, Votes
 from starcert.core.frontier import Frontier, Frontiers
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
-from starcert.frames import as_frame
 from starcert.noise import Noise, RadiusLike
-from starcert.words import at_least, at_most, holds_at_least
+from starcert.system.tables import as_frame
+from starcert.system.words import at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
     import pandas as pd

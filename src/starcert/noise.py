@@ -1,110 +1,21 @@
-"""The noise: a flip law for every region.
-
-A flip law says with which probability a site of a region flips. The p of the certificate is the p of the
-sampler: the exact value of the float that was given, never a rounded neighbour.
-"""
+"""The noise: a law for every region."""
 
 from __future__ import annotations
 
-import math
 import numbers
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-from starcert.core.channels import MAX_RADIUS, Channel, Product
+from starcert.core.channels import MAX_RADIUS, Product
 from starcert.errors import InvalidParameterError
+from starcert.laws import Flip, law_from_json, real_number
 
 __all__ = ["Flip", "Noise", "RadiusLike"]
 
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
-
-
-class Flip:
-    """The noise of one region.
-
-    `Flip(p)`: every site flips with probability p. `Flip(delete=d, add=s)`: a 1 flips with d, a 0 with s.
-    The first has one axis, the second two: an attacker's deletions and additions are counted apart.
-
-    Example:
-        >>> Flip(0.1), Flip(delete=0.04, add=0.2)
-        (Flip(0.1), Flip(delete=0.04, add=0.2))
-    """
-
-    __slots__ = ("add", "delete", "symmetric")
-
-    def __init__(self, p: float | None = None, *, delete: float | None = None, add: float | None = None) -> None:
-        if (p is None) == (delete is None and add is None) or (delete is None) != (add is None):
-            raise InvalidParameterError(
-                "Flip",
-                "be given either one probability p or both delete and add",
-                {"p": p, "delete": delete, "add": add},
-                "Write Flip(0.1) or Flip(delete=0.04, add=0.2).",
-            )
-        self.symmetric: bool
-        self.delete: float
-        self.add: float
-        object.__setattr__(self, "symmetric", p is not None)
-        object.__setattr__(self, "delete", _probability(p, "p") if p is not None else _probability(delete, "delete"))
-        object.__setattr__(self, "add", self.delete if p is not None else _probability(add, "add"))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Flip does not change: make a new one instead of setting {name!r}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _flip, (self.symmetric, self.delete, self.add)
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        """What follows the region's name in the names of its axes."""
-        return ("",) if self.symmetric else (".delete", ".add")
-
-    @property
-    def channels(self) -> tuple[Channel, ...]:
-        """The channel of each axis.
-
-        The noisy bit agrees with the attacked graph with probability a if the clean graph was smoothed, b if the
-        attacked one was: a deleted site (1 → 0) has (a, b) = (d, 1−s), an added one (0 → 1) has (s, 1−d).
-        """
-        delete, add = Fraction(self.delete), Fraction(self.add)
-        both = Channel(delete, 1 - add), Channel(add, 1 - delete)
-        return both[:1] if self.symmetric else both
-
-    def _key(self) -> tuple[bool, float, float]:
-        return self.symmetric, self.delete, self.add
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Flip) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        return f"Flip({self.delete!r})" if self.symmetric else f"Flip(delete={self.delete!r}, add={self.add!r})"
-
-
-def _flip(symmetric: bool, delete: float, add: float) -> Flip:
-    return Flip(delete) if symmetric else Flip(delete=delete, add=add)
-
-
-def _real(value: object) -> float:
-    """A number as a float, NaN for what is no number: nothing compares with that."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def _probability(value: object, name: str) -> float:
-    number = _real(value)
-    if not 0 <= number <= 1:
-        raise InvalidParameterError(name, "be a probability from 0 to 1", value)
-    return number
 
 
 class Noise:
@@ -203,15 +114,12 @@ class Noise:
             >>> Noise(a=0.1, b=Flip(delete=0.04, add=0.2)).to_dict()
             {'a': 0.1, 'b': {'delete': 0.04, 'add': 0.2}}
         """
-        return {
-            region: law.add if law.symmetric else {"delete": law.delete, "add": law.add}
-            for region, law in self._laws.items()
-        }
+        return {region: law.to_json() for region, law in self._laws.items()}
 
     @classmethod
     def from_dict(cls, laws: Mapping[str, float | Mapping[str, float]]) -> Noise:
         """The noise that `to_dict` wrote down."""
-        return cls({region: Flip(**law) if isinstance(law, Mapping) else Flip(law) for region, law in laws.items()})
+        return cls({region: law_from_json(law) for region, law in laws.items()})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Noise) and list(self._laws.items()) == list(other._laws.items())
@@ -225,7 +133,7 @@ class Noise:
 
 
 def _count(value: object, name: str) -> int:
-    number = _real(value)
+    number = real_number(value)
     if not (0 <= number <= MAX_RADIUS and number.is_integer()):
         raise InvalidParameterError(name, f"be a whole number of flips from 0 to {MAX_RADIUS:,}", value)
     return int(number)

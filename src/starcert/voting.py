@@ -22,11 +22,11 @@ import numpy.typing as npt
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
 from starcert.classifiers.base import Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
-from starcert.memory import available
-from starcert.processes import Pending
 from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import Purpose, WordStream
+from starcert.system.memory import available
+from starcert.system.processes import Pending
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites

@@ -8,9 +8,9 @@ import pytest
 import kills_worlds as kills
 import runs_worlds as worlds
 from starcert.errors import StarcertError
-from starcert.files import write_whole
 from starcert.runs import complete, read
 from starcert.runs.output import FILES, RUN, VOTES, Output
+from starcert.system.files import write_whole
 
 DIGESTS = {"model": "m", "data": "d", "regions": "r", "classifier": "c"}
 

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert import memory, voting
+from starcert import voting
 from starcert.errors import StarcertError
 from starcert.sampling.room import check_room, expected_edges
+from starcert.system import memory
 
 EVERYTHING = sc.Partition.everything("all")
 LARGE = sc.Graph(20_000, [(i, i + 1) for i in range(19_999)])

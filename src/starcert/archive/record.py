@@ -20,10 +20,10 @@ import numpy as np
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Margins, Votes, bounds_of, check_alpha, check_margins
 from starcert.errors import InvalidParameterError
-from starcert.frames import as_frame
 from starcert.metrics import right
 from starcert.noise import Noise
-from starcert.provenance import versions
+from starcert.system.provenance import versions
+from starcert.system.tables import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd

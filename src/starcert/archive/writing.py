@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from starcert.archive.claims import Claims
 from starcert.errors import ArchiveError
-from starcert.files import write_whole
+from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
     from starcert.archive.record import Archive

@@ -18,7 +18,7 @@ from starcert.classifiers.features import (
 )
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError
-from starcert.memory import available
+from starcert.system.memory import available
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame, Sites

@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError, StarcertWarning
-from starcert.terminal import say, tolerate_encodings
+from starcert.system.terminal import say, tolerate_encodings
 
 __all__ = ["DebugOption", "JsonOption", "NoiseOption", "app", "main"]
 

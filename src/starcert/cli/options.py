@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from starcert.terminal import say
+from starcert.system.terminal import say
 
 __all__ = [
     "AlphaOption",

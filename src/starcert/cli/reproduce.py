@@ -12,7 +12,7 @@ import typer
 from starcert.cli.app import app
 from starcert.cli.views import show
 from starcert.errors import InvalidParameterError
-from starcert.files import is_empty, write_whole
+from starcert.system.files import is_empty, write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,7 +10,7 @@ import typer
 
 from starcert.cli.app import JsonOption, app
 from starcert.cli.views import MOST_ROWS, show
-from starcert.words import at_most
+from starcert.system.words import at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

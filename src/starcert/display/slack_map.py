@@ -13,7 +13,7 @@ from starcert.attacks import slack_table
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.display.axes import new_axes, two_axes
 from starcert.display.style import SHADES
-from starcert.words import at_most
+from starcert.system.words import at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

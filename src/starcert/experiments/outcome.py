@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.experiments.checks import Check
-from starcert.tables import csv_line
+from starcert.system.tables import csv_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from starcert.errors import StarcertError
-from starcert.files import write_whole
-from starcert.processes import Pending, worker_processes
-from starcert.progress import progress_bar
+from starcert.system.files import write_whole
+from starcert.system.processes import Pending, worker_processes
+from starcert.system.progress import progress_bar
 
 __all__ = ["Part", "Parts"]
 

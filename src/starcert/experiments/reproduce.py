@@ -18,8 +18,8 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.experiments.outcome import Finished, Outcome
 from starcert.experiments.page import study_page
 from starcert.experiments.parts import Parts
-from starcert.files import is_empty, write_whole
-from starcert.provenance import provenance
+from starcert.system.files import is_empty, write_whole
+from starcert.system.provenance import provenance
 
 __all__ = ["STUDIES", "Study", "reproduce"]
 

@@ -17,7 +17,7 @@ from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings
 from starcert.report.findings import Notice, Summary, fixed_pairs, notices, summary
 from starcert.report.slices import Slices, limits_of
 from starcert.report.tables import slack_tables, surfaces
-from starcert.words import holds_at_least
+from starcert.system.words import holds_at_least
 
 __all__ = ["Content", "content"]
 

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.files import write_whole
+from starcert.system.files import write_whole
 
 __all__ = ["assemble", "notice_html", "number_html", "plotly_script", "resources", "table_html", "target", "write_page"]
 

@@ -23,7 +23,7 @@ from starcert.report.document import (
     write_page,
 )
 from starcert.report.findings import Summary
-from starcert.words import at_most, holds_at_least
+from starcert.system.words import at_most, holds_at_least
 
 __all__ = ["write_report"]
 

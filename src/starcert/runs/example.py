@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from starcert.errors import InvalidParameterError
-from starcert.files import write_whole
+from starcert.system.files import write_whole
 
 __all__ = ["EXAMPLES", "files_of", "write_example"]
 

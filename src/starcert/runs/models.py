@@ -17,9 +17,9 @@ from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.noise import Noise
-from starcert.progress import progress_bar
 from starcert.runs.data import RunData
 from starcert.runs.reference import Reference, UserCodeError, blaming, place_in
+from starcert.system.progress import progress_bar
 from starcert.voting import Chunk, Job, count_chunk
 
 if TYPE_CHECKING:

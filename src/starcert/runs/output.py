@@ -24,10 +24,10 @@ from pathlib import Path
 
 from starcert import __version__
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.files import is_empty, write_whole
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import RunFileError, differences, read, text_of
 from starcert.runs.settings import RunSettings
+from starcert.system.files import is_empty, write_whole
 
 __all__ = ["CERTIFICATES", "FILES", "REPORT", "RESULTS", "RUN", "VOTES", "Output"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from starcert.tables import csv_line
+from starcert.system.tables import csv_line
 
 if TYPE_CHECKING:
     from starcert.archive import Archive

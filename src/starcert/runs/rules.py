@@ -10,8 +10,8 @@ from starcert.binding import Problem, anchored_together, bind, check_regions
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.rule import Rule, author_says
-from starcert.progress import progress_bar
 from starcert.runs.reference import Reference, blaming
+from starcert.system.progress import progress_bar
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from starcert import archive as archives
 from starcert.archive import Archive
-from starcert.files import write_whole
 from starcert.runs import output as outputs
 from starcert.runs import results
 from starcert.runs.output import Output
@@ -18,6 +17,7 @@ from starcert.runs.rules import describe
 from starcert.runs.settings import RunSettings
 from starcert.runs.workers import pool
 from starcert.smoothing import SmoothedClassifier
+from starcert.system.files import write_whole
 from starcert.voting import CHUNK_SIZE, backend_of
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.memory import in_words
 from starcert.runs import toml
 from starcert.runs.grid import Grid
 from starcert.runs.reference import Reference
 from starcert.runs.settings import KEYS, RunSettings, UnknownSettingError, take
+from starcert.system.memory import in_words
 
 __all__ = ["EXPECTED", "SWEEP_KEYS", "RunFile", "RunFileError", "differences", "read", "text_of"]
 

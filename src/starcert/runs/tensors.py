@@ -12,8 +12,8 @@ from zipfile import BadZipFile, ZipFile
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.graphs.content import is_tensor
-from starcert.memory import in_words
 from starcert.runs.data import RunData, are_class_numbers
+from starcert.system.memory import in_words
 
 __all__ = ["read_tensors"]
 

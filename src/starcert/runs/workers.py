@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
-from starcert.processes import worker_processes
 from starcert.runs.reference import import_file
 from starcert.runs.threads import one_thread, use_one_thread
+from starcert.system.processes import worker_processes
 from starcert.voting import backend_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
-from starcert.memory import in_words
 from starcert.noise import Flip, Noise
 from starcert.sampling.sampler import SPARSE_BYTES, Way, way_of
+from starcert.system.memory import in_words
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites

@@ -20,9 +20,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from starcert import locks
 from starcert.errors import InvalidParameterError, StoreError
 from starcert.store.records import GraphRecord, Record, Session, Settings, StoredChunk, record_row
+from starcert.system import locks
 
 __all__ = ["Contents", "connect", "create_schema", "distrusting", "lock", "target_file", "transaction", "verify"]
 

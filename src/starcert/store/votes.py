@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError, StoreError, StoreSettingsError
-from starcert.memory import in_words
 from starcert.store.file import Contents, connect, create_schema, distrusting, lock, target_file, transaction, verify
 from starcert.store.records import (
     MAX_COUNT,
@@ -34,6 +33,7 @@ from starcert.store.records import (
     record_row,
     whole,
 )
+from starcert.system.memory import in_words
 
 __all__ = ["GraphRecord", "Session", "Settings", "Summary", "VoteStore"]
 

@@ -18,7 +18,7 @@ from starcert.certificate import Certificates
 from starcert.core.confidence import Votes
 from starcert.metrics import right, steps_to, votes_needed
 from starcert.noise import Noise
-from starcert.progress import progress_bar
+from starcert.system.progress import progress_bar
 
 __all__ = ["MOST_CELLS", "Level", "Outcome", "measured", "out_of_reach"]
 

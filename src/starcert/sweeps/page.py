@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from html import escape
 from itertools import product
 
-from starcert.provenance import versions
 from starcert.report import document
 from starcert.runs.grid import noise_text
 from starcert.runs.output import RUN
 from starcert.sweeps.findings import about_graphs, next_command, notices, verdict
 from starcert.sweeps.result import Sweep
+from starcert.system.provenance import versions
 
 __all__ = ["order", "write_page"]
 

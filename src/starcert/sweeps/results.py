@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from starcert.runs.grid import noise_text
 from starcert.sweeps.result import Sweep
-from starcert.tables import csv_line
+from starcert.system.tables import csv_line
 
 __all__ = ["lines", "rows"]
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from starcert.certificate import Certificates
 from starcert.errors import StarcertError, StoreSettingsError
-from starcert.files import write_whole
 from starcert.noise import Noise
 from starcert.runs.grid import noise_text
 from starcert.runs.models import asks_for
@@ -26,6 +25,7 @@ from starcert.sweeps.measures import measured, outcome_of
 from starcert.sweeps.result import Sweep
 from starcert.sweeps.run_file import noise_there, text_for
 from starcert.sweeps.settings import SweepSettings
+from starcert.system.files import write_whole
 
 __all__ = ["PAGE", "TABLE", "VOTES", "execute"]
 

@@ -11,7 +11,7 @@ import pytest
 import runs_worlds as worlds
 import starcert as sc
 from starcert.cli.views import show
-from starcert.terminal import plain, say
+from starcert.system.terminal import plain, say
 
 HOSTILE = "x\x1b[31m\x1b]0;title\x07\x9b2J\u202egnp\u200b\r\x08\ud800"
 COMMANDS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

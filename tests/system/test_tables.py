@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import starcert as sc
 from starcert.runs.results import lines
-from starcert.tables import csv_line
+from starcert.system.tables import csv_line
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from starcert import locks
+from starcert.system import locks
 
 
 @pytest.fixture

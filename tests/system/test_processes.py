@@ -13,11 +13,11 @@ import pytest
 import kills_worlds as kills
 from runs_worlds import environment
 from starcert.errors import StarcertError
-from starcert.processes import Pending, undisturbed, worker_processes
+from starcert.system.processes import Pending, undisturbed, worker_processes
 
 PARENT = """
 import time
-from starcert.processes import Pending, undisturbed, worker_processes
+from starcert.system.processes import Pending, undisturbed, worker_processes
 
 def busy(seconds):
     end = time.monotonic() + seconds

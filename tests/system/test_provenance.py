@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import runs_worlds as worlds
-from starcert.provenance import commit, provenance, versions
+from starcert.system.provenance import commit, provenance, versions
 
 HOSTILE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c"}
 HOSTILE |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from starcert import locks
+from starcert.system import locks
 
 __all__ = ["is_empty", "write_whole"]
 

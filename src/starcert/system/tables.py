@@ -1,4 +1,4 @@
-"""Rows as lines of CSV, for spreadsheets and data frames.
+"""Rows of results as lines of CSV or as a pandas DataFrame.
 
 A spreadsheet computes what begins like a formula. Names come from data that nobody vouches for, so a text that begins
 so is written with an apostrophe before it, which spreadsheets take for "this is text".
@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-__all__ = ["csv_line"]
+from starcert.errors import StarcertError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["as_frame", "csv_line"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -28,3 +34,12 @@ def csv_line(cells: Iterable[object]) -> str:
         f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in cells
     )
     return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """A DataFrame with these rows; the first one names the columns."""
+    try:
+        import pandas as pd  # noqa: PLC0415  (only where a frame is wanted)
+    except ModuleNotFoundError as error:
+        raise StarcertError("Data frames need pandas: pip install 'starcert[pandas]'") from error
+    return pd.DataFrame.from_records(list(rows), columns=list(rows[0]) if rows else [])

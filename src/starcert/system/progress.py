@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from starcert.terminal import plain
+from starcert.system.terminal import plain
 
 __all__ = ["Advance", "progress_bar"]
 

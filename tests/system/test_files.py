@@ -6,7 +6,7 @@ import pytest
 
 import kills_worlds as kills
 from runs_worlds import environment
-from starcert.files import is_empty, write_whole
+from starcert.system.files import is_empty, write_whole
 
 
 def test_a_file_is_replaced_whole_or_stays(tmp_path):
@@ -75,7 +75,7 @@ def test_the_draft_of_one_who_is_writing_stays(tmp_path):
 HAMMER = """
 import sys, time
 from pathlib import Path
-from starcert.files import write_whole
+from starcert.system.files import write_whole
 end, text = time.monotonic() + 2, sys.argv[2] * 100_000
 while time.monotonic() < end:
     write_whole(Path(sys.argv[1]), [text[:50_000], text[50_000:]])

@@ -1,0 +1,1 @@
+"""What starcert asks of the machine it runs on: files, locks, memory, processes, the terminal."""
