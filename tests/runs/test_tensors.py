@@ -210,3 +210,10 @@ def test_other_files_are_no_fault_of_starcert(tmp_path, content):
     (tmp_path / "other").write_bytes(content)
     with pytest.raises(StarcertError, match=r"other: (is no file of tensors|holds a)"):
         read_tensors(tmp_path / "other")
+
+
+def test_slices_that_repeat_themselves_are_no_graphs(tmp_path):
+    path = tmp_path / "g.pt"
+    torch.save(({"edge_index": EDGES}, {"edge_index": torch.zeros(1, dtype=torch.long).expand(10**9)}), path)
+    with pytest.raises(StarcertError, match=r"g\.pt: its slices tell of 999,999,999 graphs in .* bytes"):
+        read_tensors(path)

@@ -82,6 +82,8 @@ def _records(stored: object, path: Path) -> list[Any]:
         slices: Any = stored[1]
         try:
             n_graphs = min(len(each) for each in slices.values()) - 1
+            if n_graphs > (size := path.stat().st_size):  # a bound takes eight bytes, unless a tensor repeats itself
+                raise StarcertError(f"{path}: its slices tell of {n_graphs:,} graphs in {in_words(size)}. {_ADVICE}")
             return [
                 separate(Data, together, idx=number, slice_dict=slices, decrement=False) for number in range(n_graphs)
             ]
