@@ -97,7 +97,7 @@ class Flip:
         attacked one was: a deleted site (1 → 0) has (a, b) = (d, 1−s), an added one (0 → 1) has (s, 1−d).
         """
         delete, add = Fraction(self.delete), Fraction(self.add)
-        both = Channel(delete, 1 - add), Channel(add, 1 - delete)
+        both = Channel.of_bit(delete, 1 - add), Channel.of_bit(add, 1 - delete)
         return both[:1] if self.symmetric else both
 
     @property

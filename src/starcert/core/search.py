@@ -19,6 +19,8 @@ __all__ = ["MOST_CELLS", "MOST_WORK", "Found", "find_reaches", "search"]
 MOST_CELLS = 2**19
 """Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
 
+TOO_MANY = f"radii with more than {MOST_CELLS:,} cells are not looked at"
+
 MOST_WORK = 2**26
 """So many cells are looked at for one frontier, proofs included: a matter of seconds."""
 
@@ -70,6 +72,7 @@ def search(
     reaches: tuple[int, ...],
     cells: Callable[[tuple[int, ...]], int],
     by_proof: Callable[[tuple[int, ...]], bool] = lambda _: False,
+    few: bool = True,
 ) -> Found:
     """The borders of the certified radii in a box.
 
@@ -79,6 +82,7 @@ def search(
         reaches: how far each axis is certified alone.
         cells: how many cells a radius has, which is what it costs to evaluate it.
         by_proof: whether the evaluation of a radius has taken a proof.
+        few: whether the cells of one axis are few, however far it reaches, so that none is too large to be looked at.
 
     Example:
         >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
@@ -89,11 +93,12 @@ def search(
         for axis, (reach, limit) in enumerate(zip(reaches, limits, strict=True))
         if limit is None or reach < limit
     ]
-    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS])
+    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MOST_CELLS)])
     if len(sides) > len(found.minimal):
-        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at"
+        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at" if few else TOO_MANY
     steps = min(reaches) + 1 if len(limits) == 2 else 1
-    if len(limits) <= 2 and steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches))) <= MOST_WORK:
+    cost = steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches)))
+    if len(limits) <= 2 and cost <= MOST_WORK and (few or cells(reaches) <= MOST_CELLS):
         maximal, minimal = staircase(certified, reaches)
         found.maximal, found.minimal = maximal, found.minimal + minimal
         return found
@@ -103,7 +108,7 @@ def search(
     def ask(radius: tuple[int, ...]) -> bool:
         nonlocal work
         if radius not in asked:
-            if len(radius) > 2 and FLAT + cells(radius) > MOST_CELLS:
+            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MOST_CELLS:
                 return False
             if found.maximal and work > MOST_WORK:
                 raise _SpentError
@@ -114,7 +119,7 @@ def search(
     try:
         for radius, verdict in find_borders(ask, reaches):
             if not verdict and radius not in asked:
-                found.incomplete = f"radii with more than {MOST_CELLS:,} cells are not looked at"
+                found.incomplete = TOO_MANY
                 continue
             if found.maximal and work > MOST_WORK:
                 raise _SpentError

@@ -39,7 +39,7 @@ class Slacks:
     Example:
         >>> from starcert.core.channels import Channel
         >>> p = Fraction(1, 4)
-        >>> slacks = Slacks(Product([Channel(p, 1 - p)]))
+        >>> slacks = Slacks(Product([Channel.of_bit(p, 1 - p)]))
         >>> slacks.value((1,)), slacks.bracket((1,))
         (0.16666666666666669, Bracket(below=0.16666666666666666, at_least=0.16666666666666669))
     """
