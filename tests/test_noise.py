@@ -38,7 +38,7 @@ def test_a_radius_comes_in_many_forms(radius):
 
 
 def test_a_region_that_is_two_axes_is_explained():
-    with pytest.raises(InvalidParameterError, match=r"counts deletions and additions apart: b.delete and b.add"):
+    with pytest.raises(InvalidParameterError, match=r"counts attacks apart: b.delete and b.add"):
         sc.Noise(a=0.1, b=sc.Flip(delete=0.1, add=0.2)).radius({"a": 1, "b": 2})
 
 

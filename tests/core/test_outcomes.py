@@ -12,8 +12,7 @@ from starcert.core.cells import cells_of, count_listed
 from starcert.core.channels import Channel, Product
 from starcert.core.frontier import find_frontier
 from starcert.core.halves import Halves, count_cells, halve
-from starcert.core.margins import MultiClass, Tradeoffs, TwoClass
-from starcert.core.slacks import Slacks
+from starcert.core.margins import MultiClass, Slacks, Tradeoffs, TwoClass
 from starcert.core.tradeoff import Tradeoff
 from starcert.errors import InvalidParameterError
 

@@ -165,8 +165,8 @@ def _power(channel: Channel, radius: int, bits: int | None) -> Half:
     if channel.outcomes[-1][0] == 0:
         cells.append((math.inf, zero, one - seen[1]))
     cells.sort(key=lambda cell: cell[0])
-    log_ratios, *sides = zip(*cells, strict=True)
-    return _with_sums(np.array(log_ratios), *map(list, sides), zero)
+    log_ratios, cleans, attackeds = map(list, zip(*cells, strict=True))
+    return _with_sums(np.array(log_ratios), cleans, attackeds, zero)
 
 
 def _binomial_half(channel: Channel, radius: int, bits: int | None) -> Half:

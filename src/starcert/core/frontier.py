@@ -14,9 +14,8 @@ from typing import TypeAlias
 from starcert.core.alike import Alike
 from starcert.core.channels import MAX_RADIUS
 from starcert.core.halves import count_cells
-from starcert.core.margins import Margin, MultiClass, TwoClass
+from starcert.core.margins import Margin, MultiClass, Slacks, TwoClass
 from starcert.core.search import MOST_CELLS, Found, find_reaches, search
-from starcert.core.slacks import Slacks
 from starcert.errors import InvalidParameterError
 
 __all__ = ["Frontier", "Frontiers", "Radius", "find_frontier"]
