@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from starcert.core.frontier import Frontier
     from starcert.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
     from starcert.graphs import Graph, Partition
-    from starcert.noise import Flip, Noise
+    from starcert.laws import Categorical, Flip, Law
+    from starcert.noise import Noise
     from starcert.smoothing import ABSTAIN, SmoothedClassifier
 
 __version__ = "0.1.0"
@@ -30,7 +31,8 @@ _HOME = {
     "starcert.core.frontier": ("Frontier",),
     "starcert.errors": ("ArchiveError", "ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
     "starcert.graphs": ("Graph", "Partition"),
-    "starcert.noise": ("Flip", "Noise"),
+    "starcert.laws": ("Categorical", "Flip", "Law"),
+    "starcert.noise": ("Noise",),
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
@@ -40,6 +42,7 @@ __all__ = [
     "ABSTAIN",
     "ArchiveError",
     "Bounds",
+    "Categorical",
     "Certificate",
     "Certificates",
     "ClassifierError",
@@ -47,6 +50,7 @@ __all__ = [
     "Frontier",
     "Graph",
     "InvalidParameterError",
+    "Law",
     "Noise",
     "Partition",
     "Problem",

@@ -31,7 +31,9 @@ Cell: TypeAlias = tuple[int, int]
 
 
 def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
-    """Whether the cells of a radius are few enough to be listed."""
+    """Whether the cells of a radius are few enough to be listed, and those of binomial counts."""
+    if not all(channel.free or channel.binary for channel in channels):
+        return False
     seen = [(channel, count) for channel, count in zip(channels, radius, strict=True) if not channel.free]
     cells = math.prod(count + 1 for _, count in seen)
     bits = sum(_denominator(channel).bit_length() * count for channel, count in seen)
@@ -42,7 +44,7 @@ class Listing:
     """The cells of one radius in ascending ratio of attacked to clean mass.
 
     Example:
-        >>> law = Channel(Fraction(1, 4), Fraction(3, 4))
+        >>> law = Channel.of_bit(Fraction(1, 4), Fraction(3, 4))
         >>> one = Listing([law], [1])
         >>> one.rho_lower(Fraction(9, 10)), one.certifies(0.1, 0.1), one.certifies(0.2, 0.2)
         (Fraction(7, 10), True, False)
@@ -55,7 +57,7 @@ class Listing:
             if channel.free or count == 0:  # nothing can be seen there
                 continue
             denominator = _denominator(channel)
-            sides = [_binomial(count, int(p * denominator), denominator) for p in (channel.clean, channel.attacked)]
+            sides = [_binomial(count, int(p * denominator), denominator) for p in channel.outcomes[1]]
             cells = [(r * x, q * y) for r, q in cells for x, y in zip(*sides, strict=True)]
             self._whole *= denominator**count
         cells = [cell for cell in cells if cell != (0, 0)]
@@ -87,7 +89,7 @@ class Listing:
 
 
 def _denominator(channel: Channel) -> int:
-    return math.lcm(channel.clean.denominator, channel.attacked.denominator)
+    return math.lcm(*(p.denominator for p in channel.outcomes[1]))
 
 
 def _binomial(count: int, top: int, bottom: int) -> list[int]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from starcert.core.balls import LOCK, exact_number
-from starcert.core.pairs import ERROR, MOST_TERMS, tail_in_pairs
+from starcert.core.limits import ERROR, MOST_TERMS, tail_in_pairs
 
 __all__ = ["bounds_the_rest"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.noise import Flip, Noise
+    from starcert.noise import Noise
     from starcert.runs.grid import Grid
 
 __all__ = ["parse_counts", "parse_grid", "parse_noise", "parse_radius"]
@@ -17,26 +17,11 @@ __all__ = ["parse_counts", "parse_grid", "parse_noise", "parse_radius"]
 
 def parse_noise(text: str) -> Noise:
     """A noise from REGION=P or REGION=DELETE/ADD, separated by commas."""
+    from starcert.laws import law_from_text  # noqa: PLC0415
     from starcert.noise import Noise  # noqa: PLC0415
 
     items = _parse_items(text, "--noise", "be REGION=P or REGION=DELETE/ADD, separated by commas")
-    return Noise({name: _law(value, f"--noise {name}") for name, value in items})
-
-
-def _law(text: str, name: str) -> Flip:
-    """A flip law from P or DELETE/ADD."""
-    from starcert.noise import Flip  # noqa: PLC0415
-
-    try:
-        parts = [float(part) for part in text.split("/")]
-        if len(parts) > 2:
-            raise ValueError(text)
-        return Flip(parts[0]) if len(parts) == 1 else Flip(delete=parts[0], add=parts[1])
-    except InvalidParameterError as error:
-        raise InvalidParameterError(name, *error.args[1:]) from None
-    except ValueError:
-        hint = "Write motif=0.02 or bonds=0.04/0.2."
-        raise InvalidParameterError(name, "be a probability, or two as delete/add", text, hint) from None
+    return Noise({name: law_from_text(value, f"--noise {name}") for name, value in items})
 
 
 def parse_grid(texts: Sequence[str]) -> Grid:
@@ -45,6 +30,7 @@ def parse_grid(texts: Sequence[str]) -> Grid:
     REGION.delete=P,P,… and REGION.add=P,P,… vary the two apart. A part without = is one more level of what was named
     last.
     """
+    from starcert.laws import law_from_text  # noqa: PLC0415
     from starcert.runs.grid import Factor, Grid  # noqa: PLC0415
 
     levels: list[tuple[str, list[str]]] = []
@@ -59,12 +45,12 @@ def parse_grid(texts: Sequence[str]) -> Grid:
             raise InvalidParameterError("--grid", "be REGION=P,P,… for each region", ", ".join(texts), hint)
     factors = []
     for name, values in levels:
-        laws = [_law(value, f"--grid {name}") for value in values]
-        if "." in name and not all(law.symmetric for law in laws):
+        laws = [law_from_text(value, f"--grid {name}") for value in values]
+        if "." in name and not all("flip" in law.numbers for law in laws):
             hint = f"Write {name}=0.04,0.1, or {name.partition('.')[0]}=0.04/0.2 for both."
             raise InvalidParameterError(f"--grid {name}", "be probabilities", ", ".join(values), hint)
         try:
-            factors.append(Factor(name, tuple(law.add if "." in name else law for law in laws)))
+            factors.append(Factor(name, tuple(law.numbers["flip"] if "." in name else law for law in laws)))
         except InvalidParameterError as error:
             raise InvalidParameterError(f"--grid {name}", *error.args[1:]) from None
     try:

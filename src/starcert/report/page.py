@@ -11,7 +11,7 @@ from starcert.archive import Archive
 from starcert.binding import capacity
 from starcert.errors import InvalidParameterError
 from starcert.graphs.sites import Sites
-from starcert.report.content import Content, content, law_text
+from starcert.report.content import Content, content
 from starcert.report.document import (
     assemble,
     notice_html,
@@ -83,7 +83,7 @@ def _page(archive: Archive, found: Content, title: str, plotly: str) -> str:
 
 
 def _regions(archive: Archive, found: Content) -> Iterator[tuple[str, str]]:
-    yield from ((region, law_text(archive.noise[region])) for region in archive.noise.regions)
+    yield from ((region, archive.noise[region].words()) for region in archive.noise.regions)
     if found.fixed:
         yield "in no region", found.fixed
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.errors import InvalidParameterError
-from starcert.noise import Flip, Noise
+from starcert.laws import law_from_json
+from starcert.noise import Noise
 from starcert.runs.reference import Reference, TuName, place_of
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _noise(value: object, _base: Path, name: str) -> Noise:
             hint = "Write motif = 0.02, or bonds = { delete = 0.04, add = 0.2 }."
             raise InvalidParameterError(f"{name}.{region}", "be a probability, or delete and add", law, hint)
         with _renaming(f"{name}.{region}"):
-            laws[region] = Flip(**law) if apart else Flip(law)
+            laws[region] = law_from_json(law)
     with _renaming(name):
         return Noise(laws)
 

@@ -16,7 +16,7 @@ def rows(sweep: Sweep) -> Iterator[dict[str, object]]:
     for number, level in enumerate(sweep.levels):
         axes = level.noise.axes
         laws = [level.noise[region] for region in level.noise.regions]
-        chances = [chance for law in laws for chance in ([law.add] if law.symmetric else [law.delete, law.add])]
+        chances = [chance for law in laws for chance in law.numbers.values()]
         beater = sweep.beaten_by[number]
         yield {
             "level": number + 1,

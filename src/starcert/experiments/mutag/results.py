@@ -23,8 +23,9 @@ from starcert.experiments.mutag.training import MODELS, train_and_vote
 from starcert.experiments.parts import Part, Parts
 from starcert.experiments.published import published
 from starcert.graphs import Graph, Partition
+from starcert.laws import Flip
 from starcert.metrics import majority_share, right
-from starcert.noise import Flip, Noise
+from starcert.noise import Noise
 
 __all__ = ["BOX", "Judged", "Mutag", "Settings", "compute", "settings"]
 

@@ -11,9 +11,10 @@ import torch
 from starcert.classifiers import from_dense
 from starcert.datasets import tu
 from starcert.datasets.dataset import Split
+from starcert.laws import Flip
 from starcert.models.gcn import GCN
 from starcert.models.training import train
-from starcert.noise import Flip, Noise
+from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
 
 __all__ = ["MODELS", "Model", "train_and_vote"]
