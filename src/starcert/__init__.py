@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert import archive, classifiers, datasets, display, metrics, models, regions, report, transforms
+    from starcert import archive, classifiers, datasets, display, kernels, metrics, models, regions, report, transforms
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
     from starcert.binding import Problem
     from starcert.certificate import Certificate, Certificates, certify
@@ -36,7 +36,18 @@ _HOME = {
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
-_PACKAGES = ("archive", "classifiers", "datasets", "display", "metrics", "models", "regions", "report", "transforms")
+_PACKAGES = (
+    "archive",
+    "classifiers",
+    "datasets",
+    "display",
+    "kernels",
+    "metrics",
+    "models",
+    "regions",
+    "report",
+    "transforms",
+)
 
 __all__ = [
     "ABSTAIN",
@@ -64,6 +75,7 @@ __all__ = [
     "clopper_pearson",
     "datasets",
     "display",
+    "kernels",
     "metrics",
     "models",
     "regions",
