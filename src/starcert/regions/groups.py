@@ -1,8 +1,9 @@
-"""Regions by what a model looks at: an explainer of PyTorch Geometric weighs edges, and nodes inherit the weights."""
+"""Regions by nodes that are found in the graph: its communities, or those that a model looks at."""
 
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,90 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.content import digest
-from starcert.graphs.pairsets import Inside, Outside
-from starcert.regions.builder import Builder
-from starcert.regions.node_labels import data_of
-from starcert.regions.numbers import share, whole
+from starcert.graphs.pairsets import Across, Inside, Outside, Within
+from starcert.regions.builder import Builder, positive, share, whole
+from starcert.regions.nodes import data_of
 from starcert.regions.rule import RegionRule, canonical_order
 
-__all__ = ["BUILDER", "REGIONS", "explained"]
+__all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]
 
-_WHY = "The model tells which part of a graph its answer rests on: that part is given less noise than the rest."
-_REASON = "Which nodes are important was learned from the model's answer on the edges of the clean graph."
-REGIONS = ("important", "other")
+_WHY_COMMUNITIES = (
+    "Edges between communities hold a graph together in few places: they can be given another noise than the rest."
+)
+_REASON_COMMUNITIES = "The communities were found from the edges of the clean graph."
+COMMUNITY_REGIONS = ("inside", "between")
+
+_METHODS = ("louvain", "greedy")
+
+
+def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:
+    """Regions of the pairs inside one community (`inside`) and of the pairs of different ones (`between`).
+
+    Communities maximise modularity, as networkx finds them. The names of the regions do not depend on how many there
+    are, so that one noise serves all graphs. They are read off the edges: anchored.
+
+    The answer depends on the edges and the names of the nodes, not on their order. Ties are broken along the names.
+
+    Args:
+        resolution: above 1 for more and smaller communities, below 1 for fewer and larger ones.
+        method: "louvain" (Blondel et al. 2008), or "greedy" (Clauset, Newman and Moore 2004), which needs no seed and
+            takes longer.
+        seed: of the Louvain method, which looks at nodes in a random order.
+
+    Example:
+        >>> graph = Graph(6, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5)])
+        >>> communities()(graph).sites(graph).sizes
+        (6, 9)
+    """
+    resolution = positive(resolution, "resolution")
+    if method not in _METHODS:
+        raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
+    seed = whole(seed, "seed", 0)
+    return RegionRule(
+        "communities",
+        {"resolution": resolution, "method": method, "seed": seed},
+        COMMUNITY_REGIONS,
+        partial(_divide_by_community, resolution=resolution, method=method, seed=seed),
+        _WHY_COMMUNITIES,
+        _REASON_COMMUNITIES,
+    )
+
+
+def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: int) -> Partition:
+    import networkx as nx  # noqa: PLC0415  (takes its time)
+
+    order = canonical_order(graph)
+    place = {index: position for position, index in enumerate(order)}
+    # Small whole numbers in their order: networkx goes through sets, and sets of names have another order every time.
+    canonical = nx.Graph()
+    canonical.add_nodes_from(range(graph.n_nodes))
+    canonical.add_edges_from(sorted(tuple(sorted((place[u], place[v]))) for u, v in graph.edges.tolist()))
+    found: list[Any]
+    if not graph.n_edges:  # modularity divides by the number of edges; nothing holds these nodes together
+        found = [{position} for position in range(graph.n_nodes)]
+    elif method == "louvain":
+        found = nx.community.louvain_communities(canonical, resolution=resolution, seed=seed)
+    else:
+        found = nx.community.greedy_modularity_communities(canonical, resolution=resolution)
+    groups = tuple(frozenset(graph.nodes[order[position]] for position in group) for group in sorted(found, key=min))
+    return Partition(((COMMUNITY_REGIONS[0], Within(groups)), (COMMUNITY_REGIONS[1], Across(groups))))
+
+
+COMMUNITIES = Builder(
+    "communities",
+    communities,
+    ", ".join(COMMUNITY_REGIONS),
+    _WHY_COMMUNITIES,
+    _REASON_COMMUNITIES,
+    {"resolution": float, "method": str, "seed": int},
+)
+
+
+_WHY_EXPLAINED = (
+    "The model tells which part of a graph its answer rests on: that part is given less noise than the rest."
+)
+_REASON_EXPLAINED = "Which nodes are important was learned from the model's answer on the edges of the clean graph."
+EXPLAINED_REGIONS = ("important", "other")
 
 
 def explained(
@@ -73,10 +147,10 @@ def explained(
     return RegionRule(
         "explained",
         {"model": named, **parameters},
-        REGIONS,
+        EXPLAINED_REGIONS,
         _Explain(frozen, **parameters),
-        _WHY,
-        _REASON,
+        _WHY_EXPLAINED,
+        _REASON_EXPLAINED,
         described=described,
     )
 
@@ -106,7 +180,7 @@ class _Explain:
         most = graph.n_nodes - int(np.floor(self.quantile * graph.n_nodes + 1e-9))
         heaviest = np.argsort(-weights, kind="stable")[:most]
         important = frozenset(graph.nodes[order[position]] for position in heaviest if weights[position] > 0)
-        return Partition(((REGIONS[0], Inside(important)), (REGIONS[1], Outside(important))))
+        return Partition(((EXPLAINED_REGIONS[0], Inside(important)), (EXPLAINED_REGIONS[1], Outside(important))))
 
     def _weights(self, graph: Graph, order: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """How important each node is, the nodes in this order."""
@@ -173,12 +247,12 @@ def _edge_mask(
     return mask
 
 
-BUILDER = Builder(
+EXPLAINED = Builder(
     "explained",
     explained,
-    ", ".join(REGIONS),
-    _WHY,
-    _REASON,
+    ", ".join(EXPLAINED_REGIONS),
+    _WHY_EXPLAINED,
+    _REASON_EXPLAINED,
     {"quantile": float, "attribute": str, "epochs": int, "seed": int},
     needs_model=True,
 )
