@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from starcert.datasets import motif
-from starcert.display.axes import new_figure
+from starcert.display.canvas import new_figure
 from starcert.experiments.checks import Check
 from starcert.experiments.outcome import Outcome, Picture, Table
 from starcert.experiments.parts import Part, Parts

@@ -11,8 +11,7 @@ import pytest
 
 import study_worlds as worlds
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.experiments.outcome import Finished
-from starcert.experiments.page import all_page
+from starcert.experiments.outcome import Finished, all_page
 from starcert.experiments.reproduce import STUDIES, Study, reproduce
 
 pytest.importorskip("matplotlib")

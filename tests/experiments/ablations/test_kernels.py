@@ -9,9 +9,9 @@ import pytest
 import starcert as sc
 import study_worlds as worlds
 from starcert.experiments.ablations import kernels
+from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, answers, as_if
 from starcert.experiments.parts import Parts
-from starcert.experiments.published import published
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")

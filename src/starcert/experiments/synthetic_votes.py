@@ -17,6 +17,7 @@ from starcert.certificate import certify
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import clopper_pearson
 from starcert.datasets.dataset import Dataset
+from starcert.experiments.checks import published
 from starcert.experiments.levels import (
     ALPHA,
     Level,
@@ -30,7 +31,6 @@ from starcert.experiments.levels import (
     vote,
 )
 from starcert.experiments.parts import Part, Parts
-from starcert.experiments.published import published
 from starcert.graphs import Partition
 from starcert.metrics import accuracy, score
 from starcert.noise import Noise
@@ -45,8 +45,8 @@ __all__ = [
     "ISOTROPIC",
     "SCORE_WINDOW",
     "Draw",
-    "Settings",
-    "Synthetic",
+    "SyntheticResults",
+    "SyntheticSettings",
     "compute",
     "settings",
 ]
@@ -62,7 +62,7 @@ DRAWN_ROWS = (0.45, 0.25, 0.05)
 
 
 @dataclass(frozen=True)
-class Settings:
+class SyntheticSettings:
     """What the study depends on.
 
     Attributes:
@@ -82,11 +82,11 @@ class Settings:
     data_seed: int = 0
 
 
-def settings(samples: int | None, seed: int, quick: bool) -> Settings:
+def settings(samples: int | None, seed: int, quick: bool) -> SyntheticSettings:
     """The settings that a command line asks for."""
     if samples is not None:
-        return Settings(samples, samples, 5 if quick else 19, max(100, samples // 20), seed)
-    return Settings(10_000, 100_000, 5, 2_000, seed) if quick else Settings(seed=seed)
+        return SyntheticSettings(samples, samples, 5 if quick else 19, max(100, samples // 20), seed)
+    return SyntheticSettings(10_000, 100_000, 5, 2_000, seed) if quick else SyntheticSettings(seed=seed)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Synthetic:
+class SyntheticResults:
     """All figures of the study.
 
     Attributes:
@@ -129,7 +129,7 @@ class Synthetic:
         featured_draws: for each of them the share right and certified at p = (0.02, 0.45) and `FEATURED_RADIUS`.
     """
 
-    settings: Settings
+    settings: SyntheticSettings
     data: Dataset
     base_accuracy: dict[str, float]
     support_vectors: int
@@ -145,7 +145,7 @@ class Synthetic:
     featured_draws: list[float]
 
 
-def compute(settings: Settings, parts: Parts) -> Synthetic:
+def compute(settings: SyntheticSettings, parts: Parts) -> SyntheticResults:
     """Everything but drawing and judging."""
     data = draw_of_data(settings.data_seed)
     model = _machine(data)
@@ -189,7 +189,7 @@ def compute(settings: Settings, parts: Parts) -> Synthetic:
     own_rows = [rows.index(r) for r in DRAWN_ROWS]
     own = Draw(settings.data_seed, scores[own_rows], shares[own_rows], smallest[own_rows], len(model.svc_.support_))
     closely = Level.of(noises[FEATURED], regions, test, read_votes(done[featured.name]))
-    return Synthetic(
+    return SyntheticResults(
         settings,
         data,
         {

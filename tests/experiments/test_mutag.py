@@ -12,20 +12,19 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.experiments.checks import published
 from starcert.experiments.parts import Parts
-from starcert.experiments.published import published
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")  # brings the molecules
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-results = importlib.import_module("starcert.experiments.mutag.results")
-training = importlib.import_module("starcert.experiments.mutag.training")
-judge = importlib.import_module("starcert.experiments.mutag.checks")
-drawing = importlib.import_module("starcert.experiments.mutag.figures")
+votes = importlib.import_module("starcert.experiments.mutag_votes")
+judge = importlib.import_module("starcert.experiments.mutag_checks")
+drawing = importlib.import_module("starcert.experiments.mutag")
 
-TINY = results.Settings(50, 40, 1, (0.04,), (0.02, 0.2), 1, 1)
+TINY = votes.MutagSettings(50, 40, 1, (0.04,), (0.02, 0.2), 1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +35,21 @@ def data():
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mutag")
-    return folder, results.compute(TINY, Parts(folder))
+    return folder, votes.compute(TINY, Parts(folder))
 
 
 def test_settings_of_the_command_line():
-    assert results.settings(None, 1, False) == results.Settings()
-    assert results.settings(None, 1, False).sweep_samples == 10_000
-    assert results.settings(500, 2, False) == results.Settings(500, 500, seed=2)
-    assert results.settings(None, 3, True) == results.Settings(2_000, 1_000, 100, (0.04,), (0.02, 0.2), 2, 3)
+    assert votes.settings(None, 1, False) == votes.MutagSettings()
+    assert votes.settings(None, 1, False).sweep_samples == 10_000
+    assert votes.settings(500, 2, False) == votes.MutagSettings(500, 500, seed=2)
+    assert votes.settings(None, 3, True) == votes.MutagSettings(2_000, 1_000, 100, (0.04,), (0.02, 0.2), 2, 3)
 
 
 @pytest.mark.parametrize("seed", [1, 5])
 def test_nothing_that_is_tested_was_taught(data, seed):
     tested = []
     for fold in (None, *range(10)):
-        taught, held, test, numbers = training._splits(data.all, fold, seed)
+        taught, held, test, numbers = votes._splits(data.all, fold, seed)
         groups = [{id(graph) for graph in split.graphs} for split in (taught, held, test)]
         assert [len(group) for group in groups] == [len(taught), len(held), len(test)]
         assert sum(map(len, groups)) == len(set.union(*groups)) == 188
@@ -65,12 +64,12 @@ def test_nothing_that_is_tested_was_taught(data, seed):
 def test_training_leaves_the_process_as_it_was_and_depends_on_its_arguments_alone():
     state, threads = torch.random.get_rng_state(), torch.get_num_threads()
     arguments = ("sum", 0.04, 0.2, 3, 2, 20)
-    found = training.train_and_vote(*arguments, seed=1)
+    found = votes.train_and_vote(*arguments, seed=1)
     assert torch.equal(state, torch.random.get_rng_state())
     assert torch.get_num_threads() == threads
     torch.manual_seed(77)
-    assert training.train_and_vote(*arguments, seed=1) == json.loads(json.dumps(found)) == found
-    assert training.train_and_vote(*arguments, seed=2) != found
+    assert votes.train_and_vote(*arguments, seed=1) == json.loads(json.dumps(found)) == found
+    assert votes.train_and_vote(*arguments, seed=2) != found
     assert {sum(votes) for votes in found["estimation"]} == {20}
     assert len(found["graphs"]) == len(found["clean"]) == len(found["selection"]) == 19
 
@@ -122,7 +121,7 @@ def judged(data, answers, wins, numbers=None, total=100_000):
     numbers = range(188) if numbers is None else numbers
     counts = [[w, total - w] if answer == 0 else [total - w, w] for answer, w in zip(answers, wins, strict=True)]
     found = {"graphs": list(numbers), "clean": list(answers), "estimation": counts, "selection": counts}
-    return results._judged([found], data.graphs, data.labels, 0.04, 0.2)
+    return votes._judged([found], data.graphs, data.labels, 0.04, 0.2)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +135,7 @@ def ideal(data):
     better = judged(data, [1 - label if i % 7 == 0 else label for i, label in enumerate(data.labels)], sure)
     split = judged(data, [majority] * 19, sure[:19], range(19))
     sweep = {("max", 0.04, 0.2): every, ("sum", 0.04, 0.02): better, ("sum", 0.1, 0.02): better}
-    return results.Mutag(results.Settings(), data.all.majority_share, split, every, sweep)
+    return votes.MutagResults(votes.MutagSettings(), data.all.majority_share, split, every, sweep)
 
 
 def outcome(found):
@@ -196,16 +195,16 @@ def test_fewer_certified_molecules_of_the_anisotropic_kind_are_told(ideal):
 
 def test_smaller_studies_decide_less(ideal, data):
     short = "Fewer folds or epochs"
-    for settings in (results.Settings(folds=9), results.Settings(epochs=499)):
+    for settings in (votes.MutagSettings(folds=9), votes.MutagSettings(epochs=499)):
         found = judge.checks(replace(ideal, settings=settings))
         assert [check.holds for check in found] == [None, True, True, True, None, True, True, None, None]
         assert all(short in found[i].note for i in (4, 7, 8))
-    assert outcome(replace(ideal, settings=results.Settings(samples=99_999)))[:7] == [
+    assert outcome(replace(ideal, settings=votes.MutagSettings(samples=99_999)))[:7] == [
         None, None, None, True, True, None, None
     ]  # fmt: skip
-    ten = replace(ideal, every=judged(data, [1] * 188, [10] * 188, total=10), settings=results.Settings(samples=10))
+    ten = replace(ideal, every=judged(data, [1] * 188, [10] * 188, total=10), settings=votes.MutagSettings(samples=10))
     assert outcome(ten)[3] is None  # not a single flip is certified
-    none = replace(ideal, every=judged(data, [1] * 188, [5] * 188, total=10), settings=results.Settings(samples=10))
+    none = replace(ideal, every=judged(data, [1] * 188, [5] * 188, total=10), settings=votes.MutagSettings(samples=10))
     assert outcome(none)[3] is None  # not even the answers are
 
 

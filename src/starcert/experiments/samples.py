@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import clopper_pearson
-from starcert.display.axes import new_figure
-from starcert.display.radius_map import RadiusMap, stacked
-from starcert.display.style import COLUMN, colour_of
-from starcert.experiments.checks import Check, failure_within
+from starcert.display.canvas import COLUMN, colour_of, new_figure
+from starcert.display.maps import RadiusMap, stacked
+from starcert.experiments.checks import Check, failure_within, published
 from starcert.experiments.levels import ALPHA, Level, draw_of_data, level_part, read_votes, vote
 from starcert.experiments.outcome import Outcome, Picture, Table
 from starcert.experiments.parts import Part, Parts
-from starcert.experiments.published import published
 from starcert.metrics import certified_share
 from starcert.models import vertex_histogram_svm
 from starcert.noise import Noise
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from starcert.datasets.dataset import Dataset
 
-__all__ = ["TITLE", "Settings", "run", "settings"]
+__all__ = ["TITLE", "SamplesSettings", "run", "settings"]
 
 TITLE = "How many votes: from 10 to 100,000"
 BOX = {"motif": 4, "random": 45}
@@ -36,7 +34,7 @@ PUBLISHED_DIGITS = {10: 3, 100: 3, 1_000: 4}
 
 
 @dataclass(frozen=True)
-class Settings:
+class SamplesSettings:
     """What the study depends on.
 
     Attributes:
@@ -57,12 +55,12 @@ class Settings:
         return [n for n in map(int, published("samples")["smallest_p_lower"]) if n <= self.samples]
 
 
-def settings(samples: int | None, seed: int, quick: bool) -> Settings:
+def settings(samples: int | None, seed: int, quick: bool) -> SamplesSettings:
     """The settings that a command line asks for."""
-    return Settings(samples or (10_000 if quick else 100_000), 4 if quick else 9, seed)
+    return SamplesSettings(samples or (10_000 if quick else 100_000), 4 if quick else 9, seed)
 
 
-def run(settings: Settings, parts: Parts) -> Outcome:
+def run(settings: SamplesSettings, parts: Parts) -> Outcome:
     """The whole study."""
     data = draw_of_data(settings.data_seed)
     noise = Noise(dict(zip(("motif", "random"), published("samples")["p"], strict=True)))

@@ -6,16 +6,15 @@ import numpy as np
 
 from starcert.attacks import slack, slack_table
 from starcert.core.confidence import Votes, clopper_pearson
-from starcert.experiments.checks import Check, within
+from starcert.experiments.checks import Check, published, within
 from starcert.experiments.levels import ALPHA
-from starcert.experiments.published import published
-from starcert.experiments.synthetic.results import (
+from starcert.experiments.synthetic_votes import (
     DRAWN_ROWS,
     FEATURED,
     ISOTROPIC,
     SCORE_WINDOW,
     Grid,
-    Synthetic,
+    SyntheticResults,
 )
 from starcert.metrics import certified_share
 from starcert.noise import Noise
@@ -26,12 +25,12 @@ _PLURALITY = "As the paper counts: graphs whose true class has the most votes, a
 _ERRORS = "A contradiction counts when it is there with every vote count moved by three standard errors against it."
 
 
-def checks(found: Synthetic) -> list[Check]:
+def checks(found: SyntheticResults) -> list[Check]:
     """Every claim, as trend or number."""
     return [_base_accuracy(found), *_trends(found), _every_graph(found), *_isotropic(found), *_numbers(found)]
 
 
-def _base_accuracy(found: Synthetic) -> Check:
+def _base_accuracy(found: SyntheticResults) -> Check:
     measured = ", ".join(f"{name} {share:.1%}" for name, share in found.base_accuracy.items())
     holds = all(share == 1 for share in found.base_accuracy.values())
     return Check(
@@ -39,7 +38,7 @@ def _base_accuracy(found: Synthetic) -> Check:
     )
 
 
-def _trends(found: Synthetic) -> list[Check]:
+def _trends(found: SyntheticResults) -> list[Check]:
     """What the heatmaps are said to show, as inequalities between neighbouring cells, but for the votes' own error."""
     right = found.accuracy == 1
     low, high = found.score_range
@@ -109,7 +108,7 @@ def _reachable(samples: int) -> bool:
     )
 
 
-def _every_graph(found: Synthetic) -> Check:
+def _every_graph(found: SyntheticResults) -> Check:
     share = certified_share(found.featured.certificates, found.data.test.labels, max_radius={"motif": 1, "random": 45})
     enough = found.settings.featured_samples >= 100_000
     needed = slack(Noise(motif=FEATURED[0], random=FEATURED[1]), (1, 45))
@@ -126,12 +125,12 @@ def _every_graph(found: Synthetic) -> Check:
     )
 
 
-def _whole(found: Synthetic) -> int:
+def _whole(found: SyntheticResults) -> int:
     """How many draws of the data have every test graph right and certified at the featured radius."""
     return sum(share == 1 for share in found.featured_draws)
 
 
-def _isotropic(found: Synthetic) -> list[Check]:
+def _isotropic(found: SyntheticResults) -> list[Check]:
     labels = found.data.test.labels
     shares = {p: certified_share(found.isotropic[p].certificates, labels, max_radius=(3,)) for p in ISOTROPIC}
     whole = [p for p, share in shares.items() if share[1] == 1]
@@ -169,7 +168,7 @@ def _isotropic(found: Synthetic) -> list[Check]:
     ]
 
 
-def _numbers(found: Synthetic) -> list[Check]:
+def _numbers(found: SyntheticResults) -> list[Check]:
     figures = published("synthetic")
     rows = [figures["p_random"].index(r) for r in DRAWN_ROWS]
 
@@ -208,7 +207,7 @@ def _numbers(found: Synthetic) -> list[Check]:
     return checked
 
 
-def summary(found: Synthetic) -> list[str]:
+def summary(found: SyntheticResults) -> list[str]:
     """What was found, in sentences."""
     featured = certified_share(
         found.featured.certificates, found.data.test.labels, max_radius={"motif": 1, "random": 45}

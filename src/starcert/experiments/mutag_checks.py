@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slack
-from starcert.experiments.checks import Check
-from starcert.experiments.mutag.results import BOX, Judged, Mutag
-from starcert.experiments.mutag.training import MODELS
-from starcert.experiments.published import published
+from starcert.experiments.checks import Check, published
+from starcert.experiments.mutag_votes import BOX, MODELS, JudgedMolecules, MutagResults
 from starcert.metrics import certified_ratio, right
 
 __all__ = ["SHOWN_RADIUS", "best", "certified_at", "checks", "clearly_better", "most_certified", "summary"]
@@ -25,12 +23,12 @@ LEVEL = 0.01
 _SHORT = "Fewer folds or epochs than the whole study has."
 
 
-def checks(found: Mutag) -> list[Check]:
+def checks(found: MutagResults) -> list[Check]:
     """Every claim."""
     return [*_side_by_side(found), *_shares(found), *_against_a_constant(found)]
 
 
-def _side_by_side(found: Mutag) -> list[Check]:
+def _side_by_side(found: MutagResults) -> list[Check]:
     ours = {
         "anisotropic": certified_ratio(found.every.anisotropic, found.every.labels, max_radius=BOX),
         "sparsity_aware": certified_ratio(found.every.sparsity_aware, found.every.labels, max_radius=BOX),
@@ -82,7 +80,7 @@ def _side_by_side(found: Mutag) -> list[Check]:
     return told
 
 
-def _for_deletions(found: Mutag) -> str:
+def _for_deletions(found: MutagResults) -> str:
     """Why deletions alone are easier for the sparsity-aware certificate."""
     slacks = [slack(each.noise, (1, 0)) for each in (found.every.anisotropic, found.every.sparsity_aware)]
     return (
@@ -97,7 +95,7 @@ def _radii(where: npt.NDArray[np.bool_]) -> str:
     return " ".join(f"({i}, {j})" for i, j in np.argwhere(where)) or "none"
 
 
-def _shares(found: Mutag) -> list[Check]:
+def _shares(found: MutagResults) -> list[Check]:
     """The paper's shares are of 19 and of 14 molecules; ours, of all, must not differ from those significantly.
 
     Its text has 16 of 19 right, its tables come from a stored run with 14 of 19.
@@ -140,7 +138,7 @@ def _shares(found: Mutag) -> list[Check]:
     return told
 
 
-def clearly_better(judged: Judged, majority: float, tried: int = 1) -> tuple[bool, float]:
+def clearly_better(judged: JudgedMolecules, majority: float, tried: int = 1) -> tuple[bool, float]:
     """Whether a constant answer would do as well once in a hundred at most, if the best of `tried` settings is shown.
 
     Returns:
@@ -152,22 +150,22 @@ def clearly_better(judged: Judged, majority: float, tried: int = 1) -> tuple[boo
     return p < LEVEL, p
 
 
-def best(found: Mutag) -> tuple[str, float, float]:
+def best(found: MutagResults) -> tuple[str, float, float]:
     """The setting of the sweep with the most right answers; of equals, the one with the most noise."""
     return max(found.sweep, key=lambda at: (found.sweep[at].right, at[1] * at[2]))
 
 
-def most_certified(found: Mutag) -> tuple[str, float, float]:
+def most_certified(found: MutagResults) -> tuple[str, float, float]:
     """The setting of the sweep with the most molecules right and certified at `SHOWN_RADIUS`."""
     return max(found.sweep, key=lambda at: certified_at(found.sweep[at]))
 
 
-def certified_at(judged: Judged) -> float:
+def certified_at(judged: JudgedMolecules) -> float:
     """The share that is right and certified at `SHOWN_RADIUS`, sparsity-aware."""
     return judged.sparsity_aware.certified_accuracy(judged.labels, SHOWN_RADIUS)
 
 
-def _against_a_constant(found: Mutag) -> list[Check]:
+def _against_a_constant(found: MutagResults) -> list[Check]:
     share = found.majority_share
     verdict, p = clearly_better(found.every, share)
     paper = Check(
@@ -195,11 +193,11 @@ def _against_a_constant(found: Mutag) -> list[Check]:
     return [paper, sweep] if _whole(found) else [paper.undecided(_SHORT), sweep.undecided(_SHORT)]
 
 
-def _whole(found: Mutag) -> bool:
+def _whole(found: MutagResults) -> bool:
     return found.settings.folds == 10 and found.settings.epochs >= 500
 
 
-def summary(found: Mutag) -> list[str]:
+def summary(found: MutagResults) -> list[str]:
     """What was found, in sentences."""
     at = best(found)
     return [
@@ -214,7 +212,7 @@ def summary(found: Mutag) -> list[str]:
     ]
 
 
-def _told(found: Mutag, at: tuple[str, float, float]) -> str:
+def _told(found: MutagResults, at: tuple[str, float, float]) -> str:
     judged = found.sweep[at]
     share = certified_at(judged)
     return (

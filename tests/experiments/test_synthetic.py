@@ -12,13 +12,14 @@ import pytest
 
 import starcert as sc
 import study_worlds as worlds
+from starcert.experiments import synthetic_votes
+from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, as_if, read_votes
 from starcert.experiments.parts import Parts
-from starcert.experiments.published import published
 from starcert.experiments.reproduce import reproduce
-from starcert.experiments.synthetic import results
-from starcert.experiments.synthetic.checks import _reachable, checks, summary
-from starcert.experiments.synthetic.figures import pictures, tables
+from starcert.experiments.synthetic import pictures, tables
+from starcert.experiments.synthetic_checks import _reachable, checks, summary
+from starcert.experiments.synthetic_votes import SyntheticSettings
 from starcert.metrics import score
 
 pytest.importorskip("matplotlib")
@@ -41,7 +42,7 @@ def _small():
             patch.setitem(paper, name, [[paper[name][i][j] for j in COLUMNS] for i in ROWS])
         patch.setitem(paper, "p_random", [paper["p_random"][i] for i in ROWS])
         patch.setitem(paper, "p_motif", [paper["p_motif"][j] for j in COLUMNS])
-        patch.setattr(results, "draw_of_data", worlds.small_data)
+        patch.setattr(synthetic_votes, "draw_of_data", worlds.small_data)
         yield
 
 
@@ -56,7 +57,7 @@ def folders(tmp_path_factory, _small):
 
 @pytest.fixture(scope="module")
 def found(folders):
-    return results.compute(results.settings(50, 1, True), Parts(folders[0] / "parts"))
+    return synthetic_votes.compute(synthetic_votes.settings(50, 1, True), Parts(folders[0] / "parts"))
 
 
 def rows_of(folder, name):
@@ -65,10 +66,10 @@ def rows_of(folder, name):
 
 
 def test_settings_of_the_command_line():
-    assert results.settings(None, 1, False) == results.Settings(100_000, 100_000, 19, 5_000, 1, 0)
-    assert results.settings(None, 2, True) == results.Settings(10_000, 100_000, 5, 2_000, 2, 0)
-    assert results.settings(5000, 3, False) == results.Settings(5000, 5000, 19, 250, 3, 0)
-    assert results.settings(50, 1, True) == results.Settings(50, 50, 5, 100, 1, 0)
+    assert synthetic_votes.settings(None, 1, False) == SyntheticSettings(100_000, 100_000, 19, 5_000, 1, 0)
+    assert synthetic_votes.settings(None, 2, True) == SyntheticSettings(10_000, 100_000, 5, 2_000, 2, 0)
+    assert synthetic_votes.settings(5000, 3, False) == SyntheticSettings(5000, 5000, 19, 250, 3, 0)
+    assert synthetic_votes.settings(50, 1, True) == SyntheticSettings(50, 50, 5, 100, 1, 0)
 
 
 def test_every_figure_is_drawn(folders):
@@ -192,16 +193,16 @@ def ideal(found):
         return Level.of(noise, regions, found.data.test.graphs, sc.Votes(votes, selection=votes))
 
     everywhere = sc.Partition.everything("all")
-    counts = {p: [99_900] * 6 if p == 0.02 else [60_000, *[99_990] * 5] for p in results.ISOTROPIC}
+    counts = {p: [99_900] * 6 if p == 0.02 else [60_000, *[99_990] * 5] for p in synthetic_votes.ISOTROPIC}
     return replace(
         found,
-        settings=results.Settings(),
+        settings=SyntheticSettings(),
         score=FALLING,
         score_range=(FALLING, FALLING),
         accuracy=right,
         plurality=right,
         featured=level(sc.Noise(motif=0.02, random=0.45), found.data.partition, [100_000] * 6),
-        isotropic={p: level(sc.Noise(all=p), everywhere, counts[p]) for p in results.ISOTROPIC},
+        isotropic={p: level(sc.Noise(all=p), everywhere, counts[p]) for p in synthetic_votes.ISOTROPIC},
         draws=[replace(found.draws[0], **as_published(1 + 0.01 * k)) for k in range(4)],
     ), level
 
@@ -288,7 +289,7 @@ def test_every_graph_means_every_graph(ideal):
     assert outcome(replace(study, featured=worst))[6] is False
     best = level(noise, regions, [*[100_000] * 5, below + 100])
     assert outcome(replace(study, featured=best))[6] is True
-    assert outcome(replace(study, settings=results.Settings(featured_samples=99_999)))[6] is None
+    assert outcome(replace(study, settings=SyntheticSettings(featured_samples=99_999)))[6] is None
 
 
 def test_isotropic_claims(ideal):
@@ -302,14 +303,14 @@ def test_isotropic_claims(ideal):
     assert with_level(0.1, [100_000] * 6) == [True, False, True]  # another p certifies all
     assert with_level(0.02, [*[100_000] * 5, 97_000]) == [True, False, True]  # not even 0.02 does
     assert with_level(0.1, [50_000, *[99_990] * 5]) == [False, True, True]  # one graph abstains
-    few = {p: level(sc.Noise(all=p), everywhere, [60_000] * 6) for p in results.ISOTROPIC}
+    few = {p: level(sc.Noise(all=p), everywhere, [60_000] * 6) for p in synthetic_votes.ISOTROPIC}
     few[0.02] = study.isotropic[0.02]
     assert outcome(replace(study, isotropic=few))[7:10] == [True, True, False]
 
 
 def test_few_votes_decide_no_number(ideal):
     study, _ = ideal
-    assert outcome(replace(study, settings=results.Settings(samples=99_999)))[10:] == [None] * 3
+    assert outcome(replace(study, settings=SyntheticSettings(samples=99_999)))[10:] == [None] * 3
     assert outcome(replace(study, draws=study.draws[:2]))[10:] == [None] * 3
 
 
@@ -346,8 +347,8 @@ def test_the_headline_is_counted_over_the_draws(ideal, found):
     assert len(found.featured_draws) == len(found.draws)
     noise = sc.Noise(motif=0.02, random=0.45)
     for draw, share in zip(found.draws, found.featured_draws, strict=True):
-        data = results.draw_of_data(draw.seed)
-        base = sc.classifiers.from_sklearn(results._machine(data))
+        data = synthetic_votes.draw_of_data(draw.seed)
+        base = sc.classifiers.from_sklearn(synthetic_votes._machine(data))
         smoothed = sc.SmoothedClassifier(base, noise, data.partition)
         again = smoothed.certify(data.test.graphs, samples=found.settings.featured_samples, seed=found.settings.seed)
         assert share == again.certified_accuracy(data.test.labels, (1, 45))

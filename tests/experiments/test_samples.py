@@ -8,9 +8,9 @@ import pytest
 
 import starcert as sc
 import study_worlds as worlds
-from starcert.experiments.ablations import samples
+from starcert.experiments import samples
+from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, read_votes
-from starcert.experiments.published import published
 from starcert.experiments.reproduce import reproduce
 
 pytest.importorskip("matplotlib")
@@ -25,10 +25,10 @@ def folder(tmp_path_factory):
 
 
 def test_settings_of_the_command_line():
-    assert samples.settings(None, 1, False) == samples.Settings(100_000, 9, 1)
-    assert samples.settings(None, 2, True) == samples.Settings(10_000, 4, 2)
+    assert samples.settings(None, 1, False) == samples.SamplesSettings(100_000, 9, 1)
+    assert samples.settings(None, 2, True) == samples.SamplesSettings(10_000, 4, 2)
     assert samples.settings(150, 1, True).numbers == [10, 100]
-    assert samples.Settings().numbers == [10, 100, 1_000, *range(10_000, 100_001, 10_000)]
+    assert samples.SamplesSettings().numbers == [10, 100, 1_000, *range(10_000, 100_001, 10_000)]
 
 
 def test_each_number_of_votes_has_votes_of_its_own(folder):

@@ -1,4 +1,4 @@
-"""The figures and tables of the synthetic study."""
+"""The synthetic study: its figures, its tables, and the whole of it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from starcert.display.axes import new_figure
-from starcert.display.number_grid import NumberGrid
-from starcert.display.radius_map import RadiusMap
+from starcert.display.canvas import COLUMN, MAJORITY, PAGE, colour_of, new_figure
+from starcert.display.maps import NumberGrid, RadiusMap
 from starcert.display.region_graph import layout, noise_matrix, region_graph
-from starcert.display.style import COLUMN, MAJORITY, PAGE, colour_of
-from starcert.experiments.outcome import Picture, Table
-from starcert.experiments.published import published
-from starcert.experiments.synthetic.results import DRAWN_ROWS, FEATURED, Grid, Synthetic
+from starcert.experiments.checks import published
+from starcert.experiments.outcome import Outcome, Picture, Table
+from starcert.experiments.parts import Parts
+from starcert.experiments.synthetic_checks import checks, summary
+from starcert.experiments.synthetic_votes import (
+    DRAWN_ROWS,
+    FEATURED,
+    Grid,
+    SyntheticResults,
+    SyntheticSettings,
+    compute,
+    settings,
+)
 from starcert.metrics import certified_share
 from starcert.noise import Noise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["pictures", "tables"]
+__all__ = ["TITLE", "SyntheticSettings", "pictures", "run", "settings", "tables"]
 
 SHOWN_ISOTROPIC = (0.02, 0.04, 0.08, 0.12, 0.2)
 """Half of the isotropic levels are left out of the figure, as in the paper, so that curves can be told apart."""
 
 
-def pictures(found: Synthetic) -> list[Picture]:
+def pictures(found: SyntheticResults) -> list[Picture]:
     """Every figure, in the order of the paper."""
     p = "p = (0.02, 0.45)"
     return [
@@ -83,7 +91,7 @@ def pictures(found: Synthetic) -> list[Picture]:
     ]
 
 
-def _graphs(found: Synthetic) -> Figure:
+def _graphs(found: SyntheticResults) -> Figure:
     figure = new_figure(PAGE, 2.6)
     for number, ax in enumerate(figure.subplots(1, 2)):
         graph = found.data.test.graphs[int(np.flatnonzero(found.data.test.labels == number)[0])]
@@ -96,7 +104,7 @@ def _graphs(found: Synthetic) -> Figure:
     return figure
 
 
-def _noise_matrix(found: Synthetic) -> Figure:
+def _noise_matrix(found: SyntheticResults) -> Figure:
     figure = new_figure(COLUMN, 2.7)
     assert found.data.partition is not None
     noise = Noise(motif=FEATURED[0], random=FEATURED[1])
@@ -129,7 +137,7 @@ def _beside(values: Grid, name: str, digits: int, limits: tuple[float, float]) -
     return figure
 
 
-def _draws(found: Synthetic) -> Figure:
+def _draws(found: SyntheticResults) -> Figure:
     figures = published("synthetic")
     figure = new_figure(COLUMN, 2.5)
     ax = figure.add_subplot()
@@ -149,7 +157,7 @@ def _draws(found: Synthetic) -> Figure:
     return figure
 
 
-def _anisotropic(found: Synthetic) -> Figure:
+def _anisotropic(found: SyntheticResults) -> Figure:
     figure = new_figure(PAGE, 1.7)
     chart = RadiusMap.from_certificates(
         found.featured.certificates, found.data.test.labels, max_radius={"motif": 4, "random": 45}
@@ -159,7 +167,7 @@ def _anisotropic(found: Synthetic) -> Figure:
     return figure
 
 
-def _isotropic(found: Synthetic) -> Figure:
+def _isotropic(found: SyntheticResults) -> Figure:
     figure = new_figure(COLUMN, 2.3)
     ax = figure.add_subplot()
     labels = found.data.test.labels
@@ -173,7 +181,7 @@ def _isotropic(found: Synthetic) -> Figure:
     return figure
 
 
-def tables(found: Synthetic) -> list[Table]:
+def tables(found: SyntheticResults) -> list[Table]:
     """Every number that a figure shows."""
     figures = published("synthetic")
     rows, columns, labels = figures["p_random"], figures["p_motif"], found.data.test.labels
@@ -244,3 +252,18 @@ def tables(found: Synthetic) -> list[Table]:
             list(found.base_accuracy.items()),
         ),
     ]  # fmt: skip
+
+
+TITLE = "Synthetic data: the motif decides, the random part does not"
+
+
+def run(settings: SyntheticSettings, parts: Parts) -> Outcome:
+    """The whole study."""
+    found = compute(settings, parts)
+    values = {
+        "base_accuracy": found.base_accuracy,
+        "majority_share": found.data.test.majority_share,
+        "certified_at_1_45": dict(zip([draw.seed for draw in found.draws], found.featured_draws, strict=True)),
+        "support_vectors": {draw.seed: draw.support_vectors for draw in found.draws},
+    }
+    return Outcome(summary(found), pictures(found), tables(found), checks(found), values)

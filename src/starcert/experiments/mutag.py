@@ -1,4 +1,4 @@
-"""The figures and tables of the study of molecules."""
+"""The study of molecules: its figures, its tables, and the whole of it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.display.axes import new_figure
-from starcert.display.number_grid import NumberGrid
-from starcert.display.style import COLUMN, MAJORITY, PAGE, colour_of
-from starcert.experiments.mutag.checks import SHOWN_RADIUS, certified_at, clearly_better
-from starcert.experiments.mutag.results import BOX, Mutag
-from starcert.experiments.mutag.training import MODELS
-from starcert.experiments.outcome import Picture, Table
-from starcert.experiments.published import published
+from starcert.display.canvas import COLUMN, MAJORITY, PAGE, colour_of, new_figure
+from starcert.display.maps import NumberGrid
+from starcert.experiments.checks import published
+from starcert.experiments.mutag_checks import SHOWN_RADIUS, certified_at, checks, clearly_better, summary
+from starcert.experiments.mutag_votes import BOX, MODELS, MutagResults, MutagSettings, compute, settings
+from starcert.experiments.outcome import Outcome, Picture, Table
+from starcert.experiments.parts import Parts
 from starcert.metrics import certified_ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["pictures", "tables"]
+__all__ = ["TITLE", "MutagSettings", "pictures", "run", "settings", "tables"]
 
 CERTIFICATES = ("anisotropic", "sparsity_aware")
 TITLES = {"anisotropic": "anisotropic (anchored)", "sparsity_aware": "sparsity-aware"}
 
 
-def pictures(found: Mutag) -> list[Picture]:
+def pictures(found: MutagResults) -> list[Picture]:
     """Every figure."""
     about = (
         "Share of right molecules that are certified, by deletions and additions. Left: anisotropic, anchored at the "
@@ -81,7 +80,7 @@ def _scale(figure: Figure) -> None:
     figure.colorbar(figure.axes[0].images[0], ax=figure.axes, label="share of right molecules certified", pad=0.02)
 
 
-def _split(found: Mutag) -> Figure:
+def _split(found: MutagResults) -> Figure:
     figure = new_figure(PAGE, 3.8)
     axes = figure.subplots(2, 2)
     for column, name in enumerate(CERTIFICATES):
@@ -93,7 +92,7 @@ def _split(found: Mutag) -> Figure:
     return figure
 
 
-def _every(found: Mutag) -> Figure:
+def _every(found: MutagResults) -> Figure:
     figure = new_figure(PAGE, 2.1)
     for column, (ax, name) in enumerate(zip(figure.subplots(1, 2), CERTIFICATES, strict=True)):
         ours = certified_ratio(getattr(found.every, name), found.every.labels, max_radius=BOX)
@@ -102,7 +101,7 @@ def _every(found: Mutag) -> Figure:
     return figure
 
 
-def _sweep(found: Mutag) -> Figure:
+def _sweep(found: MutagResults) -> Figure:
     figure = new_figure(PAGE, 2.1)
     deletes, adds = found.settings.deletes, found.settings.adds
     for column, (ax, (name, model)) in enumerate(zip(figure.subplots(1, len(MODELS)), MODELS.items(), strict=True)):
@@ -118,7 +117,7 @@ def _sweep(found: Mutag) -> Figure:
     return figure
 
 
-def _trade_off(found: Mutag) -> Figure:
+def _trade_off(found: MutagResults) -> Figure:
     figure = new_figure(COLUMN, 2.8)
     ax = figure.add_subplot()
     points = {at: (certified_at(judged), judged.accuracy) for at, judged in found.sweep.items()}
@@ -141,7 +140,7 @@ def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
-def tables(found: Mutag) -> list[Table]:
+def tables(found: MutagResults) -> list[Table]:
     """Every number that a figure shows."""
     ratios = []
     for where, judged in (("split", found.split), ("every", found.every)):
@@ -173,3 +172,13 @@ def tables(found: Mutag) -> list[Table]:
             shown=False,
         ),
     ]  # fmt: skip
+
+
+TITLE = "MUTAG: bonds that break and bonds that form"
+
+
+def run(settings: MutagSettings, parts: Parts) -> Outcome:
+    """The whole study."""
+    found = compute(settings, parts)
+    values = {"majority_share": found.majority_share, "graphs": len(found.every.labels)}
+    return Outcome(summary(found), pictures(found), tables(found), checks(found), values)
