@@ -5,24 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 
 from starcert.archive import Archive
 from starcert.binding import capacity
 from starcert.errors import InvalidParameterError
 from starcert.graphs.sites import Sites
-from starcert.report.content import Content, content, law_text
-from starcert.report.document import (
-    assemble,
-    notice_html,
-    number_html,
-    plotly_script,
-    resources,
-    table_html,
-    target,
-    write_page,
-)
-from starcert.report.findings import Summary
+from starcert.report.document import KeyFigure, assemble, plotly_script, resources, target, write_page
+from starcert.report.findings import ReportSummary
+from starcert.report.page_data import PageData, law_text, page_data
 from starcert.system.words import at_most, holds_at_least
 
 __all__ = ["write_report"]
@@ -59,21 +49,24 @@ def write_report(
     _check_sites(archive, sites)
     archive = archive.confirmed()  # where a file states a capacity, the sites have it
     plotly = plotly_script()  # before the work, not after
-    write_page(file, _page(archive, content(archive, sites), title, plotly))
+    write_page(file, _page(archive, page_data(archive, sites), title, plotly))
 
 
-def _page(archive: Archive, found: Content, title: str, plotly: str) -> str:
-    parts = {
-        "statement": _statement(archive),
-        "numbers": "".join(_numbers(archive, found.counts)),
-        "notices": "".join(notice_html(notice.head, notice.text) for notice in found.notices),
-        "regions": table_html(_regions(archive, found)),
-        "settings": table_html(_settings(archive)),
-        "provenance": table_html((name, text) for name, text in archive.provenance.items() if text),
+def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
+    said = {
+        "n_graphs": len(archive),
+        "holds": holds_at_least(archive.alpha),
+        "whose": _whose(archive),
+        "numbers": list(_numbers(archive, found.counts)),
+        "notices": found.notices,
+        "origin": [
+            {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive))},
+            {"Provenance": [(name, text) for name, text in archive.provenance.items() if text]},
+        ],
     }
     return assemble(
-        resources("starcert.report", ["page.html"]),
-        parts,
+        "report.html",
+        said,
         title=title,
         style=resources("starcert.report", ["page.css"]),
         script=resources("starcert.report", SCRIPTS),
@@ -82,41 +75,29 @@ def _page(archive: Archive, found: Content, title: str, plotly: str) -> str:
     )
 
 
-def _regions(archive: Archive, found: Content) -> Iterator[tuple[str, str]]:
+def _regions(archive: Archive, found: PageData) -> Iterator[tuple[str, str]]:
     yield from ((region, law_text(archive.noise[region])) for region in archive.noise.regions)
     if found.fixed:
         yield "in no region", found.fixed
-
-
-def _statement(archive: Archive) -> str:
-    graphs = "1 graph is" if len(archive) == 1 else f"{len(archive):,} graphs are"
-    return (
-        f"<p>On this page {graphs} certified for a smoothed classifier: its answer is the class that the base "
-        "classifier gives most often when the node pairs of each region are flipped at random. A certified radius "
-        "means that its answer stays the same as long as an attacker flips at most so many node pairs in each region "
-        "and none outside them: a statement about the <em>smoothed</em> classifier, true with probability "
-        f"≥&nbsp;1&nbsp;−&nbsp;alpha&nbsp;=&nbsp;{holds_at_least(archive.alpha)} over the sampling, "
-        f"{_whose(archive)}.</p>"
-    )
 
 
 def _whose(archive: Archive) -> str:
     return "each certificate by itself" if archive.together == 1 else f"all {archive.together:,} certificates together"
 
 
-def _numbers(archive: Archive, counts: Summary) -> Iterator[str]:
-    yield number_html(f"{counts.n_graphs:,}", "graph" if counts.n_graphs == 1 else "graphs", "number-graphs")
+def _numbers(archive: Archive, counts: ReportSummary) -> Iterator[KeyFigure]:
+    yield KeyFigure(f"{counts.n_graphs:,}", "graph" if counts.n_graphs == 1 else "graphs", "number-graphs")
     if counts.majority is not None:
         among = "" if counts.n_labelled == counts.n_graphs else f" of the {counts.n_labelled:,} with a known class"
-        yield number_html(f"{counts.n_right / counts.n_labelled:.1%}", f"answered right{among}", "number-accuracy")
-        name = escape(archive.class_names[counts.majority[0]])
+        yield KeyFigure(f"{counts.n_right / counts.n_labelled:.1%}", f"answered right{among}", "number-accuracy")
         share = f"{counts.majority[1] / counts.n_labelled:.1%}"
-        yield number_html(share, f"majority-class share (<bdi>{name}</bdi>)", "number-majority")
+        name = archive.class_names[counts.majority[0]]
+        yield KeyFigure(share, "majority-class share", "number-majority", name)
     else:
-        yield number_html("unknown", "accuracy: the true classes are not known", "number-accuracy")
-    yield number_html(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
+        yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
+    yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
     whose = "each certificate" if archive.together == 1 else _whose(archive)
-    yield number_html(at_most(archive.alpha), f"alpha, the failure probability of {whose}", "number-alpha")
+    yield KeyFigure(at_most(archive.alpha), f"alpha, the failure probability of {whose}", "number-alpha")
 
 
 def _settings(archive: Archive) -> Iterator[tuple[str, str]]:

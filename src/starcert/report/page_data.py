@@ -1,4 +1,8 @@
-"""The data of the page: one plain value, column by column, from which the browser makes everything that moves."""
+"""The data of the page: one plain value, column by column, from which the browser makes everything that moves.
+
+Graphs are drawn from edges and the node pairs of each region, as few numbers as will do. Regions write themselves
+(`Block.to_json`), edges as a listed block does. Regions and node names that many graphs share are written once.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,16 @@ import numpy as np
 
 from starcert.archive import Archive
 from starcert.core.confidence import share_of_alpha, spends_on_all_classes
+from starcert.graphs.blocks import AnyBlock, Listed
 from starcert.graphs.sites import Sites
 from starcert.metrics import right
 from starcert.noise import Flip
-from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings
-from starcert.report.findings import Notice, Summary, fixed_pairs, notices, summary
+from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
 from starcert.report.slices import Slices, limits_of
 from starcert.report.tables import slack_tables, surfaces
 from starcert.system.words import holds_at_least
 
-__all__ = ["Content", "content"]
+__all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "PageData", "drawings", "page_data"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -28,7 +32,7 @@ SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(frozen=True)
-class Content:
+class PageData:
     """Everything that the page says.
 
     Attributes:
@@ -39,12 +43,12 @@ class Content:
     """
 
     data: dict[str, Any]
-    counts: Summary
+    counts: ReportSummary
     notices: list[Notice]
     fixed: str
 
 
-def content(archive: Archive, sites: Sequence[Sites]) -> Content:
+def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     """Computes the page of an archive; `sites` are those of its graphs."""
     slices = Slices(archive)
     radii = [_once([slices.of(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
@@ -97,7 +101,7 @@ def content(archive: Archive, sites: Sequence[Sites]) -> Content:
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
-    return Content(data, counts, notices(archive, counts, slices), fixed_pairs([each.n_fixed for each in sites]))
+    return PageData(data, counts, notices(archive, counts, slices), fixed_pairs([each.n_fixed for each in sites]))
 
 
 def law_text(law: Flip) -> str:
@@ -158,3 +162,71 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     limits = betainccinv(wrong + 1, np.where(inside, samples - wrong, 1), np.array(shares, dtype=float)[rows[:, 2:]])
     failure = np.where(inside, np.minimum(limits * (1 + 1e-9), 1.0), 1.0)
     return {"samples": list(SAMPLES), "failure": failure.tolist(), "of": of.reshape(-1).tolist()}
+
+
+DRAWN_NODES = 300
+"""Larger graphs are described, not drawn: nobody would see anything."""
+DRAWN_EDGES = 3_000
+ROOM = 4_000_000
+"""The most numbers that all drawings of a page may take; graphs beyond are described, not drawn."""
+LONGEST_NAME = 60
+
+
+class Drawings:
+    """The drawings of a page, collected graph by graph.
+
+    Attributes:
+        blocks: the different regions, as sets of pairs.
+        names: the different tuples of node names.
+        graphs: for each graph what to draw, None if it is only described.
+    """
+
+    def __init__(self, regions: Sequence[str]) -> None:
+        self.regions = regions
+        self.blocks: list[dict[str, Any]] = []
+        self.names: list[list[str]] = []
+        self.graphs: list[dict[str, Any] | None] = []
+        self._known_blocks: dict[object, int] = {}
+        self._known_names: dict[object, int] = {}
+        self._room = ROOM
+
+    def add(self, sites: Sites) -> None:
+        """Draws one more graph, if it is small enough and there is room."""
+        graph = sites.graph
+        by_name = dict(zip(sites.regions, sites.blocks, strict=True))
+        if graph.n_nodes > DRAWN_NODES or graph.n_edges > DRAWN_EDGES or self._room <= 0:
+            self.graphs.append(None)
+            return
+        self._room -= graph.n_edges
+        drawing: dict[str, Any] = {
+            "n": graph.n_nodes,
+            "edges": Listed(graph.edges).to_json(),
+            "blocks": [self._block(by_name[region]) for region in self.regions],
+        }
+        if graph.nodes != tuple(range(graph.n_nodes)):
+            drawing["names"] = self._named([str(node)[:LONGEST_NAME] for node in graph.nodes])
+        self.graphs.append(drawing)
+
+    def _block(self, block: AnyBlock) -> int:
+        key = type(block), *(array.tobytes() for array in block.content)
+        if key not in self._known_blocks:
+            self._known_blocks[key] = len(self.blocks)
+            self.blocks.append(block.to_json())
+            self._room -= sum(array.size for array in block.content)
+        return self._known_blocks[key]
+
+    def _named(self, names: list[str]) -> int:
+        key = tuple(names)
+        if key not in self._known_names:
+            self._known_names[key] = len(self.names)
+            self.names.append(names)
+            self._room -= sum(map(len, names)) // 3
+        return self._known_names[key]
+
+
+def drawings(sites: Sequence[Sites], regions: Sequence[str]) -> Drawings:
+    """The drawings of graphs with these regions."""
+    found = Drawings(regions)
+    for each in sites:
+        found.add(each)
+    return found

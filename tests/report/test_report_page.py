@@ -12,8 +12,8 @@ import starcert as sc
 from report_worlds import FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 from starcert import archive as archives
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.report import content as content_module
 from starcert.report import write_report
+from starcert.report.page_data import page_data
 
 
 class Page(HTMLParser):
@@ -79,13 +79,16 @@ def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe-eval" not in policy
     assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
-    for name in ("page.css", "page.html", *(each.name for each in files("starcert.report").iterdir())):
-        if name.endswith((".js", ".css", ".html")):
-            own = (files("starcert.report") / name).read_text(encoding="utf-8")
-            assert not re.search(
-                r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|fetch\(|XMLHttp|url\(", own
-            )
-            assert set(re.findall(r"https?://[^\"' ]+", own)) <= {"http://www.w3.org/2000/svg"}
+    package = files("starcert.report")
+    own_files = [each for each in package.iterdir() if each.name.endswith((".js", ".css"))]
+    templates = [each for each in (package / "templates").iterdir() if each.name.endswith(".html")]
+    assert {"page.css", "page.html", "report.html"} <= {each.name for each in own_files + templates}
+    for each in own_files + templates:
+        own = each.read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|fetch\(|XMLHttp|url\(", own)
+        assert set(re.findall(r"https?://[^\"' ]+", own)) <= {"http://www.w3.org/2000/svg"}
+    for each in templates:
+        assert not re.search(r"\|\s*safe\b|autoescape", each.read_text(encoding="utf-8"))
 
 
 def test_the_words_that_must_be_there(tmp_path):
@@ -123,7 +126,7 @@ def test_lone_surrogates_of_file_names_are_no_obstacle(tmp_path):
 
 def test_more_samples_at_the_same_share_are_never_better_than_the_library_says():
     archive, sites = world(FOUR, [[900, 60, 40], [1000, 0, 0], [400, 300, 300]], selection=False)
-    data = content_module.content(archive, sites).data["more_samples"]
+    data = page_data(archive, sites).data["more_samples"]
     for graph, counts in enumerate(archive.votes.counts):
         row = data["failure"][data["of"][graph]]
         for samples, failure in zip(data["samples"][:4], row, strict=False):
@@ -192,7 +195,7 @@ def test_more_samples_spend_alpha_as_the_certificates_did(spent):
     archive, sites = world(TWO, counts)
     archive = replace(archive, **spent)
     assert [one.margin_kind for one in archive.certificates] == ["two-class", "multi-class"]
-    data = content_module.content(archive, sites).data["more_samples"]
+    data = page_data(archive, sites).data["more_samples"]
     place = data["samples"].index(1_000)
     found = [data["failure"][data["of"][graph]][place] for graph in range(2)]
     assert found == pytest.approx(archive.certificates.bounds.failure.tolist(), rel=1e-6)
