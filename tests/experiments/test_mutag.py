@@ -13,7 +13,7 @@ import pytest
 
 import starcert as sc
 from starcert.experiments.checks import published
-from starcert.experiments.parts import Parts
+from starcert.experiments.parts import StudyParts
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")  # brings the molecules
@@ -35,7 +35,7 @@ def data():
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mutag")
-    return folder, votes.compute(TINY, Parts(folder))
+    return folder, votes.compute(TINY, StudyParts(folder))
 
 
 def test_settings_of_the_command_line():

@@ -15,7 +15,7 @@ import study_worlds as worlds
 from starcert.experiments import synthetic_votes
 from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, as_if, read_votes
-from starcert.experiments.parts import Parts
+from starcert.experiments.parts import StudyParts
 from starcert.experiments.reproduce import reproduce
 from starcert.experiments.synthetic import pictures, tables
 from starcert.experiments.synthetic_checks import _reachable, checks, summary
@@ -57,7 +57,7 @@ def folders(tmp_path_factory, _small):
 
 @pytest.fixture(scope="module")
 def found(folders):
-    return synthetic_votes.compute(synthetic_votes.settings(50, 1, True), Parts(folders[0] / "parts"))
+    return synthetic_votes.compute(synthetic_votes.settings(50, 1, True), StudyParts(folders[0] / "parts"))
 
 
 def rows_of(folder, name):

@@ -14,7 +14,7 @@ from starcert.experiments.checks import published
 from starcert.experiments.mutag_checks import SHOWN_RADIUS, certified_at, checks, clearly_better, summary
 from starcert.experiments.mutag_votes import BOX, MODELS, MutagResults, MutagSettings, compute, settings
 from starcert.experiments.outcome import Outcome, Picture, Table
-from starcert.experiments.parts import Parts
+from starcert.experiments.parts import StudyParts
 from starcert.metrics import certified_ratio
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _split(found: MutagResults) -> Figure:
     figure = new_figure(PAGE, 3.8)
     axes = figure.subplots(2, 2)
     for column, name in enumerate(CERTIFICATES):
-        ours = certified_ratio(getattr(found.split, name), found.split.labels, max_radius=BOX)
+        ours = certified_ratio(found.split.certificates[name], found.split.labels, max_radius=BOX)
         _panel(axes[0][column], ours, f"{TITLES[name]}, here", left=column == 0, bottom=False)
         theirs = published("mutag")[name]
         _panel(axes[1][column], theirs, f"{TITLES[name]}, in the paper", left=column == 0, bottom=True)
@@ -95,7 +95,7 @@ def _split(found: MutagResults) -> Figure:
 def _every(found: MutagResults) -> Figure:
     figure = new_figure(PAGE, 2.1)
     for column, (ax, name) in enumerate(zip(figure.subplots(1, 2), CERTIFICATES, strict=True)):
-        ours = certified_ratio(getattr(found.every, name), found.every.labels, max_radius=BOX)
+        ours = certified_ratio(found.every.certificates[name], found.every.labels, max_radius=BOX)
         _panel(ax, ours, TITLES[name], left=column == 0, bottom=True)
     _scale(figure)
     return figure
@@ -144,7 +144,7 @@ def tables(found: MutagResults) -> list[Table]:
     """Every number that a figure shows."""
     ratios = []
     for where, judged in (("split", found.split), ("every", found.every)):
-        shares = [certified_ratio(getattr(judged, name), judged.labels, max_radius=BOX) for name in CERTIFICATES]
+        shares = [certified_ratio(each, judged.labels, max_radius=BOX) for each in judged.certificates.values()]
         for radius in np.ndindex(shares[0].shape):
             theirs = [published("mutag")[name][radius[0]][radius[1]] for name in CERTIFICATES]
             ratios.append([where, *radius, *(float(share[radius]) for share in shares), *theirs])
@@ -177,7 +177,7 @@ def tables(found: MutagResults) -> list[Table]:
 TITLE = "MUTAG: bonds that break and bonds that form"
 
 
-def run(settings: MutagSettings, parts: Parts) -> Outcome:
+def run(settings: MutagSettings, parts: StudyParts) -> Outcome:
     """The whole study."""
     found = compute(settings, parts)
     values = {"majority_share": found.majority_share, "graphs": len(found.every.labels)}

@@ -23,7 +23,7 @@ from starcert.datasets import tu
 from starcert.datasets.dataset import Split
 from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, answers
-from starcert.experiments.parts import Part, Parts
+from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Graph, Partition
 from starcert.metrics import majority_share, right
 from starcert.models.gcn import GCN
@@ -184,6 +184,11 @@ class JudgedMolecules:
     sparsity_aware: Certificates
 
     @property
+    def certificates(self) -> dict[str, Certificates]:
+        """Both, by the names that the published figures have."""
+        return {"anisotropic": self.anisotropic, "sparsity_aware": self.sparsity_aware}
+
+    @property
     def right(self) -> int:
         """How many molecules the smoothed network answers right; an abstention is no right answer.
 
@@ -229,7 +234,7 @@ class MutagResults:
         )
 
 
-def compute(settings: MutagSettings, parts: Parts) -> MutagResults:
+def compute(settings: MutagSettings, parts: StudyParts) -> MutagResults:
     """Everything but drawing and judging."""
     data = tu("MUTAG")
     delete, add = published("mutag")["delete"], published("mutag")["add"]

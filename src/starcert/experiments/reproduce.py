@@ -16,7 +16,7 @@ from typing import Any
 from starcert.display.canvas import style
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.experiments.outcome import Finished, Outcome, study_page
-from starcert.experiments.parts import Parts
+from starcert.experiments.parts import StudyParts
 from starcert.system.files import is_empty, write_whole
 from starcert.system.provenance import provenance
 
@@ -90,7 +90,7 @@ def reproduce(
     settings = module.settings(samples, seed, quick)
     _claim(out, {"study": name, **asdict(settings)})
     start = time.perf_counter()
-    outcome = module.run(settings, Parts(out / "parts", workers=workers, progress=progress))
+    outcome = module.run(settings, StudyParts(out / "parts", workers=workers, progress=progress))
     _write(outcome, out, module.TITLE)
     finished = Finished(name, study.about, out, outcome.checks, time.perf_counter() - start, _peak_bytes(workers))
     results = {

@@ -14,7 +14,7 @@ from starcert.display.maps import RadiusMap, stacked
 from starcert.experiments.checks import Check, failure_within, published
 from starcert.experiments.levels import ALPHA, Level, draw_of_data, level_part, read_votes, vote
 from starcert.experiments.outcome import Outcome, Picture, Table
-from starcert.experiments.parts import Part, Parts
+from starcert.experiments.parts import Part, StudyParts
 from starcert.metrics import certified_share
 from starcert.models import vertex_histogram_svm
 from starcert.noise import Noise
@@ -60,7 +60,7 @@ def settings(samples: int | None, seed: int, quick: bool) -> SamplesSettings:
     return SamplesSettings(samples or (10_000 if quick else 100_000), 4 if quick else 9, seed)
 
 
-def run(settings: SamplesSettings, parts: Parts) -> Outcome:
+def run(settings: SamplesSettings, parts: StudyParts) -> Outcome:
     """The whole study."""
     data = draw_of_data(settings.data_seed)
     noise = Noise(dict(zip(("motif", "random"), published("samples")["p"], strict=True)))

@@ -13,18 +13,18 @@ from starcert.display.maps import NumberGrid, RadiusMap
 from starcert.display.region_graph import layout, noise_matrix, region_graph
 from starcert.experiments.checks import published
 from starcert.experiments.outcome import Outcome, Picture, Table
-from starcert.experiments.parts import Parts
+from starcert.experiments.parts import StudyParts
 from starcert.experiments.synthetic_checks import checks, summary
 from starcert.experiments.synthetic_votes import (
     DRAWN_ROWS,
     FEATURED,
+    FEATURED_BOX,
     Grid,
     SyntheticResults,
     SyntheticSettings,
     compute,
     settings,
 )
-from starcert.metrics import certified_share
 from starcert.noise import Noise
 
 if TYPE_CHECKING:
@@ -159,9 +159,7 @@ def _draws(found: SyntheticResults) -> Figure:
 
 def _anisotropic(found: SyntheticResults) -> Figure:
     figure = new_figure(PAGE, 1.7)
-    chart = RadiusMap.from_certificates(
-        found.featured.certificates, found.data.test.labels, max_radius={"motif": 4, "random": 45}
-    )
+    chart = RadiusMap.from_certificates(found.featured.certificates, found.data.test.labels, max_radius=FEATURED_BOX)
     ax = chart.plot(figure.add_subplot())
     ax.set(yticks=range(5), xticks=range(0, 46, 5), title="")
     return figure
@@ -170,9 +168,8 @@ def _anisotropic(found: SyntheticResults) -> Figure:
 def _isotropic(found: SyntheticResults) -> Figure:
     figure = new_figure(COLUMN, 2.3)
     ax = figure.add_subplot()
-    labels = found.data.test.labels
     for number, p in enumerate(SHOWN_ISOTROPIC):
-        share = certified_share(found.isotropic[p].certificates, labels, max_radius=(3,))
+        share = found.isotropic_shares[p]
         ax.plot(range(4), share, marker="os^Dv"[number], ms=4, lw=1.2, color=colour_of(number), label=f"p = {p:g}")
     ax.axhline(found.data.test.majority_share, color=MAJORITY, lw=0.8, ls=":")
     ax.text(3.05, found.data.test.majority_share, "majority class", color=MAJORITY, fontsize=6, ha="right", va="bottom")
@@ -184,7 +181,7 @@ def _isotropic(found: SyntheticResults) -> Figure:
 def tables(found: SyntheticResults) -> list[Table]:
     """Every number that a figure shows."""
     figures = published("synthetic")
-    rows, columns, labels = figures["p_random"], figures["p_motif"], found.data.test.labels
+    rows, columns = figures["p_random"], figures["p_motif"]
     grid = [
         [
             columns[j], rows[i], int(found.score[i, j]), figures["score"][i][j], found.accuracy[i, j],
@@ -193,11 +190,10 @@ def tables(found: SyntheticResults) -> list[Table]:
         ]
         for i, j in product(range(len(rows)), range(len(columns)))
     ]  # fmt: skip
-    shares = certified_share(found.featured.certificates, labels, max_radius={"motif": 4, "random": 45})
     isotropic = [
         [p, radius, float(share), level.smallest_p_lower]
         for p, level in found.isotropic.items()
-        for radius, share in enumerate(certified_share(level.certificates, labels, max_radius=(3,)))
+        for radius, share in enumerate(found.isotropic_shares[p])
     ]
     draws = [
         [
@@ -228,7 +224,7 @@ def tables(found: SyntheticResults) -> list[Table]:
             "anisotropic",
             "Share of test graphs that are right and certified at p = (0.02, 0.45), by radius.",
             ["r_motif", "r_random", "share"],
-            [[i, j, float(share)] for (i, j), share in np.ndenumerate(shares)],
+            [[i, j, float(share)] for (i, j), share in np.ndenumerate(found.featured_shares)],
             shown=False,
         ),
         Table(
@@ -257,7 +253,7 @@ def tables(found: SyntheticResults) -> list[Table]:
 TITLE = "Synthetic data: the motif decides, the random part does not"
 
 
-def run(settings: SyntheticSettings, parts: Parts) -> Outcome:
+def run(settings: SyntheticSettings, parts: StudyParts) -> Outcome:
     """The whole study."""
     found = compute(settings, parts)
     values = {

@@ -11,12 +11,11 @@ from starcert.experiments.levels import ALPHA
 from starcert.experiments.synthetic_votes import (
     DRAWN_ROWS,
     FEATURED,
-    ISOTROPIC,
+    FEATURED_RADIUS,
     SCORE_WINDOW,
     Grid,
     SyntheticResults,
 )
-from starcert.metrics import certified_share
 from starcert.noise import Noise
 
 __all__ = ["checks", "summary"]
@@ -109,13 +108,13 @@ def _reachable(samples: int) -> bool:
 
 
 def _every_graph(found: SyntheticResults) -> Check:
-    share = certified_share(found.featured.certificates, found.data.test.labels, max_radius={"motif": 1, "random": 45})
+    share = found.featured_shares[:2]
     enough = found.settings.featured_samples >= 100_000
-    needed = slack(Noise(motif=FEATURED[0], random=FEATURED[1]), (1, 45))
+    needed = slack(Noise(motif=FEATURED[0], random=FEATURED[1]), FEATURED_RADIUS)
     return Check(
         "at p = (0.02, 0.45) every test graph is certified with 1 flip in the motif and all 45 in the random part",
         "100%",
-        f"{share[1, 45]:.0%}",
+        f"{share[FEATURED_RADIUS]:.0%}",
         bool(share.min() == 1) if enough else None,
         True,
         f"The worst graph has 1 − p_lower = {1 - found.featured.smallest_p_lower:.5f}; it must be below "
@@ -131,8 +130,7 @@ def _whole(found: SyntheticResults) -> int:
 
 
 def _isotropic(found: SyntheticResults) -> list[Check]:
-    labels = found.data.test.labels
-    shares = {p: certified_share(found.isotropic[p].certificates, labels, max_radius=(3,)) for p in ISOTROPIC}
+    shares = found.isotropic_shares
     whole = [p for p, share in shares.items() if share[1] == 1]
     accurate = [p for p, share in shares.items() if share[0] == 1]
     beyond = max(share[1] for p, share in shares.items() if p > 0.02)
@@ -209,18 +207,12 @@ def _numbers(found: SyntheticResults) -> list[Check]:
 
 def summary(found: SyntheticResults) -> list[str]:
     """What was found, in sentences."""
-    featured = certified_share(
-        found.featured.certificates, found.data.test.labels, max_radius={"motif": 1, "random": 45}
-    )
-    isotropic = [
-        certified_share(level.certificates, found.data.test.labels, max_radius=(3,))
-        for level in found.isotropic.values()
-    ]
-    farthest = max(0, *(int((share == 1).sum()) - 1 for share in isotropic))
+    featured = found.featured_shares[FEATURED_RADIUS]
+    farthest = max(0, *(int((share == 1).sum()) - 1 for share in found.isotropic_shares.values()))
     vectors = [draw.support_vectors for draw in found.draws]
     worst = [float(draw.smallest_p_lower[0, 1]) for draw in found.draws]
     return [
-        f"At p = (0.02, 0.45), {featured[1, 45]:.0%} of the test graphs are answered right and certified when 1 node "
+        f"At p = (0.02, 0.45), {featured:.0%} of the test graphs are answered right and certified when 1 node "
         "pair of the motif and any number of pairs in the random part flip; no isotropic noise certifies all of them "
         f"beyond {farthest} flip{'s' if farthest != 1 else ''} anywhere. Of {len(found.featured_draws)} draws of the "
         f"data, this one among them, {_whole(found)} have every test graph certified there.",

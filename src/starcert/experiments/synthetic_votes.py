@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,9 +31,9 @@ from starcert.experiments.levels import (
     read_votes,
     vote,
 )
-from starcert.experiments.parts import Part, Parts
+from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Partition
-from starcert.metrics import accuracy, score
+from starcert.metrics import accuracy, certified_share, score
 from starcert.noise import Noise
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DRAWN_ROWS",
     "FEATURED",
+    "FEATURED_BOX",
     "FEATURED_RADIUS",
     "ISOTROPIC",
     "SCORE_WINDOW",
@@ -56,6 +58,7 @@ Grid = npt.NDArray[np.float64]
 SCORE_WINDOW = (7, 7)
 FEATURED = (0.02, 0.45)
 FEATURED_RADIUS = (1, 45)
+FEATURED_BOX = (4, 45)
 ISOTROPIC = tuple(round(0.02 * k, 2) for k in range(1, 11))
 DRAWN_ROWS = (0.45, 0.25, 0.05)
 """Of the draws of the data, these p_random are voted on: the largest, the middle, the least."""
@@ -144,8 +147,19 @@ class SyntheticResults:
     draws: list[Draw]
     featured_draws: list[float]
 
+    @cached_property
+    def featured_shares(self) -> Grid:
+        """The share of test graphs right and certified at p = (0.02, 0.45), at each radius of `FEATURED_BOX`."""
+        return certified_share(self.featured.certificates, self.data.test.labels, max_radius=FEATURED_BOX)
 
-def compute(settings: SyntheticSettings, parts: Parts) -> SyntheticResults:
+    @cached_property
+    def isotropic_shares(self) -> dict[float, Grid]:
+        """The share of test graphs right and certified at each isotropic level, by up to three flips."""
+        labels = self.data.test.labels
+        return {p: certified_share(each.certificates, labels, max_radius=(3,)) for p, each in self.isotropic.items()}
+
+
+def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
     """Everything but drawing and judging."""
     data = draw_of_data(settings.data_seed)
     model = _machine(data)

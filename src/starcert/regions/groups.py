@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,13 @@ _REASON_EXPLAINED = "Which nodes are important was learned from the model's answ
 EXPLAINED_REGIONS = ("important", "other")
 
 
+@runtime_checkable
+class HoldsModel(Protocol):
+    """A classifier that was made of a model, as `sc.classifiers.from_pyg` makes one."""
+
+    model: object
+
+
 def explained(
     model: object = None, *, quantile: float = 0.8, attribute: str = "x", epochs: int = 100, seed: int = 0
 ) -> RegionRule:
@@ -128,7 +135,7 @@ def explained(
         import torch  # noqa: PLC0415  (takes its time)
     except ModuleNotFoundError as error:
         raise StarcertError("Explanations need PyTorch Geometric: pip install 'starcert[torch]'") from error
-    module = model if isinstance(model, torch.nn.Module) else getattr(model, "model", None)
+    module = model.model if isinstance(model, HoldsModel) and not isinstance(model, torch.nn.Module) else model
     if not isinstance(module, torch.nn.Module):
         hint = "Pass a module that is called as model(x, edge_index, batch)."
         raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__, hint)
