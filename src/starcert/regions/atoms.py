@@ -26,8 +26,6 @@ __all__ = [
     "ring_atoms",
 ]
 
-_WHY_RINGS = "Rings are the stiff part of a molecule: a change there is another thing than a change in a side chain."
-_REASON_RINGS = "Which atoms lie on rings was read off the bonds of the clean graph."
 RING_REGIONS = ("ring", "rest", "between")
 
 
@@ -42,7 +40,7 @@ def ring_atoms() -> RegionRule:
         >>> ring_atoms()(toluene).sites(toluene).sizes
         (15, 0, 6)
     """
-    return RegionRule("ring_atoms", {}, RING_REGIONS, _divide_by_rings, _WHY_RINGS, _REASON_RINGS)
+    return RING_ATOMS.rule({}, RING_REGIONS, _divide_by_rings)
 
 
 def _divide_by_rings(graph: Graph) -> Partition:
@@ -55,11 +53,15 @@ def _divide_by_rings(graph: Graph) -> Partition:
     return divided({RING_REGIONS[0]: ring, RING_REGIONS[1]: frozenset(graph.nodes) - ring}, between=RING_REGIONS[2])
 
 
-RING_ATOMS = Builder("ring_atoms", ring_atoms, ", ".join(RING_REGIONS), _WHY_RINGS, _REASON_RINGS, {})
+RING_ATOMS = Builder(
+    "ring_atoms",
+    ring_atoms,
+    ", ".join(RING_REGIONS),
+    why="Rings are the stiff part of a molecule: a change there is another thing than a change in a side chain.",
+    reason="Which atoms lie on rings was read off the bonds of the clean graph.",
+)
 
 
-_WHY_AROMATIC = "Aromatic rings carry much of what a molecule does: protect them with less noise than the rest."
-_REASON_AROMATIC = "Which atoms are aromatic was read off the bonds of the clean graph."
 AROMATIC_REGIONS = ("aromatic", "rest", "between")
 
 
@@ -85,14 +87,7 @@ def aromatic_atoms(*, elements: Words = None, bonds: Words = None) -> RegionRule
     """
     known, orders = as_elements(elements), as_bonds(bonds)
     given = {"elements": text_of(elements), "bonds": text_of(bonds)}
-    return RegionRule(
-        "aromatic_atoms",
-        given,
-        AROMATIC_REGIONS,
-        partial(_divide_by_aromaticity, elements=known, bonds=orders),
-        _WHY_AROMATIC,
-        _REASON_AROMATIC,
-    )
+    return AROMATIC_ATOMS.rule(given, AROMATIC_REGIONS, partial(_divide_by_aromaticity, elements=known, bonds=orders))
 
 
 def _divide_by_aromaticity(
@@ -111,12 +106,14 @@ def _divide_by_aromaticity(
 
 
 AROMATIC_ATOMS = Builder(
-    "aromatic_atoms", aromatic_atoms, ", ".join(AROMATIC_REGIONS), _WHY_AROMATIC, _REASON_AROMATIC, KINDS
+    "aromatic_atoms",
+    aromatic_atoms,
+    ", ".join(AROMATIC_REGIONS),
+    why="Aromatic rings carry much of what a molecule does: protect them with less noise than the rest.",
+    reason="Which atoms are aromatic was read off the bonds of the clean graph.",
+    kinds=KINDS,
 )
 
-
-_WHY_GROUPS = "A functional group is where a molecule reacts: say how much may change there, and how much elsewhere."
-_REASON_GROUPS = "Functional groups were found from the bonds of the clean graph."
 
 MATCH = "match"
 """The region of a SMARTS pattern of one's own."""
@@ -180,7 +177,7 @@ def functional_groups(
     given = {"groups": text_of(groups), "smarts": smarts, "elements": text_of(elements), "bonds": text_of(bonds)}
     # Text has no way to name several patterns of one's own; the record shows them all the same.
     described = f"functional_groups:{given | {'groups': dict(groups)}}" if isinstance(groups, Mapping) else ""
-    return RegionRule("functional_groups", given, regions, divide, _WHY_GROUPS, _REASON_GROUPS, described=described)
+    return FUNCTIONAL_GROUPS.rule(given, regions, divide, described=described)
 
 
 def _patterns(groups: object, smarts: str | None) -> dict[str, tuple[str, ...]]:
@@ -231,7 +228,7 @@ FUNCTIONAL_GROUPS = Builder(
     "functional_groups",
     functional_groups,
     "functional, or one for each group (groups=nitro/amine), or match (smarts=…); rest, between",
-    _WHY_GROUPS,
-    _REASON_GROUPS,
-    {"groups": str, "smarts": str, **KINDS},
+    why="A functional group is where a molecule reacts: say how much may change there, and how much elsewhere.",
+    reason="Functional groups were found from the bonds of the clean graph.",
+    kinds={"groups": str, "smarts": str, **KINDS},
 )

@@ -1,6 +1,9 @@
 """The builder: a function that makes region rules, with what one must know to choose it and to write it as text.
 
 A rule is written NAME or NAME:PARAMETER=VALUE,PARAMETER=VALUE. Parameters are checked once, when the rule is made.
+
+A new builder is three things: a function that checks its parameters and returns `NAME.rule(…)`, the `Builder` called
+NAME beneath it, and its place in `starcert.regions.BUILDERS`.
 """
 
 from __future__ import annotations
@@ -9,13 +12,13 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from starcert.errors import InvalidParameterError
-from starcert.regions.rule import RegionRule
+from starcert.regions.rule import Divide, RegionRule
 
 __all__ = ["Builder", "parse_rule", "positive", "share", "text_of", "whole", "words_of"]
 
@@ -48,8 +51,8 @@ class Builder:
     make: Callable[..., RegionRule]
     regions: str
     why: str
-    reason: str
-    kinds: Mapping[str, type]
+    reason: str = ""
+    kinds: Mapping[str, type] = field(default_factory=dict)
     needs_model: bool = False
     collects: str = ""
     example: str = ""
@@ -72,6 +75,17 @@ class Builder:
             return self.example
         given = ",".join(f"{name}={value}" for name, value in self.parameters.items() if value is not None)
         return f"{self.name}:{given}" if given else self.name
+
+    def rule(
+        self,
+        parameters: Mapping[str, object],
+        regions: tuple[str, ...] | None,
+        divide: Divide,
+        *,
+        described: str = "",
+    ) -> RegionRule:
+        """A rule of this builder, for its function to return; see `RegionRule`."""
+        return RegionRule(self.name, parameters, regions, divide, self.why, self.reason, described=described)
 
     def __call__(self, **parameters: object) -> RegionRule:
         """The rule with these parameters; text is turned into numbers where numbers are meant."""

@@ -19,10 +19,6 @@ from starcert.regions.rule import RegionRule, canonical_order
 
 __all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]
 
-_WHY_COMMUNITIES = (
-    "Edges between communities hold a graph together in few places: they can be given another noise than the rest."
-)
-_REASON_COMMUNITIES = "The communities were found from the edges of the clean graph."
 COMMUNITY_REGIONS = ("inside", "between")
 
 _METHODS = ("louvain", "greedy")
@@ -51,13 +47,10 @@ def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int =
     if method not in _METHODS:
         raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
     seed = whole(seed, "seed", 0)
-    return RegionRule(
-        "communities",
+    return COMMUNITIES.rule(
         {"resolution": resolution, "method": method, "seed": seed},
         COMMUNITY_REGIONS,
         partial(_divide_by_community, resolution=resolution, method=method, seed=seed),
-        _WHY_COMMUNITIES,
-        _REASON_COMMUNITIES,
     )
 
 
@@ -85,16 +78,12 @@ COMMUNITIES = Builder(
     "communities",
     communities,
     ", ".join(COMMUNITY_REGIONS),
-    _WHY_COMMUNITIES,
-    _REASON_COMMUNITIES,
-    {"resolution": float, "method": str, "seed": int},
+    why="Edges between communities hold a graph together in few places: they can be given another noise than the rest.",
+    reason="The communities were found from the edges of the clean graph.",
+    kinds={"resolution": float, "method": str, "seed": int},
 )
 
 
-_WHY_EXPLAINED = (
-    "The model tells which part of a graph its answer rests on: that part is given less noise than the rest."
-)
-_REASON_EXPLAINED = "Which nodes are important was learned from the model's answer on the edges of the clean graph."
 EXPLAINED_REGIONS = ("important", "other")
 
 
@@ -151,14 +140,8 @@ def explained(
     weights = digest(repr(frozen), dict(frozen.state_dict()))[:16]
     named = f"{type(frozen).__name__} {weights}"
     described = "explained:" + ",".join(f"{name}={value}" for name, value in parameters.items()) + f" of {named}"
-    return RegionRule(
-        "explained",
-        {"model": named, **parameters},
-        EXPLAINED_REGIONS,
-        _Explain(frozen, **parameters),
-        _WHY_EXPLAINED,
-        _REASON_EXPLAINED,
-        described=described,
+    return EXPLAINED.rule(
+        {"model": named, **parameters}, EXPLAINED_REGIONS, _Explain(frozen, **parameters), described=described
     )
 
 
@@ -258,8 +241,8 @@ EXPLAINED = Builder(
     "explained",
     explained,
     ", ".join(EXPLAINED_REGIONS),
-    _WHY_EXPLAINED,
-    _REASON_EXPLAINED,
-    {"quantile": float, "attribute": str, "epochs": int, "seed": int},
+    why="The model tells which part of a graph its answer rests on: that part is given less noise than the rest.",
+    reason="Which nodes are important was learned from the model's answer on the edges of the clean graph.",
+    kinds={"quantile": float, "attribute": str, "epochs": int, "seed": int},
     needs_model=True,
 )

@@ -18,7 +18,6 @@ from starcert.regions.rule import RegionRule, divided
 
 __all__ = ["NODE_LABELS", "NODE_SETS", "OTHER", "REST", "data_of", "node_labels", "node_sets"]
 
-_WHY_SETS = "You know which nodes matter: the certificate then speaks of them and of the others apart."
 
 REST = "*"
 """In place of nodes: all that are in no other set."""
@@ -62,8 +61,7 @@ def node_sets(sets: Mapping[str, _Given], *, between: str | Mapping[str, tuple[s
                 twice = f"{node!r} in both {home[node]!r} and {region!r}"
                 raise InvalidParameterError("sets", "have no common node", twice)
     more = () if between is None else (between,) if isinstance(between, str) else tuple(between)
-    rule = RegionRule(
-        "node_sets",
+    rule = NODE_SETS.rule(
         {
             **{region: given if isinstance(given, str) else _text(chosen[region]) for region, given in sets.items()},
             "between": between,
@@ -74,7 +72,6 @@ def node_sets(sets: Mapping[str, _Given], *, between: str | Mapping[str, tuple[s
             sets=chosen,
             between=between if between is None or isinstance(between, str) else dict(between),
         ),
-        _WHY_SETS,
     )
     if not rests:
         rule(Graph(0, []))  # a name that no region can have, or an unknown set, is refused now
@@ -138,15 +135,12 @@ NODE_SETS = Builder(
     "node_sets",
     node_sets,
     "one for each set that is named; between=… for pairs of different sets",
-    _WHY_SETS,
-    "",
-    {"between": str},
+    why="You know which nodes matter: the certificate then speaks of them and of the others apart.",
+    kinds={"between": str},
     collects="sets",
     example="node_sets:motif=0-9,random=10-19,between=bridge",
 )
 
-
-_WHY_LABELS = "The kind of a node is known apart from its edges, and ties inside a kind differ from ties between kinds."
 
 OTHER = "other"
 """The region of the labels that are not listed."""
@@ -194,8 +188,7 @@ def node_labels(
         raise InvalidParameterError("labels", "be left out where 'inside' joins all labels", labels)
     of_labels = (inside,) if inside is not None else None if listed is None else (*listed, OTHER)
     regions = None if of_labels is None else of_labels if between is None else (*of_labels, between)
-    return RegionRule(
-        "node_labels",
+    return NODE_LABELS.rule(
         {
             "attribute": attribute,
             "between": between,
@@ -204,7 +197,6 @@ def node_labels(
         },
         regions,
         partial(_divide_by_labels, attribute=attribute, between=between, inside=inside, listed=listed),
-        _WHY_LABELS,
     )
 
 
@@ -264,7 +256,6 @@ NODE_LABELS = Builder(
     "node_labels",
     node_labels,
     "one for each label, or one for all (inside=…); between=… for pairs of different labels",
-    _WHY_LABELS,
-    "",
-    {"attribute": str, "between": str, "inside": str, "labels": str},
+    why="The kind of a node is known apart from its edges, and ties inside a kind differ from ties between kinds.",
+    kinds={"attribute": str, "between": str, "inside": str, "labels": str},
 )

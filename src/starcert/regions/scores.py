@@ -68,10 +68,6 @@ def too_many(one: str, other: str) -> StarcertError:
     )
 
 
-_WHY_SIMILAR = (
-    "Attackers tend to join nodes that have few features in common (Wu et al. 2019): give those pairs more noise, and "
-    "edges between like nodes keep their information."
-)
 FEATURE_REGIONS = ("alike", "unlike")
 
 _CHUNK = 2_000_000
@@ -102,12 +98,10 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
     threshold = share(threshold, "threshold")
     if not isinstance(attribute, str) or not attribute:
         raise InvalidParameterError("attribute", "be the name of node data", attribute)
-    return RegionRule(
-        "similar_features",
+    return SIMILAR_FEATURES.rule(
         {"threshold": threshold, "attribute": attribute},
         FEATURE_REGIONS,
         partial(_divide_by_features, threshold=threshold, attribute=attribute),
-        _WHY_SIMILAR,
     )
 
 
@@ -228,17 +222,12 @@ SIMILAR_FEATURES = Builder(
     "similar_features",
     similar_features,
     ", ".join(FEATURE_REGIONS),
-    _WHY_SIMILAR,
-    "",
-    {"threshold": float, "attribute": str},
+    why="Attackers tend to join nodes that have few features in common (Wu et al. 2019): give those pairs more noise, "
+    "and edges between like nodes keep their information.",
+    kinds={"threshold": float, "attribute": str},
 )
 
 
-_WHY_LOW_RANK = (
-    "Attacks on graphs show in the small singular values of the adjacency (Entezari et al. 2020): node pairs that a "
-    "low-rank approximation does not explain are given another noise than those that it does."
-)
-_REASON_LOW_RANK = "The residual of the low-rank approximation was computed from the edges of the clean graph."
 RANK_REGIONS = ("residual", "captured")
 
 
@@ -276,13 +265,10 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
         threshold = positive(threshold, "threshold")
     else:
         quantile = share(0.9 if quantile is None else quantile, "quantile")
-    return RegionRule(
-        "low_rank",
+    return LOW_RANK.rule(
         {"rank": rank, "quantile": quantile, "threshold": threshold},
         RANK_REGIONS,
         partial(_divide_by_residual, rank=rank, quantile=quantile, threshold=threshold),
-        _WHY_LOW_RANK,
-        _REASON_LOW_RANK,
     )
 
 
@@ -325,7 +311,8 @@ LOW_RANK = Builder(
     "low_rank",
     low_rank,
     ", ".join(RANK_REGIONS),
-    _WHY_LOW_RANK,
-    _REASON_LOW_RANK,
-    {"rank": int, "quantile": float, "threshold": float},
+    why="Attacks on graphs show in the small singular values of the adjacency (Entezari et al. 2020): node pairs that "
+    "a low-rank approximation does not explain are given another noise than those that it does.",
+    reason="The residual of the low-rank approximation was computed from the edges of the clean graph.",
+    kinds={"rank": int, "quantile": float, "threshold": float},
 )
