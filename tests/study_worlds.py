@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from starcert.datasets import motif
-from starcert.display.axes import new_figure
+from starcert.display.canvas import new_figure
 from starcert.experiments.checks import Check
 from starcert.experiments.outcome import Outcome, Picture, Table
-from starcert.experiments.parts import Part, Parts
+from starcert.experiments.parts import Part, StudyParts
 
 TITLE = "A tiny <study> & 'so on'"
 CLAIMS = (True, False, None)
@@ -29,7 +29,7 @@ def settings(samples: int | None, seed: int, quick: bool) -> Settings:
     return Settings(samples or (20 if quick else 40), seed)
 
 
-def run(settings: Settings, parts: Parts) -> Outcome:
+def run(settings: Settings, parts: StudyParts) -> Outcome:
     work = [Part(f"part-{k}", drawn, (settings.seed, k, settings.samples)) for k in range(3)]
     values = parts.run(work, "numbers")
     checks = [
@@ -92,7 +92,7 @@ def long_parts(folder: Path, seconds: float) -> list[Part]:
 
 
 def long_study(folder: str) -> None:
-    Parts(Path(folder) / "parts", workers=2).run(long_parts(Path(folder), 0.2), "a study that will be killed")
+    StudyParts(Path(folder) / "parts", workers=2).run(long_parts(Path(folder), 0.2), "a study that will be killed")
 
 
 def small_data(seed: int, train: int = 40):

@@ -199,7 +199,7 @@ def test_a_proof_that_disagrees_with_the_other_is_not_hidden(tmp_path, monkeypat
         patch.setattr("starcert.archive.verification.bounds_the_rest", lambda *_: None)
         with pytest.raises(ArithmeticError, match="two proofs disagree about the bounds of graph 0"):
             archives.verify(path)
-    monkeypatch.setattr("starcert.archive.listing.Listing.certifies", lambda *_: True)
+    monkeypatch.setattr("starcert.archive.second_proofs.CellListing.certifies", lambda *_: True)
     with pytest.raises(ArithmeticError, match="two proofs disagree at radius"):
         archives.verify(path)
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.display.radius_map import stacked
-from starcert.display.style import MAJORITY, SHADES
+from starcert.display.canvas import MAJORITY, SHADES
+from starcert.display.maps import stacked
 from starcert.errors import InvalidParameterError
 
 pytest.importorskip("matplotlib")

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from starcert.display.axes import new_figure
-from starcert.display.number_grid import NumberGrid
-from starcert.display.style import SHADES
+from starcert.display.canvas import SHADES, new_figure
+from starcert.display.maps import NumberGrid
 from starcert.errors import InvalidParameterError
 
 pytest.importorskip("matplotlib")

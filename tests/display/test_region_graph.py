@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.display.canvas import FIXED, SHADES, colour_of
 from starcert.display.region_graph import layout, noise_matrix, region_graph, region_matrix
-from starcert.display.style import FIXED, SHADES, colour_of
 
 pytest.importorskip("matplotlib")
 

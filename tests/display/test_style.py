@@ -4,8 +4,7 @@ import io
 
 import pytest
 
-from starcert.display.axes import new_axes, new_figure
-from starcert.display.style import COLOURS, FIXED, MAJORITY, SHADES, colour_of, style
+from starcert.display.canvas import COLOURS, FIXED, MAJORITY, SHADES, colour_of, new_axes, new_figure, style
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -1,4 +1,4 @@
-"""Parts: finished ones are kept, whatever happens, and no process is left behind."""
+"""StudyParts: finished ones are kept, whatever happens, and no process is left behind."""
 
 import json
 import multiprocessing
@@ -16,7 +16,7 @@ import starcert as sc
 import study_worlds as worlds
 from starcert.errors import StarcertError
 from starcert.experiments.levels import level_part
-from starcert.experiments.parts import Part, Parts
+from starcert.experiments.parts import Part, StudyParts
 
 
 @pytest.fixture
@@ -45,11 +45,11 @@ def wait_until(condition):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_finished_parts_are_not_computed_again(tmp_path, log, workers):
     first = [Part(f"p{k}", worlds.noted, (log, f"p{k}")) for k in range(3)]
-    parts = Parts(tmp_path / "deep" / "parts", workers=workers)
+    parts = StudyParts(tmp_path / "deep" / "parts", workers=workers)
     assert parts.run(first, "some") == {"p0": "P0", "p1": "P1", "p2": "P2"}
     more = [*reversed(first), Part("p3", worlds.noted, (log, "p3"))]
     # In the order that was asked for, and by another object: what is there is on the disk.
-    assert list(Parts(tmp_path / "deep" / "parts").run(more, "more").items()) == [
+    assert list(StudyParts(tmp_path / "deep" / "parts").run(more, "more").items()) == [
         ("p2", "P2"), ("p1", "P1"), ("p0", "P0"), ("p3", "P3")
     ]  # fmt: skip
     assert sorted(name for name, _ in worlds.trace(log)) == ["p0", "p1", "p2", "p3"]
@@ -77,7 +77,7 @@ def test_a_killed_study_goes_on_and_leaves_no_worker_behind(tmp_path, log):
                 os.kill(pid, signal.SIGKILL)
     assert 3 <= len(kept) < 20
     assert all(value == name.upper() for name, value in kept.items())
-    result = Parts(folder).run(worlds.long_parts(tmp_path, 0), "the rest")
+    result = StudyParts(folder).run(worlds.long_parts(tmp_path, 0), "the rest")
     assert result == {f"part-{k}": f"PART-{k}" for k in range(20)}
     again = Counter(name for name, pid in worlds.trace(log) if pid == os.getpid())
     assert set(again) == set(result) - set(kept)
@@ -86,7 +86,7 @@ def test_a_killed_study_goes_on_and_leaves_no_worker_behind(tmp_path, log):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_in_a_part_keeps_the_others(tmp_path, log, workers):
-    parts = Parts(tmp_path / "parts", workers=workers)
+    parts = StudyParts(tmp_path / "parts", workers=workers)
     good = Part("good", worlds.noted, (log, "good", 0.5))
     bad = Part("bad", worlds.fails, (log, "bad"))
     rest = [Part(f"rest-{k}", worlds.noted, (log, f"rest-{k}", 0.15)) for k in range(20)]
@@ -99,7 +99,7 @@ def test_an_error_in_a_part_keeps_the_others(tmp_path, log, workers):
     assert len(begun) < 15  # the others are given up
     assert all(parts.has(name) for name in begun if name != "bad")
     mended = [Part("bad", worlds.noted, (log, "bad")), good, *rest]
-    assert len(Parts(tmp_path / "parts").run(mended, "mended")) == 22
+    assert len(StudyParts(tmp_path / "parts").run(mended, "mended")) == 22
     assert Counter(name for name, _ in worlds.trace(log)) == Counter({part.name: 1 for part in mended} | {"bad": 2})
 
 
@@ -107,7 +107,7 @@ def test_what_json_cannot_hold_ends_everything_at_once(tmp_path, log):
     rest = [Part(f"rest-{k}", worlds.noted, (log, f"rest-{k}", 0.3)) for k in range(20)]
     before = set(multiprocessing.active_children())  # of other tests
     with pytest.raises(TypeError, match="set is not JSON serializable") as told:
-        Parts(tmp_path / "parts", workers=2).run([Part("bad", worlds.no_json, (log, "bad")), *rest], "all")
+        StudyParts(tmp_path / "parts", workers=2).run([Part("bad", worlds.no_json, (log, "bad")), *rest], "all")
     assert set(multiprocessing.active_children()) <= before
     assert told.tb is not None  # and not only because the frames that hold the workers are forgotten
     assert len(worlds.trace(log)) < 15
@@ -118,12 +118,12 @@ def test_what_json_cannot_hold_ends_everything_at_once(tmp_path, log):
 def test_a_worker_that_dies_is_told_in_one_sentence(tmp_path, log):
     parts = [Part("bad", worlds.dies, (log, "bad")), Part("good", worlds.noted, (log, "good"))]
     with pytest.raises(StarcertError, match=r"A worker process died.*What is finished is kept.*fewer workers"):
-        Parts(tmp_path / "parts", workers=2).run(parts, "all")
+        StudyParts(tmp_path / "parts", workers=2).run(parts, "all")
     assert not (tmp_path / "parts" / "bad.json").exists()
 
 
 def test_a_damaged_part_is_named(tmp_path):
-    parts = Parts(tmp_path)
+    parts = StudyParts(tmp_path)
     (tmp_path / "one.json").write_bytes(b"\xff")
     (tmp_path / "two.json").write_text('{"a": ', encoding="utf-8")
     for name in ("one", "two"):
@@ -133,7 +133,7 @@ def test_a_damaged_part_is_named(tmp_path):
 
 def test_two_parts_of_one_name_are_a_mistake(tmp_path, log):
     with pytest.raises(AssertionError, match="a name of its own"):
-        Parts(tmp_path).run([Part("p", worlds.noted, (log, "a")), Part("p", worlds.noted, (log, "b"))], "all")
+        StudyParts(tmp_path).run([Part("p", worlds.noted, (log, "a")), Part("p", worlds.noted, (log, "b"))], "all")
 
 
 def test_votes_do_not_depend_on_the_workers(tmp_path):
@@ -142,7 +142,7 @@ def test_votes_do_not_depend_on_the_workers(tmp_path):
     levels = [
         level_part(base, sc.Noise(motif=p, random=0.4), data.partition, data.test.graphs, 60, 3) for p in (0.3, 0.4)
     ]
-    one, two = (Parts(tmp_path / str(workers), workers=workers) for workers in (1, 2))
+    one, two = (StudyParts(tmp_path / str(workers), workers=workers) for workers in (1, 2))
     found = one.run(levels, "votes")
     assert found == two.run(levels, "votes")
     assert len({json.dumps(votes) for votes in found.values()}) == 2

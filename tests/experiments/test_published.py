@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from starcert.experiments.published import published
+from starcert.experiments.checks import published
 
 SHARED = Path(__file__).parents[3] / "shared" / "paper" / "published-numbers.json"
 NAMES = {

@@ -11,8 +11,7 @@ import pytest
 
 import study_worlds as worlds
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.experiments.outcome import Finished
-from starcert.experiments.page import all_page
+from starcert.experiments.outcome import Finished, all_page
 from starcert.experiments.reproduce import STUDIES, Study, reproduce
 
 pytest.importorskip("matplotlib")
@@ -94,7 +93,7 @@ def test_the_page_leads_to_files_that_exist_and_takes_words_as_words(done):
     ):  # fmt: skip
         assert words in found.text
     assert found.tags.count("table") == 2  # the claims, and the one table that is shown
-    assert 'alt="Bars, &quot;so to speak&quot; &lt;one&gt;."' in page
+    assert 'alt="Bars, &#34;so to speak&#34; &lt;one&gt;."' in page
     assert "http" not in page.replace("http-equiv", "")  # nothing is fetched: it opens from disk
 
 

@@ -9,9 +9,8 @@ import starcert as sc
 from region_worlds import certify, covers_everything, named_pairs, shuffled
 from starcert.errors import InvalidParameterError
 from starcert.graphs.rule import partition_by_rule
-from starcert.regions.functional_groups import GROUPS
-from starcert.regions.guess import guess_orders
-from starcert.regions.molecules import as_bonds, as_elements, molecule_of
+from starcert.regions.atoms import GROUPS
+from starcert.regions.chemistry import as_bonds, as_elements, guess_orders, molecule_of
 
 Chem = pytest.importorskip("rdkit.Chem")
 

@@ -6,7 +6,7 @@ import starcert as sc
 from region_worlds import all_pairs, certify, covers_everything, named_pairs, shuffled
 from starcert.errors import StarcertError
 from starcert.regions import low_rank
-from starcert.regions.low_rank import residuals
+from starcert.regions.scores import residuals
 
 GRAPHS = [sc.Graph.from_networkx(nx.gnp_random_graph(14, 0.3, seed=seed)) for seed in range(3)]
 

@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +7,7 @@ from hypothesis.extra.numpy import arrays
 import starcert as sc
 from region_worlds import all_pairs, certify, covers_everything, named_pairs, shuffled
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.regions import listing, similar_features
-
-MODULE = sys.modules["starcert.regions.similar_features"]
+from starcert.regions import scores, similar_features
 
 
 def by_hand(graph, x, threshold):
@@ -38,7 +34,7 @@ def test_pairs_are_compared_as_sets(x, threshold):
 
 
 def test_bags_of_words_in_several_chunks(monkeypatch):
-    monkeypatch.setattr(MODULE, "_CHUNK", 100)
+    monkeypatch.setattr(scores, "_CHUNK", 100)
     x = (np.random.default_rng(0).random((60, 30)) < 0.15).astype(np.float32)
     graph = sc.Graph(60, [(0, 1)], node_data={"words": x}, nodes=[f"page{i}" for i in range(60)])
     for threshold in (0.01, 0.1, 0.3):
@@ -59,8 +55,7 @@ def test_too_many_pairs_to_list_are_refused(monkeypatch, threshold):
     graph = sc.Graph(20, [], node_data={"x": x})
     named_pairs(similar_features(threshold), graph)
     for most in (1, 20):
-        monkeypatch.setattr(MODULE, "MOST_LISTED", most)
-        monkeypatch.setattr(listing, "MOST_LISTED", most)
+        monkeypatch.setattr(scores, "MOST_LISTED", most)
         if threshold == 0.9:  # equal features only: no listing needed
             assert len(named_pairs(similar_features(threshold), graph)["alike"]) == 40
         else:

@@ -2,15 +2,15 @@ import pytest
 
 import starcert as sc
 from report_worlds import ONE, PARTITIONS, TWO, world
-from starcert.report.content import content
 from starcert.report.findings import fixed_pairs
+from starcert.report.page_data import page_data
 
 SURE, LEAN, TORN = [1000, 0], [60, 940], [510, 490]
 
 
 def found(noise, counts, **told):
     archive, sites = world(noise, counts, **told)
-    page = content(archive, sites)
+    page = page_data(archive, sites)
     return page.counts, {notice.head: notice.text for notice in page.notices}
 
 
@@ -68,7 +68,7 @@ def test_axes_with_nothing_to_flip_are_told_with_their_graphs():
     archive, sites = world(TWO, [SURE, LEAN, LEAN, LEAN], labels=[0, 1, 1, 1], partition=hollow)
     empty = sum(sizes[0] == 0 for sizes in archive.capacities)
     assert 0 < empty < 4
-    (notice,) = content(archive, sites).notices
+    (notice,) = page_data(archive, sites).notices
     assert notice.head == "Some graphs have nothing to flip in core"
     assert f"core has none in {empty} of 4 graphs." in notice.text
     assert "rest" not in notice.text
@@ -78,8 +78,8 @@ def test_fixed_pairs_are_counted_in_words():
     assert fixed_pairs([0, 0]) == ""
     assert fixed_pairs([1]) == "Fixed: 1 node pair in 1 of 1 graph lies in no region; nothing is certified there."
     archive, sites = world(TWO, [SURE, LEAN])
-    assert "72 node pairs in 2 of 2 graphs" in content(archive, sites).fixed
-    assert content(*world(ONE, [SURE, LEAN])).fixed == ""
+    assert "72 node pairs in 2 of 2 graphs" in page_data(archive, sites).fixed
+    assert page_data(*world(ONE, [SURE, LEAN])).fixed == ""
 
 
 def test_too_few_samples_for_anything():

@@ -6,9 +6,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISREG
 
-from starcert.archive.claims import MARGINS, Claims
 from starcert.archive.fields import Field, MalformedError, parse
-from starcert.archive.record import MOST_VOTES, Archive
+from starcert.archive.record import MARGINS, MOST_VOTES, Archive, Claims
 from starcert.archive.writing import FORMAT, SAYS, SAYS_TOGETHER, VERSION, exact, states_margins
 from starcert.core.channels import MAX_RADIUS
 from starcert.core.confidence import Margins, Votes, check_alpha

@@ -1,4 +1,4 @@
-"""The archive: everything that certificates are made from, and what they are about.
+"""The archive: everything that certificates are made from, what they are about, and what a file claims of each graph.
 
 An archive holds no verdicts. Its certificates are made from the votes and the noise whenever they are asked for.
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Margins, Votes, bounds_of, check_alpha, check_margins
+from starcert.core.frontier import Radius
 from starcert.errors import InvalidParameterError
 from starcert.metrics import right
 from starcert.noise import Noise
@@ -28,7 +29,9 @@ from starcert.system.tables import as_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_VOTES", "Archive"]
+    from starcert.certificate import Certificate
+
+__all__ = ["MARGINS", "MOST_VOTES", "Archive", "Claims"]
 
 MOST_VOTES = 10**10
 """So many votes a graph at most: what a proof sums grows with their square root."""
@@ -262,3 +265,49 @@ def _plain(value: Mapping[str, object], name: str) -> dict[str, object]:
     if not isinstance(plain, dict):
         raise InvalidParameterError(name, "be a mapping", value)
     return plain
+
+
+MARGINS = ("two-class", "multi-class")
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The verdicts about one graph, as a certificate gives them and a file repeats them.
+
+    Attributes:
+        label: the class.
+        abstained: whether the answer on the graph itself is too uncertain to be given.
+        p_lower: the lower bound on the probability of the class.
+        failure: the upper bound on the probability of any other answer.
+        other: the upper bound on the probability of every single other class.
+        margin_kind: which margin decides, "two-class" or "multi-class".
+        radii: the maximal certified radii.
+        beyond: the minimal radii that are not certified.
+        verified: whether every verdict on `radii` and `beyond` was proved.
+    """
+
+    label: int
+    abstained: bool
+    p_lower: float
+    failure: float
+    other: float
+    margin_kind: str
+    radii: tuple[Radius, ...]
+    beyond: tuple[Radius, ...]
+    verified: bool
+
+    @classmethod
+    def of(cls, certificate: Certificate) -> Claims:
+        """What a certificate says."""
+        frontier = certificate.frontier
+        return cls(
+            label=certificate.label,
+            abstained=certificate.abstained,
+            p_lower=certificate.p_lower,
+            failure=float(certificate.bounds.failure[0]),
+            other=float(certificate.bounds.other[0]),
+            margin_kind=certificate.margin_kind,
+            radii=frontier.radii,
+            beyond=frontier.beyond,
+            verified=frontier.verified,
+        )

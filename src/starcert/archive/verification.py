@@ -4,9 +4,9 @@
 
 1. the class is the most frequent selection vote, and the margin is chosen on these votes, too; the bounds are computed
    afresh, and their binomial tails are proved twice, as a sum in `core.limits` and as an incomplete beta function in
-   `tails`;
+   `second_proofs`;
 2. the frontier is searched afresh in the box of capacity and max_radius, and each of its verdicts proved in balls;
-   where the cells are few enough, each is proved once more in whole numbers, by their `listing`;
+   where the cells are few enough, each is proved once more in whole numbers, by their listing;
 3. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
    The same goes for whatever the archive that was read is asked afterwards.
 
@@ -22,11 +22,9 @@ from fractions import Fraction
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal
 
-from starcert.archive.claims import Claims
-from starcert.archive.listing import Listing, can_list
 from starcert.archive.reading import read_with_claims
-from starcert.archive.record import Archive
-from starcert.archive.tails import bounds_the_rest
+from starcert.archive.record import Archive, Claims
+from starcert.archive.second_proofs import CellListing, bounds_the_rest, can_list
 from starcert.core.confidence import spends_on_all_classes
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
@@ -267,7 +265,7 @@ class _Verdicts:
             for radius in radii:
                 if can_list(channels, radius):
                     listed += 1
-                    cells = Listing(channels, radius)
+                    cells = CellListing(channels, radius)
                     for expected, side in ((True, self._certified), (False, self._open)):
                         if any(cells.certifies(*bounds) is not expected for bounds in side.get(radius, ())):
                             raise ArithmeticError(

@@ -12,7 +12,7 @@ from fractions import Fraction
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from starcert.archive.claims import Claims
+from starcert.archive.record import Claims
 from starcert.errors import ArchiveError
 from starcert.laws import as_flip
 from starcert.system.files import write_whole

@@ -46,7 +46,7 @@ def reproduce(
 
     starcert reproduce all --out build/paper
     """
-    from starcert.experiments.page import all_page  # noqa: PLC0415  (slow to import)
+    from starcert.experiments.outcome import all_page  # noqa: PLC0415  (slow to import)
     from starcert.experiments.reproduce import STUDIES  # noqa: PLC0415
     from starcert.experiments.reproduce import reproduce as run  # noqa: PLC0415
 

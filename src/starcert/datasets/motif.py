@@ -7,8 +7,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from starcert.datasets.dataset import Dataset, Split
-from starcert.datasets.stratify import check_count
+from starcert.datasets.dataset import Dataset, Split, check_count
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph, Partition
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starcert.display.radius_map import RadiusMap
-from starcert.display.slack_map import SlackMap
+from starcert.display.maps import RadiusMap, SlackMap
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.display.axes import new_axes
-from starcert.display.style import FIXED, SHADES, colour_of
+from starcert.display.canvas import FIXED, SHADES, colour_of, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

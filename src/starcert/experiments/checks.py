@@ -8,14 +8,17 @@ where the next draw is expected.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
 
-__all__ = ["LEVEL", "Check", "failure_within", "next_draw", "within"]
+__all__ = ["LEVEL", "Check", "failure_within", "next_draw", "published", "within"]
 
 LEVEL = 0.999
 """A true figure of the paper falls out of a prediction interval once in a thousand."""
@@ -142,3 +145,16 @@ def failure_within(claim: str, p_lower: float, draws: Sequence[float], *, roundi
     check = within(claim, log(p_lower), map(log, draws), log(draws[0]), rounding=unit, limits=(-math.inf, 0.0))
     note = check.note.replace("them, predict ", "them, predict log10(1 − p_lower) from ")
     return replace(check, published=f"{p_lower:.5f}", measured=f"{draws[0]:.5f}", note=note)
+
+
+@cache
+def published(study: str) -> dict[str, Any]:
+    """What the paper shows of a study, as `published.json` has it.
+
+    Example:
+        >>> published("kernels")["smallest_p_lower"]["nspd"]
+        0.99934
+    """
+    text = resources.files("starcert.experiments").joinpath("published.json").read_text("utf-8")
+    figures: dict[str, Any] = json.loads(text)[study]
+    return figures

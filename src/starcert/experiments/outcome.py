@@ -1,19 +1,21 @@
-"""What a study ends with: tables, pictures, checks, in the order in which they are read."""
+"""What a study ends with: tables, pictures and checks, in the order in which they are read, and its page."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.experiments.checks import Check
+from starcert.report.document import render
 from starcert.system.tables import csv_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Finished", "Outcome", "Picture", "Table"]
+__all__ = ["Finished", "Outcome", "Picture", "Table", "all_page", "study_page"]
 
 
 @dataclass(frozen=True)
@@ -98,3 +100,14 @@ class Finished:
     checks: Sequence[Check]
     seconds: float
     peak_bytes: int
+
+
+def study_page(title: str, outcome: Outcome, results: dict[str, Any]) -> str:
+    """The page of one study: what was found, the claims, the figures and the tables; it opens from disk."""
+    made = {name: results[name] for name in ("settings", "seconds", "peak_bytes", "provenance")}
+    return render("study.html", {"title": title, "outcome": outcome, "made": json.dumps(made, indent=2)})
+
+
+def all_page(finished: Sequence[Finished]) -> str:
+    """The page that leads to several studies."""
+    return render("studies.html", {"title": "The paper, reproduced", "finished": finished})

@@ -19,7 +19,7 @@ from starcert.system.files import write_whole
 from starcert.system.processes import Pending, worker_processes
 from starcert.system.progress import progress_bar
 
-__all__ = ["Part", "Parts"]
+__all__ = ["Part", "StudyParts"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Part:
     weight: int = 1
 
 
-class Parts:
+class StudyParts:
     """The finished parts of a study in a folder, and the workers that make more.
 
     Args:

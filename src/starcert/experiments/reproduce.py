@@ -13,11 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from starcert.display.style import style
+from starcert.display.canvas import style
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.experiments.outcome import Finished, Outcome
-from starcert.experiments.page import study_page
-from starcert.experiments.parts import Parts
+from starcert.experiments.outcome import Finished, Outcome, study_page
+from starcert.experiments.parts import StudyParts
 from starcert.system.files import is_empty, write_whole
 from starcert.system.provenance import provenance
 
@@ -53,7 +52,7 @@ STUDIES = {
     study.name: study
     for study in (
         Study("synthetic", "starcert.experiments.synthetic", "noise levels on the motif data, main text"),
-        Study("samples", "starcert.experiments.ablations.samples", "the effect of the number of votes, appendix"),
+        Study("samples", "starcert.experiments.samples", "the effect of the number of votes, appendix"),
         Study("kernels", "starcert.experiments.ablations.kernels", "three kernels as base classifiers, appendix"),
         Study("mutag", "starcert.experiments.mutag", "molecules and a graph neural network, main text and beyond"),
     )
@@ -91,7 +90,7 @@ def reproduce(
     settings = module.settings(samples, seed, quick)
     _claim(out, {"study": name, **asdict(settings)})
     start = time.perf_counter()
-    outcome = module.run(settings, Parts(out / "parts", workers=workers, progress=progress))
+    outcome = module.run(settings, StudyParts(out / "parts", workers=workers, progress=progress))
     _write(outcome, out, module.TITLE)
     finished = Finished(name, study.about, out, outcome.checks, time.perf_counter() - start, _peak_bytes(workers))
     results = {

@@ -1,22 +1,29 @@
 """Region builders: from a name or a function to a rule that divides the node pairs of any graph.
 
 Each says whether its regions are anchored, that is, read off the graph's own edges, and why one would choose it; see
-`BUILDERS`. The functions are imported here at once: a module of the same name would stand in their place otherwise.
-What is heavy they import themselves, when they need it.
+`BUILDERS`. What is heavy they import themselves, when they need it.
 """
 
-from starcert.regions.aromatic_atoms import aromatic_atoms
-from starcert.regions.builder import Builder
-from starcert.regions.builders import BUILDERS, build
-from starcert.regions.communities import communities
-from starcert.regions.explained import explained
-from starcert.regions.functional_groups import functional_groups
-from starcert.regions.low_rank import low_rank
-from starcert.regions.node_labels import node_labels
-from starcert.regions.node_sets import node_sets
-from starcert.regions.ring_atoms import ring_atoms
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from starcert.errors import InvalidParameterError
+from starcert.regions.atoms import (
+    AROMATIC_ATOMS,
+    FUNCTIONAL_GROUPS,
+    RING_ATOMS,
+    aromatic_atoms,
+    functional_groups,
+    ring_atoms,
+)
+from starcert.regions.builder import Builder, parse_rule
+from starcert.regions.groups import COMMUNITIES, EXPLAINED, communities, explained
+from starcert.regions.nodes import NODE_LABELS, NODE_SETS, node_labels, node_sets
 from starcert.regions.rule import RegionRule
-from starcert.regions.similar_features import similar_features
+from starcert.regions.scores import LOW_RANK, SIMILAR_FEATURES, low_rank, similar_features
 
 __all__ = [
     "BUILDERS",
@@ -33,3 +40,44 @@ __all__ = [
     "ring_atoms",
     "similar_features",
 ]
+
+BUILDERS: Mapping[str, Builder] = MappingProxyType(
+    {
+        builder.name: builder
+        for builder in (
+            NODE_LABELS,
+            NODE_SETS,
+            RING_ATOMS,
+            AROMATIC_ATOMS,
+            FUNCTIONAL_GROUPS,
+            COMMUNITIES,
+            SIMILAR_FEATURES,
+            LOW_RANK,
+            EXPLAINED,
+        )
+    }
+)
+"""All builders by name."""
+
+
+def build(text: str, **parameters: object) -> RegionRule:
+    """The region rule that a line of text describes: NAME, or NAME:PARAMETER=VALUE,PARAMETER=VALUE.
+
+    Args:
+        text: the name of a builder, with parameters or without.
+        parameters: more parameters, for what text cannot say.
+
+    Example:
+        >>> build("communities:resolution=1.5") == build("communities", resolution=1.5)
+        True
+        >>> build("node_sets:motif=0-9,random=10-19,between=bridge").regions
+        ('motif', 'random', 'bridge')
+    """
+    name, given = parse_rule(text)
+    if name not in BUILDERS:
+        near = get_close_matches(name, BUILDERS, n=1)
+        hint = f"Did you mean {near[0]}?" if near else "A partition of your own is a function from a graph to one."
+        raise InvalidParameterError("regions", f"name one of the builders {', '.join(BUILDERS)}", name, hint)
+    for twice in given.keys() & parameters.keys():
+        raise InvalidParameterError("regions", f"give {twice!r} once", f"{text!r} and {parameters[twice]!r}")
+    return BUILDERS[name](**given, **parameters)

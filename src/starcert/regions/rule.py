@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -81,20 +82,8 @@ class RegionRule:
         return hash(self.description)
 
     def __reduce__(self) -> tuple[object, ...]:
-        fields = (self.name, dict(self.parameters), self.regions, self.divide, self.why, self.reason, self.described)
-        return _restore, fields
-
-
-def _restore(
-    name: str,
-    parameters: Mapping[str, object],
-    regions: tuple[str, ...] | None,
-    divide: Divide,
-    why: str,
-    reason: str,
-    described: str,
-) -> RegionRule:
-    return RegionRule(name, parameters, regions, divide, why, reason, described=described)
+        fields = (self.name, dict(self.parameters), self.regions, self.divide, self.why, self.reason)
+        return partial(RegionRule, described=self.described), fields
 
 
 def divided(sets: Mapping[str, Nodes], *, between: str | None = None) -> Partition:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from starcert.report.page import write_report
+from starcert.report.report_page import write_report
 
 __all__ = ["write_report"]

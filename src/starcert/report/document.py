@@ -1,7 +1,8 @@
-"""A document: text, data and scripts put together into one HTML file that loads nothing and runs only its own scripts.
+"""A document: a template filled with text, data and scripts, one HTML file that loads nothing and runs its own scripts.
 
-Everything that comes from data is escaped: as text in the page, as JSON in a block that no name can break out of, and
-as text nodes in the browser. The page's own policy forbids every other script and every connection.
+Everything that comes from data is escaped: by the templates (jinja2, autoescape) as text in the page, as JSON in a
+block that no name can break out of, and as text nodes in the browser. The page's own policy forbids every other script
+and every connection.
 """
 
 from __future__ import annotations
@@ -10,50 +11,81 @@ import base64
 import hashlib
 import json
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.system.files import write_whole
 
-__all__ = ["assemble", "notice_html", "number_html", "plotly_script", "resources", "table_html", "target", "write_page"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["KeyFigure", "assemble", "plotly_script", "render", "resources", "target", "write_page"]
 
 LONGEST_VALUE = 2_000
 """A value with more characters is cut: a page is for reading, the settings file for repeating."""
 
 
-def assemble(
-    template: str, parts: Mapping[str, str], *, title: str, style: str, script: str, data: object, plotly: str
-) -> str:
-    """The page that a template makes: `{{name}}` in it is replaced by the part of that name.
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One of the numbers that stand first.
+
+    Attributes:
+        value: the number.
+        what: what it is.
+        name: of its element.
+        class_name: the class that it is about, shown in brackets; None: it is about none.
+    """
+
+    value: str
+    what: str
+    name: str
+    class_name: str | None = None
+
+
+def render(template: str, said: Mapping[str, object]) -> str:
+    """The text of a template, one of `templates` or a template of its own that extends one of those.
 
     Args:
-        template: the page, with places for policy, title, style, data, plotly, script and the further parts.
-        parts: HTML by name; whatever in it comes from data must be escaped already.
+        template: the name of the file, or the text.
+        said: what it says; everything is escaped but `Markup`.
+
+    Example:
+        >>> render("<p>{{ name }}</p>", {"name": "<b>"})
+        '<p>&lt;b&gt;</p>'
+    """
+    found = _environment()
+    named = template.endswith(".html")
+    return (found.get_template(template) if named else found.from_string(template)).render(said)
+
+
+def assemble(
+    template: str, said: Mapping[str, object], *, title: str, style: str, script: str, data: object, plotly: str
+) -> str:
+    """The page with plots that a template makes, which extends `page.html`.
+
+    Args:
+        template: as `render` takes it.
+        said: what the page says: `numbers`, `notices`, `origin`, and what its own sections want.
         title: the heading, as text.
         style: the style sheet.
         script: the page's own script.
         data: what the script draws from, as JSON can say it.
         plotly: the plotting library's script.
     """
+    from markupsafe import Markup  # noqa: PLC0415  (only where a page is written)
+
     policy = (
         f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    filled = {
-        **parts,
-        "policy": escape(policy),
-        "title": escape(title),
-        "style": style,
-        "data": _json(data),
-        "plotly": plotly,
-        "script": script,
-    }
-    # In one pass: what was put in is not looked at again.
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: filled[match[1]], template)
+    ours = {"style": style, "data": _json(data), "plotly": plotly, "script": script}
+    marked = {name: Markup(text) for name, text in ours.items()}
+    return render(template, {**said, "policy": policy, "title": title, **marked})
 
 
 def write_page(path: Path, html: str) -> None:
@@ -92,22 +124,21 @@ def resources(package: str, names: Sequence[str]) -> str:
     return "\n".join((files(package) / name).read_text(encoding="utf-8") for name in names)
 
 
-def number_html(value: str, what: str, name: str) -> str:
-    """One of the numbers that stand first; `what` is HTML."""
-    return f'<div class="number" id="{name}"><dt>{what}</dt><dd>{escape(value)}</dd></div>'
+@cache
+def _environment() -> Environment:
+    """Where templates are found and what they know: a name that nobody gave is an error, and text is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (only where a page is written)
 
-
-def notice_html(head: str, text: str) -> str:
-    """A warning, from plain text."""
-    return f'<div class="notice" role="note"><h3>{escape(head)}</h3><p>{escape(text)}</p></div>'
-
-
-def table_html(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values as a table, from plain text."""
-    cells = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(_cut(value))}</td></tr>' for name, value in rows
+    found = Environment(
+        loader=PackageLoader("starcert.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return f"<table>{cells}</table>" if cells else "<p>Nothing was recorded.</p>"
+    found.filters["cut"] = _cut
+    return found
 
 
 def _cut(text: str) -> str:

@@ -13,7 +13,7 @@ from starcert.report.tables import most_frequent
 
 __all__ = [
     "Notice",
-    "Summary",
+    "ReportSummary",
     "counted",
     "fixed_pairs",
     "nothing_to_flip",
@@ -27,7 +27,7 @@ MOST_REASONS = 5
 
 
 @dataclass(frozen=True)
-class Summary:
+class ReportSummary:
     """The numbers that stand first.
 
     Attributes:
@@ -55,12 +55,12 @@ class Notice:
     text: str
 
 
-def summary(archive: Archive, abstained: list[bool]) -> Summary:
+def summary(archive: Archive, abstained: list[bool]) -> ReportSummary:
     """Counts what the smoothed classifier answered, and how often that is right."""
     answers = archive.certificates.labels.tolist()
     given = [answer for answer, none in zip(answers, abstained, strict=True) if not none]
     truth = Counter(label for label in archive.labels if label is not None)
-    return Summary(
+    return ReportSummary(
         n_graphs=len(archive),
         n_labelled=truth.total(),
         n_abstained=sum(abstained),
@@ -70,7 +70,7 @@ def summary(archive: Archive, abstained: list[bool]) -> Summary:
     )
 
 
-def notices(archive: Archive, counts: Summary, slices: Slices) -> list[Notice]:
+def notices(archive: Archive, counts: ReportSummary, slices: Slices) -> list[Notice]:
     """The warnings that apply, the weightiest first."""
     found = (
         _anchored(archive),
@@ -100,7 +100,7 @@ def _anchored(archive: Archive) -> Notice | None:
     return Notice(f"Anchored regions in {_of(reasons.total(), len(archive))}", text)
 
 
-def _constant(archive: Archive, counts: Summary) -> Notice | None:
+def _constant(archive: Archive, counts: ReportSummary) -> Notice | None:
     answered = sum(counts.answers.values())
     if len(counts.answers) == 1 and answered > 1:
         name = archive.class_names[next(iter(counts.answers))]
@@ -198,7 +198,7 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
-def _abstentions(counts: Summary) -> Notice | None:
+def _abstentions(counts: ReportSummary) -> Notice | None:
     if not counts.n_abstained:
         return None
     text = (

@@ -86,9 +86,9 @@ class RunData:
         if self.labels is None or None in self.labels:
             hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
             raise InvalidParameterError("split", "be all for data without classes", name, hint)
-        from starcert.datasets.stratify import parts  # noqa: PLC0415
+        from starcert.datasets.dataset import stratified_parts  # noqa: PLC0415
 
-        found = parts(np.array(self.labels, dtype=np.int64), _FRACTIONS, seed)
+        found = stratified_parts(np.array(self.labels, dtype=np.int64), _FRACTIONS, seed)
         chosen = dict(zip(("train", "validation", "test"), found, strict=True))[name]
         if not len(chosen):
             raise StarcertError(f'The {name} part of {len(self)} graphs is empty. Use split = "all".')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from html import escape
 from itertools import product
 
 from starcert.report import document
@@ -22,18 +21,20 @@ def write_page(path: str | os.PathLike[str], sweep: Sweep) -> None:
     file = document.target(path)
     plotly = document.plotly_script()
     run = sweep.settings.run
-    parts = {
-        "statement": _statement(sweep),
-        "numbers": "".join(_numbers(sweep)),
-        "notices": "".join(document.notice_html(notice.head, notice.text) for notice in notices(sweep)),
-        "table": _table(sweep),
-        "settings": document.table_html(_settings(sweep)),
-        "provenance": document.table_html(versions().items()),
+    said = {
+        "n_levels": len(sweep.levels),
+        "samples": run.samples,
+        "about_graphs": about_graphs(sweep),
+        "numbers": list(_numbers(sweep)),
+        "notices": notices(sweep),
+        "heads": _heads(sweep),
+        "rows": [_row(sweep, number) for number in order(sweep)],
+        "origin": [{"Settings": list(_settings(sweep))}, {"Provenance": list(versions().items())}],
     }
     data = run.data if isinstance(run.data, str) else run.data.name
     html = document.assemble(
         document.resources("starcert.sweeps", ["page.html"]),
-        parts,
+        said,
         title=f"Choosing the noise: {data}",
         style=document.resources("starcert.report", ["page.css"]) + document.resources("starcert.sweeps", ["page.css"]),
         script=document.resources("starcert.report", ["text.js", "charts.js"])
@@ -50,28 +51,14 @@ def order(sweep: Sweep) -> list[int]:
     return [*sweep.unbeaten, *sorted(rest, key=lambda number: (-sweep.levels[number].n_right, number))]
 
 
-def _statement(sweep: Sweep) -> str:
-    n = len(sweep.levels)
-    return (
-        f"<p>{n:,} noise level{'s' * (n != 1)}, each tried with {sweep.settings.run.samples:,} noisy copies of every "
-        f"graph on {escape(about_graphs(sweep))}. More noise certifies more flips and costs accuracy; this page shows "
-        "what is to be had for what. A certification with more samples reaches further at every level.</p>"
-        "<p>A level is <em>unbeaten</em> if no other one is at least as accurate, reaches at least as far on every "
-        "axis, and is better in one of these. How far a level reaches on an axis is its mean certified radius: how "
-        "many flips there alone are certified, the mean over the graphs that have sites there, 0 for a graph that is "
-        "answered wrong or not at all.</p>"
-    )
-
-
-def _numbers(sweep: Sweep) -> Iterator[str]:
+def _numbers(sweep: Sweep) -> Iterator[document.KeyFigure]:
     level = sweep.levels[0]
-    name = escape(sweep.class_names[sweep.majority])
-    yield document.number_html(f"{len(sweep.levels):,}", "noise levels", "number-levels")
-    yield document.number_html(f"{level.n_graphs:,}", "graphs", "number-graphs")
-    share = f"{level.majority_share:.1%}"
-    yield document.number_html(share, f"majority-class share (<bdi>{name}</bdi>)", "number-majority")
+    yield document.KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels")
+    yield document.KeyFigure(f"{level.n_graphs:,}", "graphs", "number-graphs")
+    share, name = f"{level.majority_share:.1%}", sweep.class_names[sweep.majority]
+    yield document.KeyFigure(share, "majority-class share", "number-majority", name)
     unbeaten = f"{len(sweep.worthwhile):,}"
-    yield document.number_html(unbeaten, "unbeaten levels that are better than a constant answer", "number-unbeaten")
+    yield document.KeyFigure(unbeaten, "unbeaten levels that are better than a constant answer", "number-unbeaten")
 
 
 def _settings(sweep: Sweep) -> Iterator[tuple[str, str]]:
@@ -87,32 +74,29 @@ def _settings(sweep: Sweep) -> Iterator[tuple[str, str]]:
         yield key, str(getattr(run, key))
 
 
-def _table(sweep: Sweep) -> str:
-    axes = sweep.levels[0].noise.axes
-    heads = ["level", "noise", "accuracy", "abstains", *(f"mean radius, {axis}" for axis in axes)]
-    heads += ["volume", "score", "most frequent answer", "verdict"]
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    body = "".join(_row(sweep, number) for number in order(sweep))
-    return f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+def _heads(sweep: Sweep) -> list[str]:
+    axes = [f"mean radius, {axis}" for axis in sweep.levels[0].noise.axes]
+    return ["level", "noise", "accuracy", "abstains", *axes, "volume", "score", "most frequent answer", "verdict"]
 
 
-def _row(sweep: Sweep, number: int) -> str:
+def _row(sweep: Sweep, number: int) -> dict[str, object]:
+    """What the table says of a level."""
     level = sweep.levels[number]
-    answer = "none" if level.answer is None else sweep.class_names[level.answer]
-    cells = [
-        f"{level.accuracy:.1%}",
-        f"{level.n_abstained / level.n_graphs:.1%}",
-        *(f"{mean:.2f}" for mean in level.mean_radii),
-        "" if level.volume is None else f"{level.volume:,.1f}",
-        "" if level.score is None else f"{level.score:,}",
-    ]
-    kind = "constant" if level.constant else "unbeaten" if sweep.beaten_by[number] is None else "beaten"
-    return (
-        f'<tr data-level="{number}" class="{kind}"><td>{number + 1}</td>'
-        f'<td class="name"><button type="button">{escape(noise_text(level.noise))}</button></td>'
-        + "".join(f'<td class="figure">{cell}</td>' for cell in cells)
-        + f"<td><bdi>{escape(answer)}</bdi> {level.answer_share:.0%}</td><td>{escape(verdict(sweep, number))}</td></tr>"
-    )
+    return {
+        "number": number,
+        "kind": "constant" if level.constant else "unbeaten" if sweep.beaten_by[number] is None else "beaten",
+        "noise": noise_text(level.noise),
+        "cells": [
+            f"{level.accuracy:.1%}",
+            f"{level.n_abstained / level.n_graphs:.1%}",
+            *(f"{mean:.2f}" for mean in level.mean_radii),
+            "" if level.volume is None else f"{level.volume:,.1f}",
+            "" if level.score is None else f"{level.score:,}",
+        ],
+        "answer": "none" if level.answer is None else sweep.class_names[level.answer],
+        "answer_share": f"{level.answer_share:.0%}",
+        "verdict": verdict(sweep, number),
+    }
 
 
 def _data(sweep: Sweep) -> dict[str, object]:

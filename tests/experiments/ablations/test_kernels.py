@@ -9,9 +9,9 @@ import pytest
 import starcert as sc
 import study_worlds as worlds
 from starcert.experiments.ablations import kernels
+from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, answers, as_if
-from starcert.experiments.parts import Parts
-from starcert.experiments.published import published
+from starcert.experiments.parts import StudyParts
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")
@@ -25,7 +25,7 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "draw_of_data", few)
-        yield folder, kernels.run(SETTINGS, Parts(folder))
+        yield folder, kernels.run(SETTINGS, StudyParts(folder))
 
 
 def base_of(kernel, data):
@@ -73,7 +73,7 @@ def test_finished_kernels_are_not_trained_again(study, monkeypatch):
     monkeypatch.setattr(kernels.models, "graphlet_svm", lambda: trained.append("graphlet"))
     monkeypatch.setattr(kernels.models, "vertex_histogram_svm", lambda: trained.append("vertex_histogram"))
     (folder / "nspd-5.json").unlink()
-    again = kernels.run(SETTINGS, Parts(folder))
+    again = kernels.run(SETTINGS, StudyParts(folder))
     assert trained == []
     assert again.tables[0].to_csv() == outcome.tables[0].to_csv()
 

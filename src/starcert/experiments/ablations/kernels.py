@@ -12,12 +12,11 @@ import numpy.typing as npt
 from starcert import models
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import Votes, clopper_pearson
-from starcert.display.radius_map import RadiusMap, stacked
-from starcert.experiments.checks import Check, failure_within
+from starcert.display.maps import RadiusMap, stacked
+from starcert.experiments.checks import Check, failure_within, published
 from starcert.experiments.levels import ALPHA, Level, answers, as_if, draw_of_data, read_votes, vote
 from starcert.experiments.outcome import Outcome, Picture, Table
-from starcert.experiments.parts import Part, Parts
-from starcert.experiments.published import published
+from starcert.experiments.parts import Part, StudyParts
 from starcert.metrics import accuracy, certified_share
 from starcert.noise import Noise
 
@@ -66,7 +65,7 @@ def settings(samples: int | None, seed: int, quick: bool) -> Settings:
     return Settings(samples or 10_000, seed=seed)
 
 
-def run(settings: Settings, parts: Parts) -> Outcome:
+def run(settings: Settings, parts: StudyParts) -> Outcome:
     """The whole study."""
     data = draw_of_data(settings.data_seed)
     blocks = range(0, settings.test, BLOCK)
