@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from starcert.runs.option_words import parse_grid
-from starcert.runs.settings import RunSettings, SweepSettings
+from starcert.runs.settings import RunSettings
 from starcert.runs.sweep_levels import SweepLevel
-from starcert.runs.sweep_result import SweepResult
+from starcert.runs.sweep_result import SweepResult, SweepSettings
 from starcert.runs.user_code import Reference
 
 

@@ -93,6 +93,20 @@ def test_the_written_run_file_repeats_the_run_to_the_byte(done, tmp_path):
     assert contents(tmp_path / "again") == contents(outcome.folder)
 
 
+def test_comments_in_the_run_file_of_a_finished_run_stay(done, tmp_path):
+    run, outcome = done
+    project = tmp_path / "elsewhere"
+    shutil.copytree(run.parent, project)
+    written = project / "results" / "run.toml"
+    mine = "# the one for the paper\n" + written.read_text().replace("seed = 3", "seed = 3  # not tuned")
+    written.write_text(mine)
+    again = read_run_file(written)
+    certify_run(run_settings({**again.values, "out": project / "results", "workers": 2}), expected=again.expected)
+    assert written.read_text() == mine.replace("workers = 1", "workers = 2")
+    before = {name: content for name, content in contents(outcome.folder).items() if name != "run.toml"}
+    assert {name: content for name, content in contents(project / "results").items() if name != "run.toml"} == before
+
+
 def test_what_a_run_file_expects_must_be_there(done, tmp_path):
     run, _ = done
     project = tmp_path / "elsewhere"

@@ -1,13 +1,16 @@
 import re
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
+import typer
 
 import runs_worlds as worlds
 import starcert as sc
+from starcert.cli import app
 from starcert.errors import InvalidParameterError
 from starcert.runs.run_file import RunFileError, differences, read_run_file, run_file_text
-from starcert.runs.settings import check_values, run_settings
+from starcert.runs.settings import SETTINGS, RunSettings, check_options, check_values, option_name, run_settings
 
 
 @pytest.fixture
@@ -157,3 +160,31 @@ def test_a_folder_goes_before_a_tu_name(tmp_path):
     assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": "MUTAG"}
     (tmp_path / "MUTAG").mkdir()
     assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": tmp_path / "MUTAG"}
+
+
+@pytest.mark.parametrize(("command", "own"), [("certify", set()), ("sweep", {"--grid"})])
+def test_every_setting_is_an_option_with_its_help_and_its_default(command, own):
+    options = {each.opts[0]: each for each in typer.main.get_command(app).commands[command].params}
+    declared = {option_name(key): each for key, each in SETTINGS.items() if each.in_sweeps or command == "certify"}
+    assert set(options) - {"run", "--debug"} == set(declared) | own
+    for name, setting in declared.items():
+        sweep = command == "sweep"
+        assert options[name].help == ((setting.sweep_help if sweep else "") or setting.help)
+        assert options[name].show_default == ((setting.sweep_shown if sweep else "") or setting.shown or False)
+
+
+def test_defaults_are_shown_as_they_are():
+    defaults = {each.name: each.default for each in fields(RunSettings)}
+    assert SETTINGS["samples"].shown == f"{defaults['samples']:,}" == "10,000"
+    assert (SETTINGS["alpha"].shown, SETTINGS["family"].shown, SETTINGS["seed"].shown) == ("0.01", "each", "0")
+    for key, setting in SETTINGS.items():
+        assert setting.optional == (defaults[key] is None)
+        assert bool(setting.example) == (defaults[key] is MISSING), key  # asked for if and only if there is no default
+
+
+def test_a_misfit_is_called_what_the_user_called_it(run):
+    values = read_run_file(run).values
+    with pytest.raises(InvalidParameterError, match=r"'--max-radius'.*Missing: motif"):
+        run_settings(values, check_options({"max_radius": "hub=1"}))
+    with pytest.raises(InvalidParameterError, match=r"'max_radius'.*Missing: motif"):
+        run_settings({**values, "max_radius": {"hub": 1}})

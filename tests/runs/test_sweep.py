@@ -15,8 +15,8 @@ from starcert.runs.certification import certify_run
 from starcert.runs.grid import noise_text
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.option_words import parse_grid
-from starcert.runs.run_file import read_run_file, sweep_settings
-from starcert.runs.sweep import run_sweep
+from starcert.runs.run_file import read_run_file
+from starcert.runs.sweep import run_sweep, sweep_settings
 from starcert.smoothing import SmoothedClassifier
 
 GRID = "hub=0.02,0.2,bridge=0.3,0.45"

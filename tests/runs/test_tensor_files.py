@@ -5,8 +5,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from starcert.errors import StarcertError
-from starcert.runs.sources import load_graphs
-from starcert.runs.tensor_files import read_tensors
+from starcert.runs.sources import load_graphs, read_tensors
 
 torch = pytest.importorskip("torch")
 with warnings.catch_warnings():

@@ -30,7 +30,7 @@ from starcert.archive.tails import bounds_the_rest
 from starcert.core.confidence import spends_on_all_classes
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
-from starcert.system.progress import progress_bar
+from starcert.system.terminal import progress_bar
 
 if TYPE_CHECKING:
     from starcert.certificate import Certificate

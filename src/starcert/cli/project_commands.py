@@ -78,12 +78,13 @@ def reproduce(
     from starcert.experiments.page import all_page  # noqa: PLC0415  (slow to import)
     from starcert.experiments.reproduce import STUDIES  # noqa: PLC0415
     from starcert.experiments.reproduce import reproduce as run  # noqa: PLC0415
+    from starcert.system.processes import available_cores  # noqa: PLC0415
 
     if name == "all":
         _check_folder_of_all(out, STUDIES)
     elif name not in STUDIES:
         raise InvalidParameterError("NAME", f"be one of {', '.join(STUDIES)}, all", name)
-    n_workers = _cores() if workers is None else workers
+    n_workers = available_cores() if workers is None else workers
     finished = []
     for each in STUDIES if name == "all" else [name]:
         folder = out / each if name == "all" else out
@@ -94,10 +95,6 @@ def reproduce(
         show(f"All of it: {out / 'index.html'}")
     if not all(check.as_documented for each in finished for check in each.checks):
         raise typer.Exit(1)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check_folder_of_all(out: Path, studies: Iterable[str]) -> None:

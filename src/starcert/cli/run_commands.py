@@ -80,8 +80,8 @@ def certify(run: Path | None, _debug: bool, **given: object) -> None:
     """
     options = check_options(given)
     from starcert.cli.run_printing import certified_view  # noqa: PLC0415  (numpy and more: only where it is needed)
-    from starcert.runs.certification import certify_run  # noqa: PLC0415
-    from starcert.runs.run_file import RunFile, certify_settings, read_run_file  # noqa: PLC0415
+    from starcert.runs.certification import certify_run, certify_settings  # noqa: PLC0415
+    from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
 
     file = RunFile() if run is None else read_run_file(run)
     settings = certify_settings(file, options)
@@ -110,8 +110,8 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
     options = check_options(given)
     levels = parse_grid(grid) if grid else None
     from starcert.cli.run_printing import sweep_view  # noqa: PLC0415  (numpy and more: only where it is needed)
-    from starcert.runs.run_file import RunFile, read_run_file, sweep_settings  # noqa: PLC0415
-    from starcert.runs.sweep import run_sweep  # noqa: PLC0415
+    from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
+    from starcert.runs.sweep import run_sweep, sweep_settings  # noqa: PLC0415
 
     file = RunFile() if run is None else read_run_file(run)
     settings = sweep_settings(file, options, levels)

@@ -11,7 +11,8 @@ from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
-from starcert.runs.settings import RunSettings
+from starcert.runs.run_file import RunFile
+from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.workers import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
     from starcert.graphs import Sites
 
-__all__ = ["CertifiedRun", "certify_run", "result_rows"]
+__all__ = ["CertifiedRun", "certify_run", "certify_settings", "result_rows"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,16 @@ class CertifiedRun:
     def report(self) -> Path:
         """The page to show."""
         return self.folder / REPORT
+
+
+def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSettings:
+    """The settings of a certification from a run file and from options, which override it.
+
+    Args:
+        file: what the run file says.
+        options: further settings by their keys, checked.
+    """
+    return run_settings({"out": file.folder / "certified", **file.values}, options)
 
 
 def certify_run(

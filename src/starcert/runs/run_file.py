@@ -6,8 +6,8 @@ A run file is its user's: where one is written again, comments and order stay.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,8 @@ from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.noise import Noise
 from starcert.runs.grid import Grid
-from starcert.runs.settings import (
-    SETTINGS,
-    SWEEP_SAMPLES,
-    RunSettings,
-    SweepSettings,
-    UnknownSettingError,
-    check_values,
-    option_name,
-    run_settings,
-)
+from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, check_values
 from starcert.runs.user_code import Reference
 from starcert.system.memory import in_words
 
@@ -35,12 +25,10 @@ __all__ = [
     "EXPECTED",
     "RunFile",
     "RunFileError",
-    "certify_settings",
     "differences",
     "read_run_file",
     "rewritten",
     "run_file_text",
-    "sweep_settings",
     "toml_item",
 ]
 
@@ -49,8 +37,6 @@ EXPECTED = ("model", "data", "regions", "classifier")
 
 _MOST_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
-_OF_CERTIFYING = ("samples", "selection_samples", "limit")
-"""What a certification may have settings of its own for, beside the noise."""
 
 _HEAD = ("# A run of starcert", "# Paths are relative to the folder", "# starcert certify takes this file too")
 
@@ -140,70 +126,6 @@ def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None
             hint = f"There are grid, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
             raise UnknownSettingError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
     return check_values(given, base=base, named=lambda key: f"sweep.{key}"), grid
-
-
-def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSettings:
-    """The settings of a certification from a run file and from options, which override it.
-
-    Args:
-        file: what the run file says.
-        options: further settings by their keys, checked.
-    """
-    values = {"out": file.folder / "certified", **file.values, **options}
-    return run_settings(_with_own_selection(values, options), _names(options))
-
-
-def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | None) -> SweepSettings:
-    """The settings of a sweep from a run file and from options, which override it.
-
-    How many samples there are, where the output goes and which part of the data is used, the file says in its table
-    [sweep]: what it says elsewhere is for certifying. Data that are divided there are divided here, and of them the
-    validation part is used.
-
-    Args:
-        file: what the run file says.
-        options: further settings by their keys, checked.
-        grid: the noise levels; None: those of the file.
-    """
-    grid = grid or file.grid
-    if grid is None:
-        hint = "For example --grid motif=0.02,0.05,0.1,random=0.2,0.45, or a table [sweep.grid] in a run file."
-        raise InvalidParameterError("grid", "be given", None, hint)
-    own = {"samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep, **options}
-    shared = {
-        key: value for key, value in file.values.items() if key not in ("samples", "selection_samples", "store", "out")
-    }
-    values = _with_own_selection({**shared, **own}, options)
-    noise = values.get("noise")
-    levels = grid.levels(noise if isinstance(noise, Noise) else None)
-    chosen = options.get("split", file.sweep.get("split"))
-    if chosen == "test":
-        hint = "Levels that are chosen on the graphs they are then judged on look better than they are: use validation."
-        raise InvalidParameterError("split", "leave the test part to certification", chosen, hint)
-    divided = file.values.get("split", "all") != "all"
-    values |= {"noise": levels[0], "split": chosen or ("validation" if divided else "all")}
-    run = run_settings(values, _names(options))
-    if chosen is None and not divided and _asks_for_training(run):
-        run = replace(run, split="validation")
-    given = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
-    return SweepSettings(run, grid, given, {key: file.values[key] for key in _OF_CERTIFYING if key in file.values})
-
-
-def _asks_for_training(run: RunSettings) -> bool:
-    from starcert.runs.models import asks_for  # noqa: PLC0415  (numpy and more: not for reading a file)
-
-    return asks_for(run.model, "train")
-
-
-def _with_own_selection(values: dict[str, object], options: Mapping[str, object]) -> dict[str, object]:
-    """The selection samples follow the samples, unless they are given with them."""
-    if "samples" in options and "selection_samples" not in options:
-        values.pop("selection_samples", None)
-    return values
-
-
-def _names(options: Mapping[str, object]) -> Callable[[str], str]:
-    return lambda key: option_name(key) if key in options else key
 
 
 def run_file_text(

@@ -1,4 +1,4 @@
-"""Checks of settings: from what a run file, an option or Python has to the value that a run works with, or a message.
+"""What a setting is, and its checks: from what a run file, an option or Python has to the value that a run works with.
 
 A check gets a value, the folder that relative paths begin in, and what a message calls the setting.
 """
@@ -9,9 +9,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from starcert.errors import InvalidParameterError
 from starcert.runs.user_code import Reference, TuName, place_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from starcert.noise import Noise, RadiusLike
 
 __all__ = [
+    "Setting",
     "SettingCheck",
     "as_alpha",
     "as_data",
@@ -39,6 +41,47 @@ __all__ = [
 SettingCheck = Callable[[Any, Path, str], object]
 
 _DEVICES = r"cpu|mps|(cuda|xpu)(:\d+)?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What there is to know about one setting.
+
+    Attributes:
+        check: makes the value from what Python, a run file or an option has, or refuses it.
+        help: what it is, for the help of a command.
+        kind: what the command line takes its word for.
+        parse: makes of that word what a run file would have; takes the name of the option, for messages.
+        metavar: what stands for the word in the help; None: its kind.
+        shown: the default, in words; "" if there is none.
+        example: what a message proposes where it must be given and is not; "" if it need not be given.
+        optional: whether None is a value of it.
+        in_sweeps: whether `starcert sweep` has the option.
+        of_sweeps: whether a sweep may have a value of its own, in the table [sweep] of a run file.
+        sweep_help: what it is for a sweep; "": the same.
+        sweep_shown: its default for a sweep, in words; "": the same.
+        written: whether the run file in the output folder repeats it.
+        changes: what another value changes: the votes, the certificates from the same votes, or nothing of the result.
+    """
+
+    check: SettingCheck
+    help: str
+    kind: type = str
+    parse: Callable[[str, str], object] | None = None
+    metavar: str | None = None
+    shown: str = ""
+    example: str = ""
+    optional: bool = False
+    in_sweeps: bool = True
+    of_sweeps: bool = False
+    sweep_help: str = ""
+    sweep_shown: str = ""
+    written: bool = True
+    changes: Literal["votes", "certificates", "nothing"] = "votes"
+
+    def value(self, given: object, base: Path, name: str) -> object:
+        """The value that a run works with, from what was given; `base` is where relative paths begin."""
+        return None if given is None and self.optional else self.check(given, base, name)
 
 
 def whole_number(least: int, most: int) -> SettingCheck:

@@ -9,27 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from starcert.errors import InvalidParameterError
 from starcert.runs import setting_checks as checks
 from starcert.runs.option_words import parse_by_axis, parse_noise
-from starcert.runs.setting_checks import SettingCheck
+from starcert.runs.setting_checks import Setting, SettingCheck
 from starcert.runs.user_code import Reference
 
 if TYPE_CHECKING:
     from starcert.core.confidence import Family
     from starcert.noise import Noise
-    from starcert.runs.grid import Grid
 
 __all__ = [
     "SETTINGS",
     "SWEEP_SAMPLES",
     "RunSettings",
-    "Setting",
-    "SweepSettings",
     "UnknownSettingError",
     "check_options",
     "check_values",
@@ -47,47 +43,6 @@ class UnknownSettingError(InvalidParameterError):
     def __str__(self) -> str:
         parameter, _, _, hint = self.args
         return f"There is no setting {parameter!r}. {hint}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What there is to know about one setting.
-
-    Attributes:
-        check: makes the value from what Python, a run file or an option has, or refuses it.
-        help: what it is, for the help of a command.
-        kind: what the command line takes its word for.
-        parse: makes of that word what a run file would have; takes the name of the option, for messages.
-        metavar: what stands for the word in the help; None: its kind.
-        shown: the default, in words; "" if there is none.
-        example: what a message proposes where it must be given and is not; "" if it need not be given.
-        optional: whether None is a value of it.
-        in_sweeps: whether `starcert sweep` has the option.
-        of_sweeps: whether a sweep may have a value of its own, in the table [sweep] of a run file.
-        sweep_help: what it is for a sweep; "": the same.
-        sweep_shown: its default for a sweep, in words; "": the same.
-        written: whether the run file in the output folder repeats it.
-        changes: what another value changes: the votes, the certificates from the same votes, or nothing of the result.
-    """
-
-    check: SettingCheck
-    help: str
-    kind: type = str
-    parse: Callable[[str, str], object] | None = None
-    metavar: str | None = None
-    shown: str = ""
-    example: str = ""
-    optional: bool = False
-    in_sweeps: bool = True
-    of_sweeps: bool = False
-    sweep_help: str = ""
-    sweep_shown: str = ""
-    written: bool = True
-    changes: Literal["votes", "certificates", "nothing"] = "votes"
-
-    def value(self, given: object, base: Path, name: str) -> object:
-        """The value that a run works with, from what was given; `base` is where relative paths begin."""
-        return None if given is None and self.optional else self.check(given, base, name)
 
 
 def _about(check: SettingCheck, text: str, **more: Any) -> dict[str, Setting]:  # noqa: ANN401  (what a setting has)
@@ -125,7 +80,7 @@ class RunSettings:
             "them).",
             metavar="FILE.PY:FUNCTION",
             example="model.py:classifier",
-        ),
+        )
     )
     data: Path | str = field(
         metadata=_about(
@@ -157,7 +112,7 @@ class RunSettings:
             metavar="REGION=P[/P],…",
             example="motif=0.02,random=0.45",
             sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
-        ),
+        )
     )
     samples: int = field(
         default=10_000,
@@ -237,11 +192,7 @@ class RunSettings:
     split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int))
     device: str | None = field(
         default=None,
-        metadata=_about(
-            checks.as_device,
-            "Where a torch module runs: cpu, cuda, cuda:1.",
-            shown="where the model is",
-        ),
+        metadata=_about(checks.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is"),
     )
     workers: int = field(
         default=1,
@@ -298,39 +249,6 @@ SETTINGS: dict[str, Setting] = {each.name: _declared(each) for each in fields(Ru
 """The settings by their keys."""
 
 
-@dataclass(frozen=True)
-class SweepSettings:
-    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise.
-
-    Attributes:
-        run: what all levels share; its noise is that of the first level.
-        grid: the noise levels.
-        own_noise: the noise that the user gave; that of the first level if none was given, or one with other axes.
-        certifying: what the run file says for certifying alone, by its keys.
-    """
-
-    run: RunSettings
-    grid: Grid
-    own_noise: Noise
-    certifying: Mapping[str, object] = field(default_factory=dict)
-
-    @cached_property
-    def levels(self) -> tuple[Noise, ...]:
-        """The noise levels."""
-        return self.grid.levels(self.run.noise)
-
-    @property
-    def seed(self) -> int:
-        """The seed of the votes: another than that of a certification with the same settings.
-
-        The noise of a certificate must not be chosen on the votes that bound it, so these come from other streams,
-        whatever the seeds are.
-        """
-        from starcert.graphs.content import digest  # noqa: PLC0415  (the help of a command needs none of it)
-
-        return int(digest("sweep", self.run.seed)[:15], 16)
-
-
 def option_name(key: str) -> str:
     """What the option for a setting is called.
 
@@ -374,22 +292,24 @@ def check_options(given: Mapping[str, Any]) -> dict[str, object]:
     return check_values(values, base=Path.cwd(), named=option_name)
 
 
-def run_settings(values: Mapping[str, object], named: Callable[[str], str] = str) -> RunSettings:
+def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:
     """The settings of a run from those that were given; what must be given is asked for.
 
     Args:
         values: checked settings by their keys.
-        named: how a message calls the setting with this key.
+        options: more of them, from a command line; they override the values.
     """
+    options = options or {}
+    given: dict[str, Any] = {**values, **options}
     for key, setting in SETTINGS.items():
-        if setting.example and values.get(key) is None:
-            option = option_name(key)
-            hint = (
-                f"For example {option} {setting.example}, or {key} in a run file; `starcert init` writes one that runs."
-            )
+        if setting.example and given.get(key) is None:
+            how = f"{option_name(key)} {setting.example}, or {key} in a run file"
+            hint = f"For example {how}; `starcert init` writes one that runs."
             raise InvalidParameterError(key, "be given", None, hint)
-    given: dict[str, Any] = dict(values)
+    if "samples" in options and "selection_samples" not in options:
+        given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     if given.get("max_radius") is not None:
         noise = checks.as_noise(given["noise"], Path.cwd(), "noise")
-        given["max_radius"] = noise.radius(given["max_radius"], named("max_radius"))
+        called = option_name("max_radius") if "max_radius" in options else "max_radius"
+        given["max_radius"] = noise.radius(given["max_radius"], called)
     return RunSettings(**given)

@@ -12,24 +12,61 @@ from pathlib import Path
 import numpy as np
 
 from starcert.certificate import Certificates
-from starcert.errors import StarcertError, StoreSettingsError
+from starcert.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.noise import Noise
-from starcert.runs.grid import noise_text
+from starcert.runs.grid import Grid, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, check_expected, read_inputs, try_model
 from starcert.runs.models import asks_for
 from starcert.runs.output_folder import RUN, OutputFolder
-from starcert.runs.run_file import read_run_file
-from starcert.runs.settings import SweepSettings
+from starcert.runs.run_file import RunFile, read_run_file
+from starcert.runs.settings import SWEEP_SAMPLES, run_settings
 from starcert.runs.sweep_levels import measure_levels, outcome_of
-from starcert.runs.sweep_result import SweepResult, sweep_rows
+from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows
 from starcert.runs.workers import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
 from starcert.system.tables import csv_lines
 
-__all__ = ["PAGE", "TABLE", "VOTES", "run_sweep"]
+__all__ = ["PAGE", "TABLE", "VOTES", "run_sweep", "sweep_settings"]
 
 TABLE, PAGE, VOTES = "sweep.csv", "sweep.html", "votes"
+
+_CERTIFYING_ALONE = ("samples", "selection_samples", "store", "out")
+"""What a run file says for `starcert certify` alone, unless it says it in its table [sweep]."""
+
+
+def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | None) -> SweepSettings:
+    """The settings of a sweep from a run file and from options, which override it.
+
+    How many samples there are, where the output goes and which part of the data is used, the file says in its table
+    [sweep]: what it says elsewhere is for certifying. Data that are divided there are divided here, and of them the
+    validation part is used.
+
+    Args:
+        file: what the run file says.
+        options: further settings by their keys, checked.
+        grid: the noise levels; None: those of the file.
+    """
+    grid = grid or file.grid
+    if grid is None:
+        hint = "For example --grid motif=0.02,0.05,0.1,random=0.2,0.45, or a table [sweep.grid] in a run file."
+        raise InvalidParameterError("grid", "be given", None, hint)
+    noise = options.get("noise", file.values.get("noise"))
+    levels = grid.levels(noise if isinstance(noise, Noise) else None)
+    chosen = options.get("split", file.sweep.get("split"))
+    if chosen == "test":
+        hint = "Levels that are chosen on the graphs they are then judged on look better than they are: use validation."
+        raise InvalidParameterError("split", "leave the test part to certification", chosen, hint)
+    divided = file.values.get("split", "all") != "all"
+    shared = {key: value for key, value in file.values.items() if key not in _CERTIFYING_ALONE}
+    values = {**shared, "samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep}
+    part = chosen or ("validation" if divided else "all")
+    run = run_settings(values, {**options, "noise": levels[0], "split": part})
+    if chosen is None and not divided and asks_for(run.model, "train"):
+        run = replace(run, split="validation")
+    own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
+    certifying = ("samples", "selection_samples", "limit")
+    return SweepSettings(run, grid, own, {key: file.values[key] for key in certifying if key in file.values})
 
 
 def run_sweep(

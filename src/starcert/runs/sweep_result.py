@@ -1,24 +1,57 @@
-"""The result of a sweep: its levels, which of them are worth a certification, and what to know before choosing one."""
+"""A sweep: its settings, its levels, which are worth a certification, and what to know before choosing one."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from starcert.graphs.content import digest
+from starcert.noise import Noise
 from starcert.report.findings import Notice, nothing_to_flip
-from starcert.runs.grid import noise_text
-from starcert.runs.settings import SweepSettings
+from starcert.runs.grid import Grid, noise_text
+from starcert.runs.settings import RunSettings
 from starcert.runs.sweep_levels import SweepLevel, beaten_by
 
-__all__ = ["OTHER", "SweepResult", "about_graphs", "next_command", "notices", "sweep_rows", "verdict"]
+__all__ = ["OTHER", "SweepResult", "SweepSettings", "about_graphs", "next_command", "notices", "sweep_rows", "verdict"]
 
 MOST_NAMED = 5
 OTHER = "PATH/TO/OTHER_GRAPHS"
 """Stands in a command for data that the user has to name. It is a path that is not there, so that the command does not
 run unread, and no name, which might be that of a data set to download."""
+
+
+@dataclass(frozen=True)
+class SweepSettings:
+    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise.
+
+    Attributes:
+        run: what all levels share; its noise is that of the first level.
+        grid: the noise levels.
+        own_noise: the noise that the user gave; that of the first level if none was given, or one with other axes.
+        certifying: what the run file says for certifying alone, by its keys.
+    """
+
+    run: RunSettings
+    grid: Grid
+    own_noise: Noise
+    certifying: Mapping[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def levels(self) -> tuple[Noise, ...]:
+        """The noise levels."""
+        return self.grid.levels(self.run.noise)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the votes: another than that of a certification with the same settings.
+
+        The noise of a certificate must not be chosen on the votes that bound it, so these come from other streams,
+        whatever the seeds are.
+        """
+        return int(digest("sweep", self.run.seed)[:15], 16)
 
 
 @dataclass(frozen=True)

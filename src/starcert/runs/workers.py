@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
 from starcert.runs.user_code import import_file
-from starcert.system.processes import worker_processes
+from starcert.system.processes import available_cores, worker_processes
 from starcert.voting import backend_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def one_thread(device: str = "cpu") -> Iterator[None]:
         yield
         return
     torch = sys.modules.get("torch")
-    before = _cores() if torch is None else torch.get_num_threads()
+    before = available_cores() if torch is None else torch.get_num_threads()
     if torch is not None:
         torch.set_num_threads(1)
     os.environ[_THREADS] = "1"
@@ -51,10 +51,6 @@ def one_thread(device: str = "cpu") -> Iterator[None]:
         os.environ.pop(_THREADS, None)
         if (torch := sys.modules.get("torch")) is not None:
             torch.set_num_threads(before)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
