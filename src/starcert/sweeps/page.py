@@ -33,7 +33,7 @@ def write_page(path: str | os.PathLike[str], sweep: Sweep) -> None:
     }
     data = run.data if isinstance(run.data, str) else run.data.name
     html = document.assemble(
-        document.resources("starcert.sweeps", ["page.html"]),
+        "sweeps/page.html",
         said,
         title=f"Choosing the noise: {data}",
         style=document.resources("starcert.report", ["page.css"]) + document.resources("starcert.sweeps", ["page.css"]),
