@@ -17,10 +17,9 @@ import numpy as np
 import starcert as sc
 from starcert.attacks import slacks_of, tradeoffs_of
 from starcert.core.frontier import Frontiers, find_frontier
-from starcert.core.margins import TwoClass
+from starcert.core.margins import Slacks, TwoClass
 from starcert.core.search import find_reaches
 from starcert.core.search import search as search_box
-from starcert.core.slacks import Slacks
 
 NOISE = sc.Noise(motif=0.02, random=0.45)
 BOX = (35, 45)

@@ -55,8 +55,12 @@ def many_batches(motif_copies: int, total: int) -> list[NoisyGraphs]:
     return batches
 
 
-def quiet_fit(model, graphs, classes):
-    """Fit without the remarks of other libraries."""
+def quietly(function, *given):
+    """What a function returns, without the remarks of other libraries."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(graphs, classes)
+        return function(*given)
+
+
+def quiet_fit(model, graphs, classes):
+    return quietly(model.fit, graphs, classes)

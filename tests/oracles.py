@@ -20,13 +20,16 @@ HALF = Fraction(1, 2)
 def cells(channels: list[Channel], radius: tuple[int, ...]) -> list[tuple[Fraction, Fraction]]:
     """Clean and attacked mass of every cell of the product, none merged (Proposition 3 of the paper)."""
 
-    def binomial(n: int, k: int, p: Fraction) -> Fraction:
-        return math.comb(n, k) * p**k * (1 - p) ** (n - k)
+    def ways(counts: tuple[int, ...]) -> int:
+        return math.factorial(sum(counts)) // math.prod(map(math.factorial, counts))
 
-    axes = [
-        [(binomial(n, k, c.clean), binomial(n, k, c.attacked)) for k in range(n + 1)]
-        for c, n in zip(channels, radius, strict=True)
-    ]
+    def mass(counts: tuple[int, ...], masses: list[Fraction]) -> Fraction:
+        return ways(counts) * math.prod((p**k for p, k in zip(masses, counts, strict=True)), start=Fraction(1))
+
+    axes = []
+    for channel, n in zip(channels, radius, strict=True):
+        sides = [[masses[side] for masses in channel.outcomes] for side in (0, 1)]
+        axes.append([tuple(mass(counts, side) for side in sides) for counts in shared(n, len(channel.outcomes))])
     return [
         (
             math.prod((r for r, _ in combination), start=Fraction(1)),
@@ -34,6 +37,13 @@ def cells(channels: list[Channel], radius: tuple[int, ...]) -> list[tuple[Fracti
         )
         for combination in product(*axes)
     ]
+
+
+def shared(total: int, among: int) -> list[tuple[int, ...]]:
+    """Every way to share a total."""
+    if among == 1:
+        return [(total,)]
+    return [(first, *others) for first in range(total + 1) for others in shared(total - first, among - 1)]
 
 
 def ascending(listed: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:

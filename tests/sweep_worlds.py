@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from starcert.cli.parsing import parse_grid
-from starcert.runs import Reference, RunSettings
-from starcert.sweeps import Sweep, SweepSettings
-from starcert.sweeps.measures import Level
+from starcert.runs.option_words import parse_grid
+from starcert.runs.settings import RunSettings
+from starcert.runs.sweep_levels import SweepLevel
+from starcert.runs.sweep_result import SweepResult, SweepSettings
+from starcert.runs.user_code import Reference
 
 
 def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority=30, changes=None, **told):
@@ -38,7 +39,7 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
             "score": int(rng.integers(1, 50)),
             "short": {},
         }
-        levels.append(Level(**{**values, **(changes or {}).get(number, {})}))
+        levels.append(SweepLevel(**{**values, **(changes or {}).get(number, {})}))
     values = {
         "majority": 0,
         "n_unlabelled": 0,
@@ -47,4 +48,4 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
         "folder": Path("/project/my sweep"),
         **told,
     }
-    return Sweep(SweepSettings(run, parsed, noises[0]), tuple(levels), class_names=tuple(classes), **values)
+    return SweepResult(SweepSettings(run, parsed, noises[0]), tuple(levels), class_names=tuple(classes), **values)

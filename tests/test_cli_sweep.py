@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import runs_worlds as worlds
-from starcert.sweeps.findings import OTHER
+from starcert.runs.sweep_result import OTHER
 
 
 def next_command(out):

@@ -26,7 +26,7 @@ from starcert.metrics import (
 from starcert.report.findings import summary
 from starcert.report.radius_tables import surfaces
 from starcert.report.slices import Slices
-from starcert.sweeps.measures import measured, outcome_of
+from starcert.runs.sweep_levels import measure_levels, outcome_of
 
 NOISE = sc.Noise(a=0.1, b=0.4)
 VOTES = sc.Votes(
@@ -138,7 +138,7 @@ def test_right_is_answered_and_true_wherever_it_is_counted(rows, n_classes, apar
     archive = Archive.from_result(found, labels=labels)
     assert [row["right"] for row in archive.rows()] == expected
     assert summary(archive, [one.abstained for one in found]).n_right == n_right
-    (level,) = measured([outcome_of(found, labels, labels, [(3, 3)] * len(rows))])
+    (level,) = measure_levels([outcome_of(found, labels, labels, [(3, 3)] * len(rows))])
     assert level.n_right == n_right
     (counted,) = surfaces(archive, Slices(archive)).right
     assert counted[0, 0] == n_right  # certified where nothing is flipped means answered

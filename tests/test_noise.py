@@ -22,14 +22,14 @@ def test_axes_follow_the_order_of_the_regions():
 
 def test_channels_hold_the_exact_value_of_the_float():
     (channel,) = sc.Flip(0.1).channels
-    assert channel == Channel(Fraction(0.1), 1 - Fraction(0.1))
-    assert channel.clean != Fraction(1, 10)
+    assert channel == Channel.of_bit(Fraction(0.1), 1 - Fraction(0.1))
+    assert channel.outcomes[1][0] != Fraction(1, 10)
 
 
 def test_deleting_and_adding_see_the_clean_bit():
     delete, add = sc.Flip(delete=0.25, add=0.125).channels
-    assert delete == Channel(Fraction(1, 4), Fraction(7, 8))
-    assert add == Channel(Fraction(1, 8), Fraction(3, 4))
+    assert delete == Channel.of_bit(Fraction(1, 4), Fraction(7, 8))
+    assert add == Channel.of_bit(Fraction(1, 8), Fraction(3, 4))
 
 
 @pytest.mark.parametrize("radius", [(1, 45), [1, 45], np.array([1, 45]), {"random": 45, "motif": 1}, (1.0, 45)])
@@ -38,7 +38,7 @@ def test_a_radius_comes_in_many_forms(radius):
 
 
 def test_a_region_that_is_two_axes_is_explained():
-    with pytest.raises(InvalidParameterError, match=r"counts deletions and additions apart: b.delete and b.add"):
+    with pytest.raises(InvalidParameterError, match=r"counts attacks apart: b.delete and b.add"):
         sc.Noise(a=0.1, b=sc.Flip(delete=0.1, add=0.2)).radius({"a": 1, "b": 2})
 
 

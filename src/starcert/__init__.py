@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert import archive, classifiers, datasets, display, metrics, models, regions, report, transforms
+    from starcert import archive, classifiers, datasets, display, kernels, metrics, models, regions, report, transforms
     from starcert.attacks import rho_lower, rho_upper, slack, slack_table
     from starcert.binding import Problem
     from starcert.certificate import Certificate, Certificates, certify
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from starcert.core.frontier import Frontier
     from starcert.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
     from starcert.graphs import Graph, Partition
-    from starcert.noise import Flip, Noise
+    from starcert.laws import Categorical, Flip, Law
+    from starcert.noise import Noise
     from starcert.smoothing import ABSTAIN, SmoothedClassifier
 
 __version__ = "0.1.0"
@@ -30,16 +31,29 @@ _HOME = {
     "starcert.core.frontier": ("Frontier",),
     "starcert.errors": ("ArchiveError", "ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
     "starcert.graphs": ("Graph", "Partition"),
-    "starcert.noise": ("Flip", "Noise"),
+    "starcert.laws": ("Categorical", "Flip", "Law"),
+    "starcert.noise": ("Noise",),
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
 
-_PACKAGES = ("archive", "classifiers", "datasets", "display", "metrics", "models", "regions", "report", "transforms")
+_PACKAGES = (
+    "archive",
+    "classifiers",
+    "datasets",
+    "display",
+    "kernels",
+    "metrics",
+    "models",
+    "regions",
+    "report",
+    "transforms",
+)
 
 __all__ = [
     "ABSTAIN",
     "ArchiveError",
     "Bounds",
+    "Categorical",
     "Certificate",
     "Certificates",
     "ClassifierError",
@@ -47,6 +61,7 @@ __all__ = [
     "Frontier",
     "Graph",
     "InvalidParameterError",
+    "Law",
     "Noise",
     "Partition",
     "Problem",
@@ -60,6 +75,7 @@ __all__ = [
     "clopper_pearson",
     "datasets",
     "display",
+    "kernels",
     "metrics",
     "models",
     "regions",

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.channels import Product
-from starcert.core.margins import Tradeoffs
-from starcert.core.slacks import Slacks
+from starcert.core.margins import Slacks, Tradeoffs
 from starcert.errors import InvalidParameterError
 from starcert.noise import Noise, RadiusLike
 

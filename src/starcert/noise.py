@@ -10,19 +10,20 @@ from typing import TypeAlias
 
 from starcert.core.channels import MAX_RADIUS, Product
 from starcert.errors import InvalidParameterError
-from starcert.laws import Flip, law_from_json, real_number
+from starcert.laws import Flip, Law, law_from_json, real_number
 
-__all__ = ["Flip", "Noise", "RadiusLike"]
+__all__ = ["Noise", "RadiusLike"]
 
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
 
 
 class Noise:
-    """A flip law for every region.
+    """A law for every region.
 
     One region with `Flip(p)` is isotropic noise, several are the paper's anisotropic noise, one region with
-    `Flip(delete, add)` is sparsity-aware noise, and several of those are that noise region by region.
+    `Flip(delete, add)` is sparsity-aware noise, and several of those are that noise region by region. `Categorical`
+    is noise on sites with more than two values.
 
     Args:
         laws: regions and their laws as a mapping, for names that are no Python words.
@@ -36,7 +37,7 @@ class Noise:
         ('bonds.delete', 'bonds.add')
     """
 
-    def __init__(self, laws: Mapping[str, Flip | float] | None = None, /, **regions: Flip | float) -> None:
+    def __init__(self, laws: Mapping[str, Law | float] | None = None, /, **regions: Law | float) -> None:
         if not isinstance(laws, Mapping | None):
             raise InvalidParameterError(
                 "noise", "map regions to flip laws", laws, "Write Noise(all=0.1) for one region."
@@ -49,14 +50,14 @@ class Noise:
             raise InvalidParameterError(
                 "noise", "have at least one region", given, "Write Noise(all=0.1) for one region."
             )
-        self._laws: dict[str, Flip] = {}
+        self._laws: dict[str, Law] = {}
         for region, law in given.items():
             if not (isinstance(region, str) and re.fullmatch(r"[^\s.,=/]+", region)):
                 raise InvalidParameterError(
                     "noise", "have region names without spaces and without any of . , = /", region
                 )
             try:
-                self._laws[region] = law if isinstance(law, Flip) else Flip(law)
+                self._laws[region] = law if isinstance(law, Law) else Flip(law)
             except InvalidParameterError as error:
                 _, requirement, got, hint = error.args
                 if isinstance(law, Sequence) and len(law) == 2:
@@ -68,7 +69,7 @@ class Noise:
         """The names of the regions."""
         return tuple(self._laws)
 
-    def __getitem__(self, region: str) -> Flip:
+    def __getitem__(self, region: str) -> Law:
         return self._laws[region]
 
     def __iter__(self) -> Iterator[str]:
@@ -76,7 +77,7 @@ class Noise:
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
-        """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` otherwise."""
+        """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` under two chances."""
         return tuple(region + suffix for region, law in self._laws.items() for suffix in law.suffixes)
 
     @cached_property
@@ -93,7 +94,8 @@ class Noise:
                 split = [axis for axis in unknown if axis in self._laws]
                 hint = f"Missing: {', '.join(missing)}." if missing else ""
                 if split:
-                    hint = f"{split[0]!r} counts deletions and additions apart: {split[0]}.delete and {split[0]}.add."
+                    apart = " and ".join(split[0] + suffix for suffix in self._laws[split[0]].suffixes)
+                    hint = f"{split[0]!r} counts attacks apart: {apart}."
                 elif unknown:
                     hint = f"Unknown: {', '.join(map(str, unknown))}."
                 raise InvalidParameterError(name, f"have the axes {', '.join(self.axes)}", dict(value), hint)
@@ -108,7 +110,7 @@ class Noise:
         return tuple(_count(count, f"{name}[{axis}]") for axis, count in zip(self.axes, counts, strict=True))
 
     def to_dict(self) -> dict[str, float | dict[str, float]]:
-        """Regions and their laws as plain numbers: p, or delete and add. `Noise.from_dict` reads it back.
+        """Regions and their laws as plain numbers, p, or delete and add for instance. `Noise.from_dict` reads it back.
 
         Example:
             >>> Noise(a=0.1, b=Flip(delete=0.04, add=0.2)).to_dict()
@@ -128,8 +130,7 @@ class Noise:
         return hash(tuple(self._laws.items()))
 
     def __repr__(self) -> str:
-        laws = {region: repr(law.delete) if law.symmetric else repr(law) for region, law in self._laws.items()}
-        return f"Noise({', '.join(f'{region}={law}' for region, law in laws.items())})"
+        return f"Noise({', '.join(f'{region}={law.argument()}' for region, law in self._laws.items())})"
 
 
 def _count(value: object, name: str) -> int:

@@ -19,8 +19,8 @@ from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.graphs import Graph, Sites
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
-from starcert.system.progress import Advance, progress_bar
 from starcert.system.provenance import provenance
+from starcert.system.terminal import Advance, progress_bar
 from starcert.voting import (
     CHUNK_SIZE,
     PURPOSES,

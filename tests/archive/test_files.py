@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,13 @@ def test_the_file_describes_itself_and_claims_what_the_certificates_say(tmp_path
     assert len(path.read_text().splitlines()) == 12 + 1 + len(archive) + 2  # one line a graph
 
 
+same_digits = pytest.mark.skipif(
+    tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17),
+    reason="the beta function of another scipy ends in other digits, and so do the bounds that are proved from there",
+)
+
+
+@same_digits
 @pytest.mark.parametrize("name", ["two_classes", "three_classes", "three_classes_same_votes"])
 def test_files_of_version_0_1_0_are_read_proved_and_written_as_they_were(tmp_path, name):
     old = Path(__file__).parent / "version_0_1_0" / f"{name}.json"
@@ -82,6 +90,7 @@ def test_files_of_version_0_1_0_are_read_proved_and_written_as_they_were(tmp_pat
     assert archives.verify(old).verdict == "proved"
 
 
+@same_digits
 @pytest.mark.parametrize(
     ("name", "world"),
     [

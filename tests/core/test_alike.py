@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starcert.core.alike import Alike
 from starcert.core.channels import Channel, Product
 
-LAWS = [Channel(Fraction(p, 10), 1 - Fraction(p, 10)) for p in (1, 3, 5)]
+LAWS = [Channel.of_bit(Fraction(p, 10), 1 - Fraction(p, 10)) for p in (1, 3, 5)]
 
 
 @st.composite

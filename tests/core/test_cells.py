@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 import oracles
-from starcert.core.cells import NEGLIGIBLE, Halves, halve, window
+from starcert.core.cells import NEGLIGIBLE, window
 from starcert.core.channels import Channel, Product
+from starcert.core.halves import Halves, halve
 from starcert.errors import InvalidParameterError
 
 
 def flip(p: float) -> Channel:
-    return Channel(Fraction(p), 1 - Fraction(p))
+    return Channel.of_bit(Fraction(p), 1 - Fraction(p))
 
 
 def listed(law: Product, powers: tuple[int, ...]) -> np.ndarray:
@@ -52,7 +53,7 @@ def test_tables_are_sorted_and_their_sums_run_from_both_ends():
 
 def test_deletions_and_additions_of_one_law_merge():
     delete, add = Fraction(1, 25), Fraction(1, 5)
-    law = Product([Channel(delete, 1 - add), Channel(add, 1 - delete), flip(0.3)])
+    law = Product([Channel.of_bit(delete, 1 - add), Channel.of_bit(add, 1 - delete), flip(0.3)])
     first, second = Halves(law)((20, 30, 5))
     assert (first.values.shape[1], second.values.shape[1]) == (5 + 1, 20 + 30 + 1)
 

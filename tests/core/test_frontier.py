@@ -8,8 +8,7 @@ import starcert as sc
 from down_sets import brute_force
 from oracles import cells, rho_lower, rho_upper, slack
 from starcert.core.frontier import Frontiers, find_frontier
-from starcert.core.margins import MultiClass, Tradeoffs, TwoClass
-from starcert.core.slacks import Slacks
+from starcert.core.margins import MultiClass, Slacks, Tradeoffs, TwoClass
 from starcert.errors import InvalidParameterError
 
 

@@ -7,8 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracles
-from starcert.core.limits import _relative_tail, upper_limit
-from starcert.core.pairs import ERROR, tail_in_pairs
+from starcert.core.limits import ERROR, _relative_tail, tail_in_pairs, upper_limit
 
 
 def fraction(ball):

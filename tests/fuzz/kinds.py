@@ -167,12 +167,13 @@ def prepare_run_files(folder: Path) -> None:
 
 def try_run_file(rng: Random, folder: Path) -> bool:
     """A run file, read and completed."""
-    from starcert.runs import complete, read  # noqa: PLC0415
+    from starcert.runs.run_file import read_run_file  # noqa: PLC0415
+    from starcert.runs.settings import run_settings  # noqa: PLC0415
 
     path = folder / "project" / "fuzzed.toml"
     text = mutate(rng, runs_worlds.RUN + rng.choice(("", SWEEP)))
     path.write_bytes(mutate_bytes(rng, _encoded(text)) if rng.random() < 0.1 else _encoded(text))
-    return taken(lambda: complete(read(path).values))
+    return taken(lambda: run_settings(read_run_file(path).values))
 
 
 # Certificates
@@ -289,6 +290,7 @@ def prepare_tu(folder: Path) -> None:
 
 def try_tu(rng: Random, folder: Path) -> bool:
     """One file of a data set changed, the others as they were."""
+
     from starcert.datasets.tu_files import read  # noqa: PLC0415
 
     kind = rng.choice(list(TU))
@@ -321,7 +323,7 @@ LABELS = "name,label\na,ring\nb,star\n"
 
 def try_graphml(rng: Random, folder: Path) -> bool:
     """A folder with a GraphML file, an edge list and labels, one of them changed."""
-    from starcert.runs.folder import read_folder  # noqa: PLC0415
+    from starcert.runs.graph_files import read_folder  # noqa: PLC0415
 
     texts = {"a.graphml": GRAPHML, "b.edges": EDGES, "labels.csv": LABELS}
     name = rng.choice(("a.graphml", "a.graphml", "a.graphml", "b.edges", "labels.csv"))
@@ -380,7 +382,7 @@ def try_tensors(rng: Random, folder: Path) -> bool:
     import torch  # noqa: PLC0415
     from torch_geometric.data import Data  # noqa: PLC0415
 
-    from starcert.runs.tensors import read_tensors  # noqa: PLC0415
+    from starcert.runs.sources import read_tensors  # noqa: PLC0415
 
     ring = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
     graph: dict[str, Any] = {"x": torch.ones(3, 2), "edge_index": ring, "y": torch.tensor([1]), "num_nodes": 3}
@@ -434,7 +436,7 @@ ATOMS = (
 
 def try_molecules(rng: Random, folder: Path) -> bool:
     """A list of molecules, or a table of them, changed."""
-    from starcert.runs.smiles import read_smiles  # noqa: PLC0415
+    from starcert.runs.graph_files import read_smiles  # noqa: PLC0415
 
     suffix, text = rng.choice(((".smi", MOLECULES), (".csv", TABLE)))
     for _ in range(rng.choice((0, 1, 1, 2))):

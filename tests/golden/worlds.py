@@ -125,14 +125,15 @@ def continued() -> dict[str, object]:
 
 def example() -> dict[str, object]:
     """What `starcert init` writes, certified by `starcert certify`: the votes and what is known of every graph."""
-    from starcert.runs import complete, read  # noqa: PLC0415
+    from starcert.runs.certification import certify_run  # noqa: PLC0415
     from starcert.runs.example import write_example  # noqa: PLC0415
-    from starcert.runs.run import execute  # noqa: PLC0415
+    from starcert.runs.run_file import read_run_file  # noqa: PLC0415
+    from starcert.runs.settings import run_settings  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         run = write_example(Path(folder), "function")[0]
-        values = dict(read(run).values) | {"samples": 1_000, "out": Path(folder, "out"), "limit": 6}
-        execute(complete(values))
+        values = dict(read_run_file(run).values) | {"samples": 1_000, "out": Path(folder, "out"), "limit": 6}
+        certify_run(run_settings(values))
         written = json.loads(Path(folder, "out", "certificates.json").read_text(encoding="utf-8"))
     graphs = [{key: value for key, value in graph.items() if key != "claims"} for graph in written["graphs"]]
     return {"graphs": graphs, "classes": written["classes"], "noise": written["noise"], "says": written["says"]}

@@ -1,15 +1,16 @@
 import pytest
 
 from starcert.errors import InvalidParameterError
-from starcert.runs import complete, read
 from starcert.runs.example import EXAMPLES, files_of, write_example
-from starcert.runs.folder import read_folder
+from starcert.runs.graph_files import read_folder
+from starcert.runs.run_file import read_run_file
+from starcert.runs.settings import run_settings
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_is_a_whole_project(tmp_path, example):
     written = write_example(tmp_path / "new" / "place", example)
-    settings = complete(read(written[0]).values)
+    settings = run_settings(read_run_file(written[0]).values)
     data = read_folder(settings.data)
     assert written[0] == tmp_path / "new" / "place" / "run.toml"
     assert data.class_names == ("clique", "ring", "star")

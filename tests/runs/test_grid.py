@@ -3,9 +3,9 @@ from itertools import product
 import pytest
 
 import starcert as sc
-from starcert.cli.parsing import parse_grid
 from starcert.errors import InvalidParameterError
 from starcert.runs.grid import Grid, noise_text
+from starcert.runs.option_words import parse_grid
 
 
 def texts(grid, fixed=None):

@@ -9,8 +9,8 @@ import pytest
 import starcert as sc
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.runs.data import RunData
-from starcert.runs.models import Offer, aligned, as_classifier, call_model, clean_answers
-from starcert.runs.reference import Reference, UserCodeError
+from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
+from starcert.runs.user_code import Reference, UserCodeError
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def make_data(n_classes=2, width=3):
 def made(folder, text, data, *, device=None, train=None):
     (folder / "code.py").write_text(text)
     reference = Reference(folder / "code.py", "f")
-    model = call_model(reference, Offer(device or "cpu", data, train))
+    model = call_model(reference, ModelInputs(device or "cpu", data, train))
     return as_classifier(model, reference, data, device), reference
 
 

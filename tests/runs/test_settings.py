@@ -1,13 +1,16 @@
 import re
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
+import typer
 
 import runs_worlds as worlds
 import starcert as sc
+from starcert.cli import app
 from starcert.errors import InvalidParameterError
-from starcert.runs import complete, read, take
-from starcert.runs.run_file import RunFileError, differences, text_of
+from starcert.runs.run_file import RunFileError, differences, read_run_file, run_file_text
+from starcert.runs.settings import SETTINGS, RunSettings, check_options, check_values, option_name, run_settings
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def changed(run: Path, line: str, by: str) -> Path:
 
 def test_a_run_file_is_read_with_paths_relative_to_itself(run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    settings = complete(read(Path("project/run.toml")).values)
+    settings = run_settings(read_run_file(Path("project/run.toml")).values)
     assert settings.model.file == run.parent / "model.py"
     assert settings.data == run.parent / "graphs"
     assert settings.regions.name == "four"
@@ -36,29 +39,29 @@ def test_a_run_file_is_read_with_paths_relative_to_itself(run, monkeypatch, tmp_
 
 def test_what_is_written_back_reads_as_the_same_settings(run, tmp_path):
     noise = {"a": 0.1 + 0.2, "b-c": {"delete": 1e-300, "add": 1 / 3}, "ü": 0.5}
-    values = read(run).values | {"max_radius": (3, 1, 4, 1), "alpha": 1e-9, "noise": sc.Noise.from_dict(noise)}
+    values = read_run_file(run).values | {"max_radius": (3, 1, 4, 1), "alpha": 1e-9, "noise": sc.Noise.from_dict(noise)}
     values |= {"seed": 2**63, "limit": 5, "device": "cuda:1", "store": tmp_path / "votes.db"}
-    settings = complete(values)
+    settings = run_settings(values)
     folder = tmp_path / "else" / "where"
     folder.mkdir(parents=True)
     digests = {"model": "m", "data": "d", "classifier": 'a "b" \n c', "regions": "r"}
-    (folder / "run.toml").write_text(text_of(settings, digests, folder=folder, made_by="a test"))
-    back = read(folder / "run.toml")
+    (folder / "run.toml").write_text(run_file_text(settings, digests, folder=folder))
+    back = read_run_file(folder / "run.toml")
     assert back.expected == digests
-    assert complete(back.values | {"out": settings.out, "store": settings.store}) == settings
+    assert run_settings(back.values | {"out": settings.out, "store": settings.store}) == settings
     assert differences(back, settings, digests) == []
     assert str(tmp_path) not in (folder / "run.toml").read_text()
 
 
 def test_differences_name_what_differs_and_let_the_rest_pass(run, tmp_path):
-    values = read(run).values
-    settings, folder = complete(values), run.parent / "results"
+    values = read_run_file(run).values
+    settings, folder = run_settings(values), run.parent / "results"
     folder.mkdir()
-    (folder / "run.toml").write_text(text_of(settings, {"data": "1"}, folder=folder, made_by="a test"))
-    there = read(folder / "run.toml")
-    other = complete(values | {"workers": 3, "store": tmp_path / "v.db", "out": tmp_path / "o"})
+    (folder / "run.toml").write_text(run_file_text(settings, {"data": "1"}, folder=folder))
+    there = read_run_file(folder / "run.toml")
+    other = run_settings(values | {"workers": 3, "store": tmp_path / "v.db", "out": tmp_path / "o"})
     assert differences(there, other, {"data": "1"}) == []
-    more = complete(
+    more = run_settings(
         values
         | {
             "samples": 401,
@@ -120,7 +123,7 @@ BAD = [
 @pytest.mark.parametrize(("line", "by", "words"), BAD)
 def test_bad_run_files_name_the_file_and_the_key(run, line, by, words):
     with pytest.raises(RunFileError) as caught:
-        read(changed(run, line, by))
+        read_run_file(changed(run, line, by))
     assert str(caught.value).startswith(f"{run}: ")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -128,32 +131,60 @@ def test_bad_run_files_name_the_file_and_the_key(run, line, by, words):
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(RunFileError, match=r"run\.toml: there is no such file\. `starcert init`"):
-        read(tmp_path / "run.toml")
+        read_run_file(tmp_path / "run.toml")
     with pytest.raises(RunFileError, match=r"is a folder\. Give the run file in it"):
-        read(tmp_path)
+        read_run_file(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["model", "data", "noise"])
 def test_what_must_be_given_is_asked_for(run, key):
-    values = {name: value for name, value in read(run).values.items() if name != key}
+    values = {name: value for name, value in read_run_file(run).values.items() if name != key}
     with pytest.raises(InvalidParameterError, match=f"'{key}' must be given.*--{key}"):
-        complete(values)
+        run_settings(values)
 
 
 def test_a_radius_must_fit_the_noise_and_regions_must_be_said(run):
-    values = read(run).values
+    values = read_run_file(run).values
     with pytest.raises(InvalidParameterError, match=r"Missing: motif, rest\.delete"):
-        complete(values | {"max_radius": {"hub": 1}})
+        run_settings(values | {"max_radius": {"hub": 1}})
     with pytest.raises(InvalidParameterError, match=r"'regions' must say where the 4 regions.*hub, motif"):
-        complete(values | {"regions": None})
+        run_settings(values | {"regions": None})
 
 
 def test_options_are_called_by_their_names(tmp_path):
     with pytest.raises(InvalidParameterError, match=re.escape("'--split-seed' must be a whole number")):
-        take({"split_seed": -1}, base=tmp_path, named=lambda key: f"--{key.replace('_', '-')}")
+        check_values({"split_seed": -1}, base=tmp_path, named=lambda key: f"--{key.replace('_', '-')}")
 
 
 def test_a_folder_goes_before_a_tu_name(tmp_path):
-    assert take({"data": "MUTAG"}, base=tmp_path) == {"data": "MUTAG"}
+    assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": "MUTAG"}
     (tmp_path / "MUTAG").mkdir()
-    assert take({"data": "MUTAG"}, base=tmp_path) == {"data": tmp_path / "MUTAG"}
+    assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": tmp_path / "MUTAG"}
+
+
+@pytest.mark.parametrize(("command", "own"), [("certify", set()), ("sweep", {"--grid"})])
+def test_every_setting_is_an_option_with_its_help_and_its_default(command, own):
+    options = {each.opts[0]: each for each in typer.main.get_command(app).commands[command].params}
+    declared = {option_name(key): each for key, each in SETTINGS.items() if each.in_sweeps or command == "certify"}
+    assert set(options) - {"run", "--debug"} == set(declared) | own
+    for name, setting in declared.items():
+        sweep = command == "sweep"
+        assert options[name].help == ((setting.sweep_help if sweep else "") or setting.help)
+        assert options[name].show_default == ((setting.sweep_shown if sweep else "") or setting.shown or False)
+
+
+def test_defaults_are_shown_as_they_are():
+    defaults = {each.name: each.default for each in fields(RunSettings)}
+    assert SETTINGS["samples"].shown == f"{defaults['samples']:,}" == "10,000"
+    assert (SETTINGS["alpha"].shown, SETTINGS["family"].shown, SETTINGS["seed"].shown) == ("0.01", "each", "0")
+    for key, setting in SETTINGS.items():
+        assert setting.optional == (defaults[key] is None)
+        assert bool(setting.example) == (defaults[key] is MISSING), key  # asked for if and only if there is no default
+
+
+def test_a_misfit_is_called_what_the_user_called_it(run):
+    values = read_run_file(run).values
+    with pytest.raises(InvalidParameterError, match=r"'--max-radius'.*Missing: motif"):
+        run_settings(values, check_options({"max_radius": "hub=1"}))
+    with pytest.raises(InvalidParameterError, match=r"'max_radius'.*Missing: motif"):
+        run_settings({**values, "max_radius": {"hub": 1}})

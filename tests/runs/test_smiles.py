@@ -1,14 +1,14 @@
 import pytest
 
 from starcert.errors import StarcertError
-from starcert.runs.sources import load
+from starcert.runs.sources import load_graphs
 
 pytest.importorskip("rdkit")
 
 
 def test_a_list_of_molecules(tmp_path):
     (tmp_path / "m.smi").write_text("c1ccccc1N aniline\nCCO\n\nCl\tsalt acid\n")
-    data = load(tmp_path / "m.smi")
+    data = load_graphs(tmp_path / "m.smi")
     assert data.names == ("aniline", "CCO", "salt acid")
     assert [graph.n_edges for graph in data.graphs] == [7, 2, 0]
     assert data.labels is None
@@ -18,7 +18,7 @@ def test_a_list_of_molecules(tmp_path):
 
 def test_a_table_with_classes(tmp_path):
     (tmp_path / "m.csv").write_text("id,smiles,label\n1,CCO,toxic\n2,CC,\n3,C,harmless\n")
-    data = load(tmp_path / "m.csv")
+    data = load_graphs(tmp_path / "m.csv")
     assert data.names == ("CCO", "CC", "C")
     assert (data.labels, data.class_names) == ((1, None, 0), ("harmless", "toxic"))
 
@@ -36,7 +36,7 @@ def test_a_table_with_classes(tmp_path):
 def test_bad_lines_are_named(tmp_path, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(StarcertError) as caught:
-        load(tmp_path / name)
+        load_graphs(tmp_path / name)
     assert words in str(caught.value)
 
 
@@ -52,7 +52,7 @@ def test_bad_lines_are_named(tmp_path, name, text, words):
 def test_molecules_that_are_none_are_said(tmp_path, capfd, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(StarcertError) as caught:
-        load(tmp_path / name)
+        load_graphs(tmp_path / name)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""

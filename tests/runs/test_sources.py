@@ -6,8 +6,8 @@ import pytest
 
 import runs_worlds as worlds
 from starcert.errors import StarcertError
-from starcert.runs.settings import take
-from starcert.runs.sources import load
+from starcert.runs.settings import check_values
+from starcert.runs.sources import load_graphs
 
 PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
 TINY = {"A": "1, 2\n2, 1", "graph_indicator": "1\n1\n2", "graph_labels": "5\n-1"}
@@ -22,7 +22,7 @@ def tiny(folder: Path) -> None:
 @pytest.mark.parametrize("place", [".", "raw", "project/raw"])
 def test_the_folder_of_a_tu_data_set(tmp_path, place):
     tiny(tmp_path / "project" / place)
-    data = load(tmp_path / "project")
+    data = load_graphs(tmp_path / "project")
     assert data.names == ("TINY 1", "TINY 2")
     assert data.labels == (1, 0)
     assert data.class_names == ("-1", "5")
@@ -31,11 +31,11 @@ def test_the_folder_of_a_tu_data_set(tmp_path, place):
 def test_the_name_of_a_tu_data_set(tmp_path, monkeypatch):
     tiny(tmp_path / "TINY")
     monkeypatch.setenv("STARCERT_DATA", str(tmp_path))
-    assert len(load("TINY")) == 2
+    assert len(load_graphs("TINY")) == 2
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys.modules["starcert.datasets.tu"], "_download", _no_download)
     with pytest.raises(StarcertError) as caught:
-        load(take({"data": "tini"}, base=tmp_path / "there")["data"])
+        load_graphs(check_values({"data": "tini"}, base=tmp_path / "there")["data"])
     message = str(caught.value)
     assert message.startswith(f"There is no file or folder {tmp_path / 'there' / 'tini'}, and tini is no TU data set ")
     assert "Did you mean TINY?" in message
@@ -51,7 +51,7 @@ def _no_download(name):
 
 @pytest.mark.skipif(not PROTEINS.exists(), reason="PROTEINS is not there")
 def test_proteins():
-    data = load(PROTEINS)
+    data = load_graphs(PROTEINS)
     assert len(data) == 1113
     assert data.names[6] == "PROTEINS 0007"
     assert np.bincount(data.labels).tolist() == [663, 450]
@@ -62,10 +62,10 @@ def test_two_data_sets_in_one_folder_are_told_apart(tmp_path):
     tiny(tmp_path / "raw")
     (tmp_path / "raw" / "OTHER_A.txt").touch()
     with pytest.raises(StarcertError, match="folder of one data set"):
-        load(tmp_path)
+        load_graphs(tmp_path)
 
 
 def test_code_is_no_data(tmp_path):
     run = worlds.project(tmp_path / "project")
     with pytest.raises(StarcertError, match="be graphs, not code"):
-        load(run.parent / "model.py")
+        load_graphs(run.parent / "model.py")

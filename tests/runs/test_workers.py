@@ -5,8 +5,8 @@ import pytest
 
 import starcert as sc
 from starcert.errors import StarcertError
-from starcert.runs.reference import Reference
-from starcert.runs.workers import pool
+from starcert.runs.user_code import Reference
+from starcert.runs.workers import voting_workers
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_a_worker_that_dies_is_told_in_one_sentence(tmp_path):
     )
     with (
         pytest.raises(StarcertError, match=r"A worker process died.*fewer workers"),
-        pool(base, file, 2, print) as executor,
+        voting_workers(base, file, 2, print) as executor,
     ):
         certify(base, executor)
 
@@ -43,20 +43,20 @@ def test_a_file_that_workers_cannot_import(tmp_path):
     base, file = classifier_in(tmp_path, f"import os\nif os.getpid() != {os.getpid()}: 1 / 0\ndef f(graph): return 0")
     with (
         pytest.raises(StarcertError, match=r"A worker process cannot import.*code\.py, line 2: ZeroDivisionError"),
-        pool(base, file, 2, print) as executor,
+        voting_workers(base, file, 2, print) as executor,
     ):
         certify(base, executor)
 
 
 def test_errors_in_workers_come_back(tmp_path):
     base, file = classifier_in(tmp_path, "def f(graph): return [][graph.number_of_nodes()]")
-    with pytest.raises(sc.ClassifierError, match="IndexError"), pool(base, file, 2, print) as executor:
+    with pytest.raises(sc.ClassifierError, match="IndexError"), voting_workers(base, file, 2, print) as executor:
         certify(base, executor)
 
 
 def test_one_worker_is_this_process(tmp_path):
     base, file = classifier_in(tmp_path, "def f(graph): return 0")
     notes = []
-    with pool(base, file, 1, notes.append) as executor:
+    with voting_workers(base, file, 1, notes.append) as executor:
         assert executor is None
     assert notes == []

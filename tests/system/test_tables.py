@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import starcert as sc
-from starcert.runs.results import lines
-from starcert.system.tables import csv_line
+from starcert.runs.certification import result_rows
+from starcert.system.tables import csv_line, csv_lines
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
@@ -27,7 +27,7 @@ def test_names_of_graphs_and_classes_are_no_formulas():
     votes = sc.Votes([[990, 10]], selection=[[99, 1]])
     result = sc.certify(sc.clopper_pearson(votes), sc.Noise(all=0.1))
     kept = sc.archive.Archive.from_result(result, names=["=cmd|' /C calc'!A0"], labels=[0], class_names=["@a", "-b"])
-    header, row = csv.reader(io.StringIO("".join(lines(kept, [1]))))
+    header, row = csv.reader(io.StringIO("".join(csv_lines(result_rows(kept, [1])))))
     found = dict(zip(header, row, strict=True))
     assert found["name"] == "'=cmd|' /C calc'!A0"
     assert (found["true_name"], found["class_name"]) == ("'@a", "'@a")

@@ -10,7 +10,7 @@ import pytest
 
 import runs_worlds as worlds
 import starcert as sc
-from starcert.cli.views import show
+from starcert.cli.printing import show
 from starcert.system.terminal import plain, say
 
 HOSTILE = "x\x1b[31m\x1b]0;title\x07\x9b2J\u202egnp\u200b\r\x08\ud800"

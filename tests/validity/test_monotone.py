@@ -12,7 +12,7 @@ import starcert as sc
 from starcert.core.channels import Channel
 
 fractions = st.fractions(0, 1, max_denominator=50)
-channels = st.builds(Channel, fractions, fractions)
+channels = st.builds(Channel.of_bit, fractions, fractions)
 
 
 @settings(max_examples=150)

@@ -14,7 +14,8 @@ from starcert.core.channels import MAX_RADIUS
 from starcert.core.confidence import Margins, Votes, check_alpha
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
-from starcert.noise import Flip, Noise
+from starcert.laws import Flip, flip_from, flip_numbers
+from starcert.noise import Noise
 
 __all__ = ["MOST_BYTES", "read", "read_with_claims"]
 
@@ -144,8 +145,7 @@ def _check_kind(whole: Field) -> None:
 def _noise(laws: Field) -> Noise:
     found: dict[str, Flip] = {}
     for each in laws.items():
-        symmetric = "flip" in each.mapping()
-        names = ("flip",) if symmetric else ("delete", "add")
+        names = flip_numbers(each.mapping())
         law = each.members("region", *names, "exact")
         region = law["region"].text()
         if region in found:
@@ -153,7 +153,7 @@ def _noise(laws: Field) -> Noise:
         given = {name: law[name].probability() for name in names}
         for name, fraction in law["exact"].members(*names).items():
             _check_exact(fraction, given[name])
-        found[region] = Flip(given["flip"]) if symmetric else Flip(**given)
+        found[region] = flip_from(given)
     return Noise(found)
 
 

@@ -31,7 +31,7 @@ from flint import arb, ctx
 
 from starcert.core.balls import LOCK, exact_number
 from starcert.core.channels import Channel
-from starcert.core.pairs import ERROR, MOST_TERMS, tail_in_pairs
+from starcert.core.limits import ERROR, MOST_TERMS, tail_in_pairs
 
 __all__ = ["CellListing", "bounds_the_rest", "can_list"]
 
@@ -85,7 +85,9 @@ ListedCell: TypeAlias = tuple[int, int]
 
 
 def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
-    """Whether the cells of a radius are few enough to be listed."""
+    """Whether the cells of a radius are few enough to be listed, and those of binomial counts."""
+    if not all(channel.free or channel.binary for channel in channels):
+        return False
     seen = [(channel, count) for channel, count in zip(channels, radius, strict=True) if not channel.free]
     cells = math.prod(count + 1 for _, count in seen)
     bits = sum(_denominator(channel).bit_length() * count for channel, count in seen)
@@ -96,7 +98,7 @@ class CellListing:
     """The cells of one radius in ascending ratio of attacked to clean mass.
 
     Example:
-        >>> law = Channel(Fraction(1, 4), Fraction(3, 4))
+        >>> law = Channel.of_bit(Fraction(1, 4), Fraction(3, 4))
         >>> one = CellListing([law], [1])
         >>> one.rho_lower(Fraction(9, 10)), one.certifies(0.1, 0.1), one.certifies(0.2, 0.2)
         (Fraction(7, 10), True, False)
@@ -109,7 +111,7 @@ class CellListing:
             if channel.free or count == 0:  # nothing can be seen there
                 continue
             denominator = _denominator(channel)
-            sides = [_binomial(count, int(p * denominator), denominator) for p in (channel.clean, channel.attacked)]
+            sides = [_binomial(count, int(p * denominator), denominator) for p in channel.outcomes[1]]
             cells = [(r * x, q * y) for r, q in cells for x, y in zip(*sides, strict=True)]
             self._whole *= denominator**count
         cells = [cell for cell in cells if cell != (0, 0)]
@@ -141,7 +143,7 @@ class CellListing:
 
 
 def _denominator(channel: Channel) -> int:
-    return math.lcm(channel.clean.denominator, channel.attacked.denominator)
+    return math.lcm(*(p.denominator for p in channel.outcomes[1]))
 
 
 def _binomial(count: int, top: int, bottom: int) -> list[int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from starcert.archive.record import Claims
 from starcert.errors import ArchiveError
+from starcert.laws import as_flip
 from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ def _text(value: object) -> str:
 def _noise(noise: Noise) -> list[dict[str, object]]:
     laws: list[dict[str, object]] = []
     for region in noise:
-        law = noise[region]
-        given = {"flip": law.delete} if law.symmetric else {"delete": law.delete, "add": law.add}
+        given = as_flip(noise[region], f"noise[{region}]", "an archive").numbers
         laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in given.items()}})
     return laws
 

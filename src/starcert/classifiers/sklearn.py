@@ -1,14 +1,12 @@
-"""scikit-learn estimators on graphs as base classifiers, support vector machines on graph kernels compiled.
+"""scikit-learn estimators on graphs as base classifiers; kernels of `starcert.kernels` see whole batches.
 
-A fitted `KernelSVM` on a kernel with an explicit feature map answers from compiled features of whole batches. Every
-other estimator, and every graph that the compiled code does not take, goes through the estimator itself.
+A fitted `KernelSVM` or `Pipeline` on such a kernel answers from the features of whole batches of noisy copies. Every
+other estimator, kernels of GraKeL among them, answers for a list of graphs.
 """
 
 from __future__ import annotations
 
-import sys
-import warnings
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,42 +15,17 @@ from starcert.classifiers.anatomy import leaf
 from starcert.classifiers.base import Scores
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.models.conversion import DEGREE
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame, Graph
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["KernelClassifier", "SklearnClassifier", "from_sklearn"]
+__all__ = ["KernelClassifier", "PipelineClassifier", "SklearnClassifier", "from_sklearn"]
 
 ROUNDING = 1e-6
 """By how much the decisions on a graph may differ between one batch and another, relative to the largest."""
 
 DOUBT = 1e-11
 """Decisions this close to zero, relative to their terms, are left to scikit-learn: their sign may be rounding."""
-
-
-class FeatureMap(Protocol):
-    """A fitted kernel with an explicit feature map, seen from the support vectors of a machine.
-
-    Attributes:
-        linear: whether `decisions` may be asked.
-        content: what the answers depend on, for a digest.
-    """
-
-    linear: bool
-
-    @property
-    def content(self) -> tuple[object, ...]: ...
-
-    def takes(self, frame: Frame) -> bool:
-        """Whether noisy copies with this frame can be computed."""
-
-    def decisions(self, graphs: NoisyGraphs) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Decisions without the intercept, and bounds on the sums of their terms' magnitudes."""
-
-    def matrix(self, graphs: NoisyGraphs) -> npt.NDArray[np.float64]:
-        """The kernel between the copies and the support vectors."""
 
 
 class SklearnClassifier:
@@ -66,50 +39,44 @@ class SklearnClassifier:
     @property
     def description(self) -> str:
         """Which classifier it is: the estimator's class, parameters and a digest of what was fitted, as of now."""
-        return _describe(self.estimator, None)
+        return _describe(self.estimator)
 
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
-        copies = list(graphs.copies())
-        answers = self._predicted(copies)
-        if len(copies) > 1 and not _looks_at_its_batch(self.estimator):
-            self._check_one(copies, answers)
+        estimator, copies = self._question(graphs)
+        answers = self._predicted(estimator, copies, len(graphs))
+        if len(graphs) > 1 and not _looks_at_its_batch(estimator):
+            self._check_one(estimator, copies, answers)
         return answers
 
     def scored(self, graphs: NoisyGraphs) -> Scores:
         """One class for each graph, and the decisions or probabilities of the estimator, if it tells any."""
-        copies = list(graphs.copies())
-        return Scores(self._predicted(copies), self._decisions(copies), ROUNDING)
+        estimator, copies = self._question(graphs)
+        return Scores(
+            self._predicted(estimator, copies, len(graphs)), _decisions(estimator, copies, len(graphs)), ROUNDING
+        )
 
-    def _predicted(self, copies: list[Graph]) -> npt.NDArray[np.int64]:
-        if not copies:
+    def _question(self, graphs: NoisyGraphs) -> tuple[Any, Any]:
+        """Who is asked, and what it sees of the copies: something with a slice for each of them."""
+        return self.estimator, list(graphs.copies())
+
+    def _predicted(self, estimator: Any, copies: Any, count: int) -> npt.NDArray[np.int64]:  # noqa: ANN401
+        if not count:
             return np.empty(0, dtype=np.int64)
-        if _looks_at_its_batch(self.estimator):
-            return self._numbers(np.concatenate([self.estimator.predict([copy]) for copy in copies]))
-        return self._numbers(self.estimator.predict(copies))
+        if _looks_at_its_batch(estimator):
+            return self._numbers(np.concatenate([estimator.predict([copy]) for copy in copies]))
+        return self._numbers(estimator.predict(copies))
 
-    def _check_one(self, copies: list[Graph], answers: npt.NDArray[np.int64]) -> None:
+    def _check_one(self, estimator: Any, copies: Any, answers: npt.NDArray[np.int64]) -> None:  # noqa: ANN401
         """One copy of every batch is asked alone too: in some kernels a rare graph changes a whole batch around it."""
-        place = len(copies) // 2
-        (alone,) = self._numbers(self.estimator.predict([copies[place]]))
+        place = len(answers) // 2
+        (alone,) = self._numbers(estimator.predict(copies[place : place + 1]))
         if alone != answers[place]:
             raise ValueError(
-                f"it answers a noisy copy with class {answers[place]} in a batch of {len(copies)}, but with class "
+                f"it answers a noisy copy with class {answers[place]} in a batch of {len(answers)}, but with class "
                 f"{alone} alone: it draws at random, or looks at the graphs beside a graph. Take another estimator; "
                 "in the second case, asking about one copy at a time will do: batch_size=1"
             )
-
-    def _decisions(self, copies: list[Graph]) -> npt.NDArray[np.float64] | None:
-        if _looks_at_its_batch(self.estimator):
-            return None
-        for name in ("decision_function", "predict_proba"):
-            try:
-                values = np.asarray(getattr(self.estimator, name)(copies), dtype=np.float64)
-            except Exception:  # noqa: BLE001  (not there, or not for graphs: answers are compared then)
-                continue
-            if values.ndim <= 2 and len(values) == len(copies):
-                return _columns(values)
-        return None
 
     def _numbers(self, answers: npt.ArrayLike) -> npt.NDArray[np.int64]:
         classes = np.asarray(self.estimator.classes_)
@@ -124,72 +91,79 @@ class SklearnClassifier:
         return numbers
 
 
+class PipelineClassifier(SklearnClassifier):
+    """A fitted `Pipeline` that begins with a kernel of `starcert.kernels`. See `from_sklearn`."""
+
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        """What one noisy copy takes as the kernel sees it."""
+        size: float = self.estimator[0].copy_bytes(n_nodes, n_edges)
+        return size
+
+    def _question(self, graphs: NoisyGraphs) -> tuple[Any, Any]:
+        return self.estimator[1:], self.estimator[0].transform(graphs)
+
+
 class KernelClassifier(SklearnClassifier):
-    """A fitted `KernelSVM` whose kernel has an explicit feature map, compiled. See `from_sklearn`."""
+    """A fitted `KernelSVM` on a kernel of `starcert.kernels`. See `from_sklearn`.
 
-    def __init__(self, estimator: Any, features: FeatureMap, batch_size: int) -> None:  # noqa: ANN401
-        super().__init__(estimator, batch_size)
-        self.features = features
+    A kernel is linear in its features φ, so the support vectors of a machine for two classes collapse into weights:
 
-    @property
-    def description(self) -> str:
-        """Which classifier it is: kernel, parameters and a digest of what was fitted, as of now."""
-        return _describe(self.estimator, self.features)
+        Σ_i α_i κ(G, G_i) = ⟨w, φ(G)⟩,      w = Σ_i α_i φ(G_i).
+    """
+
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        """What one noisy copy takes as the kernel sees it, with its row of the kernel matrix."""
+        svc, kernel = self.estimator.svc_, self.estimator.kernel_
+        size: float = kernel.copy_bytes(n_nodes, n_edges) + 8 * svc.shape_fit_[0]
+        return size
 
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
-        if not self.features.takes(graphs.frame):
-            return super().classify(graphs)
-        if not self.features.linear:
-            return self._numbers(self.estimator.svc_.predict(self._matrix(graphs)))
-        return self._decided(graphs)[0]
+        return super().classify(graphs) if self.n_classes > 2 else self._decided(graphs)[0]
 
     def scored(self, graphs: NoisyGraphs) -> Scores:
         """One class for each graph, and their decisions."""
-        if not self.features.takes(graphs.frame):
+        if self.n_classes > 2:
             return super().scored(graphs)
-        if not self.features.linear:
-            matrix, svc = self._matrix(graphs), self.estimator.svc_
-            return Scores(self._numbers(svc.predict(matrix)), _columns(svc.decision_function(matrix)), ROUNDING)
         numbers, decisions = self._decided(graphs)
         return Scores(numbers, _columns(decisions), ROUNDING)
 
+    def _question(self, graphs: NoisyGraphs) -> tuple[Any, Any]:
+        return self.estimator.svc_, self.estimator.matrix(graphs)
+
     def _decided(self, graphs: NoisyGraphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Classes and decisions, where features are linear."""
-        intercept = float(self.estimator.svc_.intercept_[0])
-        decisions, magnitudes = self.features.decisions(graphs)
+        """Classes and decisions between two classes."""
+        svc = self.estimator.svc_
+        intercept = float(svc.intercept_[0])
+        decisions, magnitudes = self.estimator.kernel_.weighed(graphs, *self._weights())
         decisions += intercept
         # Of two classes, scikit-learn takes the first only where the decision is below zero.
         numbers = (decisions >= 0).astype(np.int64)
         if np.any(np.abs(decisions) <= DOUBT * (magnitudes + abs(intercept))):
-            numbers = self._numbers(self.estimator.svc_.predict(self._matrix(graphs)))
+            numbers = self._numbers(svc.predict(self.estimator.matrix(graphs)))
         return numbers, decisions
 
-    def decision_function(self, graphs: NoisyGraphs) -> npt.NDArray[np.float64]:
-        """The decision of each graph, as the estimator's `decision_function` has it."""
-        if not self.features.linear:
-            values: npt.NDArray[np.float64] = self.estimator.svc_.decision_function(self._matrix(graphs))
-            return values
-        return self.features.decisions(graphs)[0] + float(self.estimator.svc_.intercept_[0])
-
-    def _matrix(self, graphs: NoisyGraphs) -> npt.NDArray[np.float64]:
-        """The kernel between the copies and the training graphs; the machine reads the support vectors' columns."""
+    def _weights(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The weights of features, and their sizes before anything cancels out: of the machine as it is now."""
         svc = self.estimator.svc_
-        matrix = np.zeros((len(graphs), svc.shape_fit_[0]))
-        matrix[:, svc.support_] = self.features.matrix(graphs)
-        return matrix
+        if self._weighed is None or self._weighed[0] is not svc:
+            support, coefficients = self.estimator.features_[svc.support_], np.asarray(svc.dual_coef_[0])
+            self._weighed = svc, support.T @ coefficients, support.T @ np.abs(coefficients)
+        return self._weighed[1:]
+
+    _weighed: tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
 
 
 def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnClassifier:  # noqa: ANN401
     """A base classifier from a fitted scikit-learn estimator on graphs.
 
-    A `starcert.models.KernelSVM` on GraKeL's vertex histogram of degrees, on all graphlets of up to 6 nodes, or on
-    neighbourhood subgraph pairwise distances is compiled, and answers as GraKeL and scikit-learn do, hundreds of times
-    faster. Any other estimator answers through its own `predict`, which gets a list of starcert `Graph`s.
+    A `starcert.models.KernelSVM` on one of `starcert.kernels`, and a `Pipeline` that begins with one, answer from
+    compiled features of whole batches. Any other estimator answers through its own `predict`, which gets a list of
+    starcert `Graph`s; so does a `KernelSVM` on any kernel of GraKeL, which is right and slow.
 
     Args:
         estimator: fitted, with `predict` and `classes_`. Its answers are numbered in the order of `classes_`.
-        batch_size: the most graphs at once; by default 1,024 where compiled, else 256.
+        batch_size: the most graphs at once; by default 1,024 where features are compiled, else 256.
 
     Example:
         >>> from starcert.graphs import Graph
@@ -201,10 +175,16 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
     _check(estimator)
     if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
         raise InvalidParameterError("batch_size", "be a whole number, 1 or more", batch_size)
-    features = _feature_map(estimator)
-    if features is None:
-        return SklearnClassifier(estimator, batch_size or 256)
-    return KernelClassifier(estimator, features, batch_size or 1024)
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415
+
+    from starcert.kernels import GraphKernel  # noqa: PLC0415  (scikit-learn)
+
+    # A class derived from one of these may answer in another way.
+    if _is_kernel_svm(estimator) and isinstance(estimator.kernel_, GraphKernel):
+        return KernelClassifier(estimator, batch_size or 1024)
+    if type(estimator) is Pipeline and len(estimator) > 1 and isinstance(estimator[0], GraphKernel):
+        return PipelineClassifier(estimator, batch_size or 1024)
+    return SklearnClassifier(estimator, batch_size or 256)
 
 
 def _check(estimator: object) -> None:
@@ -227,52 +207,17 @@ def _check(estimator: object) -> None:
 
 
 def _is_kernel_svm(estimator: object) -> bool:
-    """Whether this is a `KernelSVM` itself: a class derived from it may answer in another way."""
-    machines = sys.modules.get("starcert.models.kernel_svm")  # who made one has imported it
-    return machines is not None and type(estimator) is machines.KernelSVM
+    """Whether this is a `KernelSVM` itself."""
+    from starcert.models import KernelSVM  # noqa: PLC0415  (scikit-learn)
 
-
-def _feature_map(estimator: Any) -> FeatureMap | None:  # noqa: ANN401
-    """The compiled features of a `KernelSVM`, where there are such."""
-    if not _is_kernel_svm(estimator):
-        return None
-    kernel, svc, label_name = estimator.kernel_, estimator.svc_, estimator.node_labels
-    from grakel.kernels import (  # noqa: PLC0415
-        GraphletSampling,
-        NeighborhoodSubgraphPairwiseDistance,
-        VertexHistogram,
-    )
-
-    from starcert.classifiers.kernels import degrees, graphlets, nspd  # noqa: PLC0415
-
-    support = np.asarray(svc.support_, dtype=np.int64)
-    coefficients = np.asarray(svc.dual_coef_[0], dtype=np.float64) if len(svc.classes_) == 2 else None
-    features: FeatureMap | None = None
-    # A class derived from one of these may do something else: it goes through GraKeL.
-    if type(kernel) is VertexHistogram and label_name == DEGREE:
-        return degrees.DegreeHistogram(kernel, support, coefficients)
-    if type(kernel) is GraphletSampling and kernel.k <= graphlets.LARGEST and kernel.sampling is None:
-        if graphlets.agrees_with_grakel(kernel.k):
-            features = graphlets.Graphlets(kernel, support, coefficients)
-    elif type(kernel) is NeighborhoodSubgraphPairwiseDistance:
-        if nspd.agrees_with_grakel(kernel.r, kernel.d):
-            features = nspd.PairwiseDistance(kernel, support, coefficients, label_name)
-    else:
-        return None
-    if features is None:
-        warnings.warn(
-            f"The compiled {type(kernel).__name__} disagrees with the installed GraKeL on this Python; "
-            "GraKeL itself is used, and is slower.",
-            stacklevel=3,
-        )
-    return features
+    return type(estimator) is KernelSVM
 
 
 def _looks_at_its_batch(estimator: Any) -> bool:  # noqa: ANN401
     """Whether an answer of GraKeL's is known to be meant for a graph alone.
 
     Normalised, these two kernels let the features that training has not seen, of all graphs of a batch, enter the norm
-    of each. A graph's own norm is that of a batch of one, which is also what the compiled kernels compute.
+    of each. A graph's own norm is that of a batch of one.
     """
     kernel = getattr(estimator, "kernel_", None)
     named = type(kernel).__name__ in ("GraphletSampling", "NeighborhoodSubgraphPairwiseDistance")
@@ -286,23 +231,36 @@ def _columns(decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.column_stack([np.zeros(len(decisions)), decisions])
 
 
-def _describe(estimator: Any, features: FeatureMap | None) -> str:  # noqa: ANN401
+def _decisions(estimator: Any, copies: Any, count: int) -> npt.NDArray[np.float64] | None:  # noqa: ANN401
+    if _looks_at_its_batch(estimator):
+        return None
+    for name in ("decision_function", "predict_proba"):
+        try:
+            values = np.asarray(getattr(estimator, name)(copies), dtype=np.float64)
+        except Exception:  # noqa: BLE001  (not there, or not for graphs: answers are compared then)
+            continue
+        if values.ndim <= 2 and len(values) == count:
+            return _columns(values)
+    return None
+
+
+def _describe(estimator: Any) -> str:  # noqa: ANN401
     """Kernel, parameters and a digest of what was fitted: equal for equal models."""
-    if not _is_kernel_svm(estimator) or not type(estimator.kernel_).__module__.startswith("grakel."):
+    if not _is_kernel_svm(estimator) or not type(estimator.kernel_).__module__.startswith(("grakel.", "starcert.")):
         return f"{type(estimator).__name__} {identity(estimator)}"
     # What GraKeL keeps of its training graphs comes in the order of hash tables; it follows from those graphs.
     kernel, svc = estimator.kernel_, estimator.svc_
     parameters = kernel.get_params()
+    if estimator.node_labels is not None:
+        parameters["node_labels"] = estimator.node_labels
     fitted = identity(
         (
             type(kernel),
             parameters,
-            estimator.node_labels,
             np.asarray(estimator.classes_),
             (svc.support_, svc.dual_coef_, svc.intercept_),
             estimator.training_digest_,
-            None if features is None else features.content,
         )
     )
     told = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()) if leaf(value) is not None)
-    return f"{type(kernel).__name__}({told}), node labels {estimator.node_labels!r}, SVC(C={svc.C!r}) {fitted}"
+    return f"{type(kernel).__name__}({told}), SVC(C={svc.C!r}) {fitted}"

@@ -1,6 +1,6 @@
-"""The command line: parse, call, print. One file a command."""
+"""The command line: parse, call, print."""
 
-from starcert.cli import certify, frontier, init, reproduce, slack, sweep, verify, votes
-from starcert.cli.app import app, main
+from starcert.cli import file_commands, project_commands, radius_commands, run_commands
+from starcert.cli.command_line import app, main
 
-__all__ = ["app", "certify", "frontier", "init", "main", "reproduce", "slack", "sweep", "verify", "votes"]
+__all__ = ["app", "file_commands", "main", "project_commands", "radius_commands", "run_commands"]

@@ -29,7 +29,7 @@ class Alike:
         >>> from fractions import Fraction
         >>> from starcert.core.channels import Channel
         >>> tenth, third, half = Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)
-        >>> law = Product(Channel(p, 1 - p) for p in (tenth, half, third, tenth))
+        >>> law = Product(Channel.of_bit(p, 1 - p) for p in (tenth, half, third, tenth))
         >>> axes = Alike(law, (2, 9, 5, 4))
         >>> axes.groups, axes.sums, axes.radius((3, 1))
         (((0, 3), (2,)), (6, 5), (2, 0, 1, 1))

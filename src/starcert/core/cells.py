@@ -1,9 +1,8 @@
-"""Cells in floating point: the law of the log ratio of a product of channels, split in two halves.
+"""Cells of one channel in floating point: the law of the log ratio of R attacked sites.
 
-A *cell* is the set of noisy graphs with one likelihood ratio (R_Q in the paper). The product of several
-axes has Π(R_i + 1) cells, far too many to list. But whatever we ask of them (the mass with log ratio up to
-t) is a sum over pairs from two halves of the axes, so it is enough to list each half, sorted, with running
-sums. Memory follows the larger half; time follows the sum of both.
+A *cell* is the set of noisy graphs with one likelihood ratio (R_Q in the paper). With two outcomes the cells of R sites
+are those of a binomial count. With three that are evenly spaced, as under a symmetric law on k values, they are 2R + 1.
+Otherwise every way to share R sites among the outcomes may be a cell of its own.
 
 A region may hold millions of sites, so a binomial is kept only where one of its two sides has mass: the
 rest weighs less than `NEGLIGIBLE` on either side, by Bernstein's inequality.
@@ -12,134 +11,59 @@ rest weighs less than `NEGLIGIBLE` on either side, by Bernstein's inequality.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.channels import Channel, Product
+from starcert.core.channels import Channel, Outcome, log_quotient
 from starcert.core.compiled import compiled
-from starcert.errors import InvalidParameterError
 
-__all__ = ["Cells", "Floats", "HalfKey", "Halves", "count_cells", "halve", "log_ratio_of_count", "window"]
+__all__ = [
+    "NEGLIGIBLE",
+    "Floats",
+    "cells_of",
+    "count_listed",
+    "evenly_spaced_log_ratios",
+    "log_ratio_of_count",
+    "merged",
+    "window",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-HalfKey: TypeAlias = tuple[tuple[int, int], ...]
-"""What a half is made of: (factor, power) pairs."""
-
 NEGLIGIBLE = 1e-30
-MAX_HALF = 2**24
-MAX_PAIRS = 2**26
-"""So many pairs of cells are listed to make a half: before equal ratios merge, some three gigabytes."""
-MAX_STORED = 2**22
-"""So many cells are kept for the next radius, seven floats each."""
+
+RIGHT = 1e-40
+"""With three outcomes and more, masses from here on have their digits; smaller ones follow from the other side."""
 
 
-class Cells(NamedTuple):
-    """Cells in ascending order of log ratio.
-
-    Attributes:
-        values: shape (3, n): log ratio, clean mass, attacked mass.
-        sums: shape (4, n + 1): entry j is the clean mass of the first j cells, of the others, and the
-            attacked mass of the first j cells, of the others. Each is summed from its own end.
-    """
-
-    values: Floats
-    sums: Floats
-
-
-@dataclass(slots=True)
-class Halves:
-    """Lists the two halves of a product for any radius, and remembers what it has listed.
-
-    The smaller half comes first. Tables are shared between radii: a search over radii asks for the same
-    halves again and again.
-    """
-
-    product: Product
-    _tables: dict[HalfKey, Cells] = field(default_factory=dict)
-    _stored: int = 0
-
-    def __call__(self, powers: tuple[int, ...]) -> tuple[Cells, Cells]:
-        """The two halves of the product for so many attacked sites of each factor."""
-        left, right = halve(self.product, powers)
-        first = self._tables.get(left) or self._table(left)
-        second = self._tables.get(right) or self._table(right)
-        return (first, second) if first.values.shape[1] <= second.values.shape[1] else (second, first)
-
-    def _table(self, half: HalfKey) -> Cells:
-        cells = self._tables.get(half)
-        if cells is None:
-            if len(half) <= 1:
-                values = np.array([[0.0], [1.0], [1.0]])
-                if half:
-                    (factor, power) = half[0]
-                    values = _binomial_cells(self.product.factors[factor], power)
-            else:
-                values = _multiply(self._table(half[:-1]).values, self._table(half[-1:]).values)
-            cells = Cells(values, _running_sums(values))
-            if self._stored > MAX_STORED:  # a cache, not a leak
-                self._tables.clear()
-                self._stored = 0
-            self._tables[half] = cells
-            self._stored += values.shape[1]
-        return cells
+def cells_of(channel: Channel, radius: int) -> Floats:
+    """The cells of so many attacked sites in ascending order, shape (3, n): log ratio, clean mass, attacked mass."""
+    if channel.binary:
+        return _binomial_cells(channel, radius)
+    if channel.evenly_spaced:
+        sides = (_trinomial(radius, side) for side in zip(*channel.outcomes, strict=True))
+        return _with_digits(np.array([evenly_spaced_log_ratios(channel, radius), *sides]))
+    cells = _with_digits(_multinomial(radius, channel.shared, [x for x in channel.log_ratios if math.isfinite(x)]))
+    ends = []
+    for side, log_ratio in ((0, -math.inf), (1, math.inf)):  # one outcome that the other side never shows is enough
+        log_shared = radius * log_quotient(sum((masses[side] for masses in channel.shared), Fraction(0)), Fraction(1))
+        cells[1 + side] *= math.exp(log_shared)
+        ends.append(np.array([[log_ratio], [0.0], [0.0]]))
+        ends[side][1 + side] = -math.expm1(log_shared)
+    log_ratio, *masses = np.concatenate([ends[0], cells, ends[1]], axis=1)
+    keep = np.maximum(*masses) > 0
+    return merged(log_ratio[keep], np.array(masses)[:, keep])
 
 
-def halve(product: Product, powers: tuple[int, ...]) -> tuple[HalfKey, HalfKey]:
-    """Splits the attacked factors into two halves of about equal size, each a tuple of (factor, power).
-
-    A channel and its reverse share their ratios: k1 + k2 decides, so together they have R1 + R2 + 1 cells
-    and not (R1 + 1)(R2 + 1). With more than two factors they stay together to profit from it.
-    """
-    present = tuple([(i, power) for i, power in enumerate(powers) if power])
-    if len(present) <= 2:
-        return present[:1], present[1:]
-    halves, lengths = _balanced(product, powers)
-    if max(lengths) > MAX_HALF:
-        raise InvalidParameterError(
-            "radius",
-            f"leave at most {MAX_HALF:,} cells in each half of the axes",
-            powers,
-            "Lower the radii of the largest axes, or give axes of one kind one flip law: they merge.",
-        )
-    left, right = (tuple([(i, powers[i]) for i in sorted(half)]) for half in halves)
-    return left, right
-
-
-def count_cells(product: Product, powers: tuple[int, ...]) -> int:
-    """How many cells are listed at most for the two halves of a product: what it costs to evaluate a radius.
-
-    Cells with equal ratios count one by one, since they are listed before they merge.
-    """
-    sizes = {i: 1 + _window_length(*product.rounded[i], power) for i, power in enumerate(powers) if power}
-    if len(sizes) <= 2:
-        return sum(sizes.values())
-    return sum(math.prod(sizes[i] for i in half) for half in _balanced(product, powers)[0])
-
-
-def _balanced(product: Product, powers: tuple[int, ...]) -> tuple[tuple[list[int], list[int]], list[int]]:
-    """The attacked factors of each half, and how many cells either has at most."""
-    units: dict[int, list[int]] = {}
-    sizes: dict[int, int] = {}
-    for i, power in enumerate(powers):
-        if power:
-            first = product.reverses[i]
-            if first not in units:
-                first = i
-                units[i], sizes[i] = [], 1
-            units[first].append(i)
-            sizes[first] += _window_length(*product.rounded[i], power)
-    halves: tuple[list[int], list[int]] = ([], [])
-    lengths = [1, 1]
-    for unit in sorted(units, key=sizes.__getitem__, reverse=True):
-        smaller = lengths[1] < lengths[0]
-        halves[smaller].extend(units[unit])
-        lengths[smaller] *= sizes[unit]
-    return halves, lengths
+def count_listed(channel: Channel, radius: int) -> int:
+    """How many cells so many attacked sites have, all listed."""
+    if channel.evenly_spaced:
+        return (len(channel.outcomes) - 1) * radius + 1
+    return math.comb(radius + len(channel.shared) - 1, radius) + len(channel.outcomes) - len(channel.shared)
 
 
 def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)) -> tuple[int, int]:
@@ -153,15 +77,9 @@ def window(radius: int, probability: float, bits: float = -math.log2(NEGLIGIBLE)
     return max(0, math.floor(mean - width)), min(radius, math.ceil(mean + width))
 
 
-@lru_cache(maxsize=2**16)
-def _window_length(clean: float, attacked: float, radius: int) -> int:
-    (low, high), (low2, high2) = (window(radius, p) for p in (clean, attacked))
-    return min(radius, high - low + high2 - low2 + 1)
-
-
 def _binomial_cells(channel: Channel, radius: int) -> Floats:
-    """The cells of one axis."""
-    clean, attacked = ((float(p), float(1 - p), *window(radius, float(p))) for p in (channel.clean, channel.attacked))
+    """The cells of a binomial count."""
+    clean, attacked = ((float(p), float(1 - p), *window(radius, float(p))) for p in channel.outcomes[1])
     values: Floats = _binomial_values(radius, *channel.log_ratios, clean, attacked)
     return values
 
@@ -223,25 +141,87 @@ def _binomial(radius: int, p: float, q: float, low: int, high: int) -> Floats:
     return mass
 
 
-def _multiply(left: Floats, right: Floats) -> Floats:
-    """All pairs of cells: log ratios add, masses multiply; equal ratios merge, negligible cells go."""
-    if left.shape[1] * right.shape[1] > MAX_PAIRS:
-        raise InvalidParameterError(
-            "radius",
-            f"leave at most {MAX_PAIRS:,} pairs of cells in each half of the axes",
-            f"{left.shape[1] * right.shape[1]:,}",
-            "Lower the radii of the largest axes.",
-        )
-    masses = (left[1:, :, None] * right[1:, None, :]).reshape(2, -1)
-    keep = (masses > NEGLIGIBLE**1.5).any(axis=0)
-    with np.errstate(invalid="ignore"):  # ∞ − ∞ belongs to a cell without mass
-        log_ratio = np.add.outer(left[0], right[0]).reshape(-1)[keep]
+def evenly_spaced_log_ratios(channel: Channel, radius: int) -> Floats:
+    """The 2R + 1 log ratios of three evenly spaced outcomes, each from the two that are on its own side."""
+    low, middle, high = channel.log_ratios
+    counts = np.arange(radius + 1)
+    below, above = (counts[::-1] * low + counts * middle), (counts[::-1] * middle + counts * high)
+    return np.concatenate([below, above[1:]])
+
+
+def _trinomial(radius: int, masses: Sequence[Fraction]) -> Floats:
+    """The mass of each of 2R + 1 sums, where a site adds 0, 1 or 2 with these masses."""
+    low, middle, high = masses
+    share = high / (low + high)
+    window_of_middle = window(radius, float(middle), -5 * math.log2(RIGHT) / 4)
+    outer = _binomial(radius, float(middle), float(1 - middle), *window_of_middle)
+    sums: Floats = _trinomial_sums(radius, window_of_middle[0], outer, float(share), float(1 - share))
+    return sums
+
+
+@compiled
+def _trinomial_sums(radius, first, outer, p, q):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """So many sites add 1, from `first` on with the masses in `outer`; of the others each adds 2 with p, 0 with q.
+
+    Each binomial goes outwards from its mode, until nothing is left. Sums of positive terms: no digits are lost.
+    """
+    sums = np.zeros(2 * radius + 1)
+    row = np.empty(radius + 1)
+    for i in range(outer.size):
+        n = radius - first - i
+        mode = min(int((n + 1) * p), n)
+        row[mode] = total = 1.0
+        top = bottom = mode
+        while top < n and row[top] > 1e-60:
+            row[top + 1] = row[top] * ((n - top) * p) / ((top + 1) * q)
+            top += 1
+            total += row[top]
+        while bottom > 0 and row[bottom] > 1e-60:
+            row[bottom - 1] = row[bottom] * (bottom * q) / ((n - bottom + 1) * p)
+            bottom -= 1
+            total += row[bottom]
+        for k in range(bottom, top + 1):
+            sums[first + i + 2 * k] += outer[i] * (row[k] / total)
+    return sums
+
+
+def _multinomial(radius: int, outcomes: Sequence[Outcome], log_ratios: Sequence[float]) -> Floats:
+    """Log ratio, clean and attacked mass of every way to share so many sites among outcomes, as values (3, n).
+
+    The count of the first outcome is binomial, and the others share the rest.
+    """
+    if len(outcomes) == 1:
+        return np.array([[radius * log_ratios[0]], [1.0], [1.0]])
+    shares = [side[0] / sum(side, Fraction(0)) for side in zip(*outcomes, strict=True)]
+    rows = [_binomial(radius, float(share), float(1 - share), 0, radius) for share in shares]
+    if len(outcomes) == 2:
+        counts = np.arange(radius + 1)
+        return np.array([counts * log_ratios[0] + counts[::-1] * log_ratios[1], *rows])
+    parts = []
+    for count in range(radius + 1):
+        part = _multinomial(radius - count, outcomes[1:], log_ratios[1:])
+        part[0] += count * log_ratios[0]
+        part[1:] *= [[row[count]] for row in rows]
+        parts.append(part)
+    return np.concatenate(parts, axis=1)
+
+
+def _with_digits(values: Floats) -> Floats:
+    """The cells of which one side is right: the other side follows from it, through the ratio, where it is not."""
+    log_ratio, clean, attacked = values[:, np.maximum(values[1], values[2]) >= RIGHT]
+    own = np.where(clean >= RIGHT, clean, attacked * np.exp(np.minimum(-log_ratio, 0)))
+    rival = np.where(attacked >= RIGHT, attacked, clean * np.exp(np.minimum(log_ratio, 0)))
+    return np.array([log_ratio, own, rival])
+
+
+def merged(log_ratio: Floats, masses: Floats) -> Floats:
+    """Cells in ascending order of log ratio, those with equal ratios as one."""
     order = np.argsort(log_ratio, kind="stable")
-    log_ratio, masses = log_ratio[order], masses[:, keep][:, order]
+    log_ratio, masses = log_ratio[order], masses[:, order]
     starts = _group_starts(log_ratio)
-    merged = np.empty((3, starts.size))  # one memory layout: the compiled code is made for it
-    merged[0], merged[1:] = log_ratio[starts], np.add.reduceat(masses, starts, axis=1)
-    return merged
+    values = np.empty((3, starts.size))  # one memory layout: the compiled code is made for it
+    values[0], values[1:] = log_ratio[starts], np.add.reduceat(masses, starts, axis=1)
+    return values
 
 
 @compiled
@@ -261,16 +241,3 @@ def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
             starts[n] = i
             n += 1
     return starts[:n].copy()
-
-
-@compiled
-def _running_sums(values: Floats) -> Floats:
-    n = values.shape[1]
-    sums = np.zeros((4, n + 1))
-    for i in range(n):
-        sums[0, i + 1] = sums[0, i] + values[1, i]
-        sums[2, i + 1] = sums[2, i] + values[2, i]
-    for i in range(n - 1, -1, -1):
-        sums[1, i] = sums[1, i + 1] + values[1, i]
-        sums[3, i] = sums[3, i + 1] + values[2, i]
-    return sums

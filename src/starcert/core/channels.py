@@ -1,13 +1,16 @@
 """Channels, and the product of channels that an attack of a given radius is.
 
-An attacked site is one bit that the noise shows us. A *channel* (a, b) is the law of whether that bit
-agrees with the attacked graph: with probability a when the clean graph was smoothed, with probability b
-when the attacked one was. R sites with one channel reduce to the number k of agreeing bits,
+The noise shows us a value of every attacked site. A *channel* is the law of that value, seen from both sides: each
+*outcome* has a mass r when the clean object was smoothed and a mass q when the attacked one was. What counts is the
+ratio q/r, so outcomes with one ratio are one outcome. An attacked bit has two: it agrees with the attacked graph with
+probability a on the clean side and b on the attacked one. R sites with such a channel reduce to the number k of
+agreeing bits,
 
     k ~ Bin(R, a) on the clean side,   k ~ Bin(R, b) on the attacked side,
     log ratio  L(k) = k·log(b/a) + (R − k)·log((1−b)/(1−a)),
 
-which are Propositions 2 and 3 of the paper for (a, b) = (p, 1−p). A radius is a product of channels.
+which are Propositions 2 and 3 of the paper for (a, b) = (p, 1−p). With more outcomes the counts of all of them are
+multinomial, and the log ratio is Σ kᵢ·log(qᵢ/rᵢ). A radius is a product of channels.
 Everything here is exact: probabilities are fractions, and no rounding happens before `cells`.
 """
 
@@ -18,55 +21,105 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
 
-__all__ = ["MAX_RADIUS", "Channel", "Product"]
+__all__ = ["MAX_RADIUS", "Channel", "Outcome", "Product", "log_quotient"]
 
 MAX_RADIUS = 10**9
 """The largest radius of an axis that the engine takes: as many sites as a graph of 44,000 nodes has pairs."""
 
+Outcome: TypeAlias = tuple[Fraction, Fraction]
+"""The masses of an outcome: on the clean side, and on the attacked one."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Channel:
-    """The law of one attacked site: agreement has probability `clean` on one side, `attacked` on the other.
+    """The law of one attacked site: what the noise may show, with its mass on either side.
 
-    Renaming agreement to disagreement turns (a, b) into (1−a, 1−b) and changes nothing else, so a channel
-    is kept in the form with a ≤ b. Two channels are equal exactly when their laws are.
+    Outcomes are kept in ascending order of their ratio, attacked mass to clean mass; those with one ratio are merged,
+    and those that neither side shows are left out. Two channels are equal exactly when their laws are.
+
+    Attributes:
+        outcomes: clean and attacked mass of each outcome.
 
     Example:
-        >>> Channel(Fraction(1, 50), Fraction(49, 50)) == Channel(Fraction(49, 50), Fraction(1, 50))
-        True
+        >>> third, half = Fraction(1, 3), Fraction(1, 2)
+        >>> Channel([(half, third), (0, third), (half, third)]).outcomes
+        ((Fraction(1, 1), Fraction(2, 3)), (Fraction(0, 1), Fraction(1, 3)))
     """
 
-    clean: Fraction
-    attacked: Fraction
+    outcomes: tuple[Outcome, ...]
 
-    def __post_init__(self) -> None:
-        if not (0 <= self.clean <= 1 and 0 <= self.attacked <= 1):
-            raise ValueError(f"A channel is made of two probabilities. Got {self.clean} and {self.attacked}.")
-        if self.attacked < self.clean:
-            mirrored = 1 - self.clean, 1 - self.attacked
-            object.__setattr__(self, "clean", mirrored[0])
-            object.__setattr__(self, "attacked", mirrored[1])
+    def __init__(self, outcomes: Iterable[tuple[Fraction | int, Fraction | int]]) -> None:
+        given = [(Fraction(clean), Fraction(attacked)) for clean, attacked in outcomes]
+        sums = [sum(masses[side] for masses in given) for side in (0, 1)]
+        if sums != [1, 1] or any(min(masses) < 0 for masses in given):
+            raise ValueError(f"A channel has masses from 0 that sum to 1 on either side. Got {given}.")
+        merged: dict[Fraction | None, Outcome] = {}  # None: never on the clean side, a ratio without end
+        for clean, attacked in given:
+            if clean or attacked:
+                ratio = attacked / clean if clean else None
+                before = merged.get(ratio, (Fraction(0), Fraction(0)))
+                merged[ratio] = before[0] + clean, before[1] + attacked
+        ascending = sorted(merged, key=lambda ratio: (ratio is None, ratio or 0))
+        object.__setattr__(self, "outcomes", tuple(merged[ratio] for ratio in ascending))
+
+    @classmethod
+    def of_bit(cls, clean: Fraction, attacked: Fraction) -> Channel:
+        """The channel of a bit that agrees with the attacked graph with these probabilities, one on either side.
+
+        Renaming agreement to disagreement turns (a, b) into (1−a, 1−b) and changes nothing else.
+
+        Example:
+            >>> Channel.of_bit(Fraction(1, 50), Fraction(49, 50)) == Channel.of_bit(Fraction(49, 50), Fraction(1, 50))
+            True
+        """
+        return cls([(1 - clean, 1 - attacked), (clean, attacked)])
 
     @property
     def free(self) -> bool:
         """Whether both sides have one law, so that an attack on such a site cannot be seen (p = 1/2)."""
-        return self.clean == self.attacked
+        return len(self.outcomes) == 1
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two outcomes, so that the cells of many sites are those of a binomial count."""
+        return len(self.outcomes) == 2
+
+    @property
+    def evenly_spaced(self) -> bool:
+        """Whether R sites have few different ratios: R + 1 with two outcomes, 2R + 1 with three evenly spaced ones.
+
+        Three are evenly spaced where the third takes back what the first says: under a symmetric law on k values,
+        where a site agrees with the clean object, with the attacked one, or with neither.
+        """
+        if self.binary:
+            return True
+        if len(self.outcomes) != 3 or len(self.shared) != 3:
+            return False
+        low, middle, high = (attacked / clean for clean, attacked in self.outcomes)
+        return low * high == middle**2
+
+    @property
+    def shared(self) -> tuple[Outcome, ...]:
+        """The outcomes that both sides show: those with a finite log ratio."""
+        return tuple(outcome for outcome in self.outcomes if min(outcome) > 0)
 
     def reversed(self) -> Channel:
         """The channel seen from the other side: clean and attacked change places, log ratios their sign.
 
         `Flip(p)` is its own reverse; adding and deleting under one flip law are each other's.
         """
-        return Channel(self.attacked, self.clean)
+        return Channel([(attacked, clean) for clean, attacked in self.outcomes])
 
     @property
-    def log_ratios(self) -> tuple[float, float]:
-        """log((1−b)/(1−a)) and log(b/a), to within a few units in the last place; they may be infinite."""
-        return _log_quotient(1 - self.attacked, 1 - self.clean), _log_quotient(self.attacked, self.clean)
+    def log_ratios(self) -> tuple[float, ...]:
+        """log(q/r) of each outcome, to within a few units in the last place; the first and last may be infinite."""
+        return tuple(log_quotient(attacked, clean) for clean, attacked in self.outcomes)
 
 
-def _log_quotient(numerator: Fraction, denominator: Fraction) -> float:
+def log_quotient(numerator: Fraction, denominator: Fraction) -> float:
+    """The logarithm of a quotient, to within a few units in the last place; it may be infinite."""
     if numerator == 0:
         return -math.inf
     if denominator == 0:
@@ -90,7 +143,7 @@ class Product:
 
     Example:
         >>> tenth, half = Fraction(1, 10), Fraction(1, 2)
-        >>> law = Product((Channel(tenth, 1 - tenth), Channel(half, half), Channel(1 - tenth, tenth)))
+        >>> law = Product(Channel.of_bit(a, 1 - a) for a in (tenth, half, 1 - tenth))
         >>> law.powers((3, 100, 4))
         (7,)
     """
@@ -106,15 +159,25 @@ class Product:
         return tuple(dict.fromkeys(channel for channel in self.channels if not channel.free))
 
     @cached_property
+    def binary(self) -> bool:
+        """Whether all factors have two outcomes: their cells are few, however large the radius is."""
+        return all(channel.binary for channel in self.factors)
+
+    @cached_property
     def reverses(self) -> tuple[int, ...]:
-        """For each factor the number of the factor that is its reverse, its own if it is its own reverse; −1: none."""
+        """For each factor the number of the factor that is its reverse, its own if it is its own reverse; −1: none.
+
+        Only where ratios are evenly spaced: a channel and its reverse then share them.
+        """
         numbers = {channel: i for i, channel in enumerate(self.factors)}
-        return tuple(numbers.get(channel.reversed(), -1) for channel in self.factors)
+        return tuple(numbers.get(each.reversed(), -1) if each.evenly_spaced else -1 for each in self.factors)
 
     @cached_property
     def rounded(self) -> tuple[tuple[float, float], ...]:
-        """The clean and attacked probability of each factor, as floats."""
-        return tuple((float(channel.clean), float(channel.attacked)) for channel in self.factors)
+        """Clean and attacked mass of the last outcome of each factor, as floats: with two outcomes, that is all."""
+        return tuple(
+            (float(clean), float(attacked)) for clean, attacked in (each.outcomes[-1] for each in self.factors)
+        )
 
     @cached_property
     def factor_of_axis(self) -> tuple[int, ...]:

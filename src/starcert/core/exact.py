@@ -11,7 +11,7 @@ fractions, which have no radius at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from operator import mul
@@ -20,9 +20,10 @@ import numpy as np
 from flint import arb, ctx, fmpz
 
 from starcert.core.balls import LOCK, Exact, exact_number, lower_end, upper_end
-from starcert.core.cells import Floats, HalfKey, halve, log_ratio_of_count, window
-from starcert.core.channels import Channel, Product
+from starcert.core.cells import Floats, evenly_spaced_log_ratios, log_ratio_of_count, window
+from starcert.core.channels import Channel, Outcome, Product
 from starcert.core.duality import Enclosure, Half, enclose
+from starcert.core.halves import HalfKey, count_cells, halve
 from starcert.errors import PrecisionError
 
 __all__ = ["Prover"]
@@ -30,6 +31,9 @@ __all__ = ["Prover"]
 BITS = (128, 512)
 MAX_EXACT_RADIUS = 2000
 """Up to this many attacked sites, fractions settle what 512 bits leave open."""
+
+MAX_EXACT_CELLS = 2**12
+"""Up to this many cells they do, where a channel has three outcomes or more."""
 
 MAX_STORED = 2**18
 """So many cells are kept for the next radius; a ball takes some hundred bytes."""
@@ -40,7 +44,7 @@ class Prover:
 
     Example:
         >>> from starcert.core.tradeoff import Tradeoff
-        >>> law = Product([Channel(Fraction(1, 4), Fraction(3, 4))])
+        >>> law = Product([Channel.of_bit(Fraction(1, 4), Fraction(3, 4))])
         >>> start = Tradeoff(law).cut((1,), 0.9, 0.1).log_ratio
         >>> float(next(Prover(law).enclosures((1,), Fraction(9, 10), start)))
         0.7
@@ -67,7 +71,7 @@ class Prover:
             rare = min(p, 1 - p)
             wider = 64 * ((rare.denominator.bit_length() - rare.numerator.bit_length()) // 64 + 1) if rare else 0
         for bits in (*BITS, None):
-            if bits is None and sum(powers) > MAX_EXACT_RADIUS:
+            if bits is None and not self._fractions_serve(powers):
                 return
             with LOCK, ctx.workprec(bits + wider if bits else 64):
                 enclosure = self._enclosure(powers, p, log_ratio, bits and bits + wider)
@@ -99,14 +103,19 @@ class Prover:
             first, second = second, first
         return enclose(first, second, mass, log_ratio, sum(map(mul, self._scales, powers)))
 
+    def _fractions_serve(self, powers: tuple[int, ...]) -> bool:
+        if sum(powers) > MAX_EXACT_RADIUS:
+            return False
+        return self.product.binary or count_cells(self.product, powers) <= MAX_EXACT_CELLS
+
     def _shown_by_both(self, powers: tuple[int, ...], bits: int | None, side: str) -> Exact:
         """The mass, seen from the other side, of the cells that `side` shows at all (less than 1 for one-way noise)."""
         shown = exact_number(Fraction(1), bits)
         for channel, power in zip(self.product.factors, powers, strict=True):
-            if side == "clean" and channel.clean == 0:  # one agreement is enough to tell the sides apart
-                shown *= exact_number(1 - channel.attacked, bits) ** power
-            if side == "attacked" and channel.attacked == 1:  # one disagreement is
-                shown *= exact_number(channel.clean, bits) ** power
+            own, other = (0, 1) if side == "clean" else (1, 0)
+            hidden = sum((masses[other] for masses in channel.outcomes if masses[own] == 0), Fraction(0))
+            if hidden:  # one such site is enough to tell the sides apart
+                shown *= exact_number(1 - hidden, bits) ** power
         return shown
 
     def _half(self, half: HalfKey, bits: int | None) -> Half:
@@ -115,7 +124,7 @@ class Prover:
             if len(half) > 1:
                 table = _multiply(self._half(half[:-1], bits), self._half(half[-1:], bits))
             elif half:
-                table = _binomial_half(self.product.factors[half[0][0]], half[0][1], bits)
+                table = _power(self.product.factors[half[0][0]], half[0][1], bits)
             else:
                 one = exact_number(Fraction(1), bits)
                 table = _with_sums(np.zeros(1), [one], [one], one - one)
@@ -130,8 +139,7 @@ class Prover:
 def _largest_log_ratio(channel: Channel) -> float:
     """The largest finite |log ratio| of one site, once its floats are proved right to a relative 2⁻⁵⁰."""
     with LOCK, ctx.workprec(128):
-        sides = ((1 - channel.attacked, 1 - channel.clean), (channel.attacked, channel.clean))
-        for (top, bottom), rounded in zip(sides, channel.log_ratios, strict=True):
+        for (bottom, top), rounded in zip(channel.outcomes, channel.log_ratios, strict=True):
             if top and bottom:
                 near_one = abs(top - bottom) * 2 < bottom
                 true = exact_number((top - bottom) / bottom).log1p() if near_one else exact_number(top / bottom).log()
@@ -140,8 +148,29 @@ def _largest_log_ratio(channel: Channel) -> float:
     return max((abs(x) for x in channel.log_ratios if math.isfinite(x)), default=0.0)
 
 
+def _power(channel: Channel, radius: int, bits: int | None) -> Half:
+    """The cells of so many attacked sites with one channel."""
+    if channel.binary:
+        return _binomial_half(channel, radius, bits)
+    if channel.evenly_spaced:
+        clean, attacked = (_trinomial(radius, side, bits) for side in zip(*channel.outcomes, strict=True))
+        return _with_sums(evenly_spaced_log_ratios(channel, radius), clean, attacked, clean[0] * 0)
+    zero, one = (exact_number(Fraction(x), bits) for x in (0, 1))
+    finite = [x for x in channel.log_ratios if math.isfinite(x)]
+    cells = _multinomial(radius, channel.shared, finite, bits)
+    seen = [exact_number(sum((m[side] for m in channel.shared), Fraction(0)), bits) ** radius for side in (0, 1)]
+    cells = [(log_ratio, clean * seen[0], attacked * seen[1]) for log_ratio, clean, attacked in cells]
+    if channel.outcomes[0][1] == 0:
+        cells.append((-math.inf, one - seen[0], zero))
+    if channel.outcomes[-1][0] == 0:
+        cells.append((math.inf, zero, one - seen[1]))
+    cells.sort(key=lambda cell: cell[0])
+    log_ratios, cleans, attackeds = map(list, zip(*cells, strict=True))
+    return _with_sums(np.array(log_ratios), cleans, attackeds, zero)
+
+
 def _binomial_half(channel: Channel, radius: int, bits: int | None) -> Half:
-    sides = (channel.clean, channel.attacked)
+    sides = channel.outcomes[1]
     blocks = [(0, radius)]
     if bits is not None:  # the windows of both sides, joined where they touch
         (low, high), (low2, high2) = sorted(window(radius, float(p), bits) for p in sides)
@@ -174,6 +203,39 @@ def _binomial(radius: int, probability: Fraction, low: int, high: int, bits: int
     for k in range(low, high):
         masses.append(masses[-1] * (radius - k) * odds / (k + 1))
     return masses
+
+
+def _trinomial(radius: int, masses: Sequence[Fraction], bits: int | None) -> list[Exact]:
+    """The mass of each of 2R + 1 sums, where a site adds 0, 1 or 2 with these masses: (x + y·t + z·t²)^R.
+
+    As f = gᴿ has g·f′ = R·g′·f, its coefficients have (n+1)·x·f(n+1) = (R−n)·y·f(n) + (2R−n+1)·z·f(n−1). Up to R all
+    of it is positive, so that no digits are lost; the other half is the same, seen from its own end.
+    """
+    x, y, z = (exact_number(mass, bits) for mass in masses)
+
+    def from_below(x: Exact, z: Exact) -> list[Exact]:
+        found = [x * 0, x**radius]
+        for n in range(radius):
+            found.append(((radius - n) * y * found[-1] + (2 * radius - n + 1) * z * found[-2]) / ((n + 1) * x))
+        return found[1:]
+
+    return from_below(x, z) + from_below(z, x)[-2::-1]
+
+
+def _multinomial(
+    radius: int, outcomes: Sequence[Outcome], log_ratios: Sequence[float], bits: int | None
+) -> list[tuple[float, Exact, Exact]]:
+    """Log ratio, clean and attacked mass of every way to share so many sites among outcomes: see `cells`."""
+    if len(outcomes) == 1:
+        one = exact_number(Fraction(1), bits)
+        return [(radius * log_ratios[0], one, one)]
+    shares = [side[0] / sum(side, Fraction(0)) for side in zip(*outcomes, strict=True)]
+    rows = zip(*(_binomial(radius, share, 0, radius, bits) for share in shares), strict=True)
+    return [
+        (count * log_ratios[0] + log_ratio, row[0] * clean, row[1] * attacked)
+        for count, row in enumerate(rows)
+        for log_ratio, clean, attacked in _multinomial(radius - count, outcomes[1:], log_ratios[1:], bits)
+    ]
 
 
 def _multiply(left: Half, right: Half) -> Half:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from starcert.core.alike import Alike
-from starcert.core.cells import count_cells
 from starcert.core.channels import MAX_RADIUS
-from starcert.core.margins import Margin, MultiClass, TwoClass
+from starcert.core.halves import count_cells
+from starcert.core.margins import Margin, MultiClass, Slacks, TwoClass
 from starcert.core.search import MOST_CELLS, Found, find_reaches, search
-from starcert.core.slacks import Slacks
 from starcert.errors import InvalidParameterError
 
 __all__ = ["Frontier", "Frontiers", "Radius", "find_frontier"]
@@ -87,17 +86,19 @@ def _search(margin: Margin, axes: Alike) -> Found:
     box = axes.sums
     origin = (0,) * len(box)
 
-    def certified(powers: Radius) -> bool:
-        return margin.suggests(axes.radius(powers))
+    few = margin.product.binary  # the cells of one axis are few, however far it reaches
 
     def cells(powers: Radius) -> int:
         return count_cells(margin.product, powers)
+
+    def certified(powers: Radius) -> bool:
+        return (few or cells(powers) <= MOST_CELLS) and margin.suggests(axes.radius(powers))
 
     corner = tuple(limit for limit in box if limit is not None)
     ended = len(corner) == len(box) and not axes.endless
     if (
         ended
-        and (max(corner, default=0) <= 2 * MAX_RADIUS if len(box) <= 2 else cells(corner) <= MOST_CELLS // 8)
+        and (max(corner, default=0) <= 2 * MAX_RADIUS if few and len(box) <= 2 else cells(corner) <= MOST_CELLS // 8)
         and certified(corner)
     ):
         return Found([corner], [])  # the whole box
@@ -117,7 +118,7 @@ def _search(margin: Margin, axes: Alike) -> Found:
     def by_proof(powers: Radius) -> bool:
         return margin.needs_proof(axes.radius(powers))
 
-    return search(certified, box, reaches=reaches, cells=cells, by_proof=by_proof)
+    return search(certified, box, reaches=reaches, cells=cells, by_proof=by_proof, few=few)
 
 
 class Frontiers:

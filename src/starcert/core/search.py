@@ -1,8 +1,12 @@
 """The search for a frontier: how far each axis reaches, then what is certified inside the box of reaches.
 
-Nothing larger than the reaches needs to be looked at: certified radii are a down-set. Inside, two axes are a staircase
-and more are searched by their borders. What that costs is counted in cells, since that is what time and memory follow,
-on every machine alike; a search that would cost too much ends early, with what it has found so far.
+Nothing larger than the reaches needs to be looked at: certified radii are a down-set. Certified counts of one axis have
+no gaps, so doubling and bisection find the last one. Inside the box, two axes are a staircase: the *height* of a count
+on the shorter axis is the largest certified count on the other one, and heights fall, so each search starts where the
+one before ended: about R1 + R2 + 1 evaluations. More axes are searched by their borders.
+
+What that costs is counted in cells, since that is what time and memory follow, on every machine alike; a search that
+would cost too much ends early, with what it has found so far.
 """
 
 from __future__ import annotations
@@ -12,9 +16,8 @@ from dataclasses import dataclass
 
 from starcert.core.borders import find_borders
 from starcert.core.channels import MAX_RADIUS
-from starcert.core.staircase import climb, staircase
 
-__all__ = ["MOST_CELLS", "MOST_WORK", "Found", "find_reaches", "search"]
+__all__ = ["MOST_CELLS", "MOST_WORK", "Found", "climb", "find_reaches", "search", "staircase"]
 
 MOST_CELLS = 2**19
 """Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
@@ -70,6 +73,7 @@ def search(
     reaches: tuple[int, ...],
     cells: Callable[[tuple[int, ...]], int],
     by_proof: Callable[[tuple[int, ...]], bool] = lambda _: False,
+    few: bool = True,
 ) -> Found:
     """The borders of the certified radii in a box.
 
@@ -79,6 +83,7 @@ def search(
         reaches: how far each axis is certified alone.
         cells: how many cells a radius has, which is what it costs to evaluate it.
         by_proof: whether the evaluation of a radius has taken a proof.
+        few: whether the cells of one axis are few, however far it reaches, so that none is too large to be looked at.
 
     Example:
         >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
@@ -89,11 +94,12 @@ def search(
         for axis, (reach, limit) in enumerate(zip(reaches, limits, strict=True))
         if limit is None or reach < limit
     ]
-    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS])
+    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MOST_CELLS)])
     if len(sides) > len(found.minimal):
-        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at"
+        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at" if few else _too_many()
     steps = min(reaches) + 1 if len(limits) == 2 else 1
-    if len(limits) <= 2 and steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches))) <= MOST_WORK:
+    cost = steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches)))
+    if len(limits) <= 2 and cost <= MOST_WORK and (few or cells(reaches) <= MOST_CELLS):
         maximal, minimal = staircase(certified, reaches)
         found.maximal, found.minimal = maximal, found.minimal + minimal
         return found
@@ -103,7 +109,7 @@ def search(
     def ask(radius: tuple[int, ...]) -> bool:
         nonlocal work
         if radius not in asked:
-            if len(radius) > 2 and FLAT + cells(radius) > MOST_CELLS:
+            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MOST_CELLS:
                 return False
             if found.maximal and work > MOST_WORK:
                 raise _SpentError
@@ -114,7 +120,7 @@ def search(
     try:
         for radius, verdict in find_borders(ask, reaches):
             if not verdict and radius not in asked:
-                found.incomplete = f"radii with more than {MOST_CELLS:,} cells are not looked at"
+                found.incomplete = _too_many()
                 continue
             if found.maximal and work > MOST_WORK:
                 raise _SpentError
@@ -123,6 +129,10 @@ def search(
     except _SpentError:
         found.incomplete = f"the search ended after {MOST_WORK:,} cells"
     return found
+
+
+def _too_many() -> str:
+    return f"radii with more than {MOST_CELLS:,} cells are not looked at"
 
 
 class _SpentError(Exception):
@@ -135,3 +145,68 @@ def _evaluation(cells: int) -> int:
 
 def _proof(cells: int) -> int:
     return PROOF * FLAT + PROVED_CELL * cells
+
+
+def climb(certified: Callable[[int], bool], limit: int) -> int:
+    """The largest certified count up to `limit`, zero being certified: doubling, then bisection.
+
+    Example:
+        >>> climb(lambda count: count <= 37, 10**9)
+        37
+    """
+    good, step = 0, 1
+    while good < limit:
+        probe = min(good + step, limit)
+        if not certified(probe):
+            return _bisect(certified, good, probe)
+        good, step = probe, 2 * step
+    return good
+
+
+def staircase(
+    certified: Callable[[tuple[int, ...]], bool], reaches: tuple[int, ...]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Maximal certified and minimal other radii of a box with at most two axes, each certified alone as far as it goes.
+
+    Example:
+        >>> staircase(lambda radius: 3 * radius[0] + radius[1] <= 8, (2, 8))
+        ([(0, 8), (1, 5), (2, 2)], [(1, 6), (2, 3)])
+    """
+    if len(reaches) < 2:
+        return [reaches], []
+    long = 0 if reaches[0] >= reaches[1] else 1
+
+    def radius(count: int, height: int) -> tuple[int, ...]:
+        return (height, count) if long == 0 else (count, height)
+
+    maximal, minimal = [], []
+    height = reaches[long]
+    for count in range(1, reaches[1 - long] + 1):
+        lower = _descend(lambda probe, count=count: certified(radius(count, probe)), height)  # type: ignore[misc]
+        if lower < height:
+            maximal.append(radius(count - 1, height))
+            minimal.append(radius(count, lower + 1))
+        height = lower
+    maximal.append(radius(reaches[1 - long], height))
+    return maximal, minimal
+
+
+def _descend(certified: Callable[[int], bool], bound: int) -> int:
+    """The largest certified count up to `bound`, zero being certified: usually it is `bound` or just below."""
+    bad, step = bound + 1, 1
+    while bad > 1:
+        probe = max(bad - step, 0)
+        if probe == 0 or certified(probe):
+            return _bisect(certified, probe, bad)
+        bad, step = probe, 2 * step
+    return 0
+
+
+def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if certified(middle):
+            good = middle
+        else:
+            bad = middle
+    return good

@@ -27,9 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.core.cells import Floats, Halves
+from starcert.core.cells import Floats
 from starcert.core.channels import Product
 from starcert.core.compiled import compiled
+from starcert.core.halves import Halves
 
 __all__ = ["RELATIVE_ERROR", "SMALLEST", "Cut", "Tradeoff"]
 
@@ -66,7 +67,7 @@ class Tradeoff:
     Example:
         >>> from fractions import Fraction
         >>> from starcert.core.channels import Channel
-        >>> law = Product([Channel(Fraction(1, 4), Fraction(3, 4))])
+        >>> law = Product([Channel.of_bit(Fraction(1, 4), Fraction(3, 4))])
         >>> round(Tradeoff(law).cut((1,), 0.875, 0.125).filled, 12)
         0.625
     """

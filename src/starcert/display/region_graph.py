@@ -84,8 +84,8 @@ def noise_matrix(sites: Sites, noise: Noise, *, ax: Axes | None = None) -> Axes:
     present |= present.T
     flips = np.full((n, n), np.nan)
     for i, region in enumerate(sites.regions):
-        flips[(regions == i) & present] = noise[region].delete
-        flips[(regions == i) & ~present] = noise[region].add
+        flips[(regions == i) & present] = noise[region].change(1)
+        flips[(regions == i) & ~present] = noise[region].change(0)
     flips[np.tril_indices(n)] = np.nan
     image = ax.imshow(flips, cmap=SHADES, vmin=0, vmax=0.5, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="probability of a flip")

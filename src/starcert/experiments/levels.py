@@ -98,7 +98,7 @@ def name_of(noise: Noise) -> str:
         >>> name_of(Noise(motif=0.02, random=0.45))
         'motif-0.02-random-0.45'
     """
-    return "-".join(f"{region}-{noise[region].add:g}" for region in noise.regions)
+    return "-".join(f"{region}-{noise[region].change(0):g}" for region in noise.regions)
 
 
 def level_part(

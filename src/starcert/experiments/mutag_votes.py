@@ -25,10 +25,11 @@ from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, answers
 from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Graph, Partition
+from starcert.laws import Flip
 from starcert.metrics import majority_share, right
 from starcert.models.gcn import GCN
 from starcert.models.training import train
-from starcert.noise import Flip, Noise
+from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
 
 __all__ = [

@@ -17,7 +17,7 @@ from typing import Any
 from starcert.errors import StarcertError
 from starcert.system.files import write_whole
 from starcert.system.processes import Pending, worker_processes
-from starcert.system.progress import progress_bar
+from starcert.system.terminal import progress_bar
 
 __all__ = ["Part", "StudyParts"]
 

@@ -17,7 +17,6 @@ from starcert.core.confidence import share_of_alpha, spends_on_all_classes
 from starcert.graphs.blocks import AnyBlock, Listed
 from starcert.graphs.sites import Sites
 from starcert.metrics import right
-from starcert.noise import Flip
 from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
 from starcert.report.radius_tables import slack_tables, surfaces
 from starcert.report.slices import Slices, limits_of
@@ -63,7 +62,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     data = {
         "axes": list(archive.noise.axes),
         "regions": [
-            {"name": region, "law": law_text(archive.noise[region]), "axes": _axes_of(archive, region)}
+            {"name": region, "law": archive.noise[region].words(), "axes": _axes_of(archive, region)}
             for region in archive.noise.regions
         ],
         "classes": list(archive.class_names),
@@ -102,13 +101,6 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
     return PageData(data, counts, notices(archive, counts, slices), fixed_pairs([each.n_fixed for each in sites]))
-
-
-def law_text(law: Flip) -> str:
-    """A flip law in words."""
-    if law.symmetric:
-        return f"flips with probability {law.delete:g}"
-    return f"an edge is deleted with probability {law.delete:g}, an absent one added with {law.add:g}"
 
 
 def _axes_of(archive: Archive, region: str) -> list[int]:

@@ -12,7 +12,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs.sites import Sites
 from starcert.report.document import KeyFigure, assemble, plotly_script, resources, target, write_page
 from starcert.report.findings import ReportSummary
-from starcert.report.page_data import PageData, law_text, page_data
+from starcert.report.page_data import PageData, page_data
 from starcert.system.words import at_most, holds_at_least
 
 __all__ = ["write_report"]
@@ -76,7 +76,7 @@ def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
 
 
 def _regions(archive: Archive, found: PageData) -> Iterator[tuple[str, str]]:
-    yield from ((region, law_text(archive.noise[region])) for region in archive.noise.regions)
+    yield from ((region, archive.noise[region].words()) for region in archive.noise.regions)
     if found.fixed:
         yield "in no region", found.fixed
 

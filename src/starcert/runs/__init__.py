@@ -1,12 +1,5 @@
-"""Runs: certify the graphs of a data set with a model of the user's, from settings to an output folder.
+"""Runs: a model of the user's and a data set, from settings to an output folder. There are two kinds of run.
 
-run.toml ─► RunSettings ─► data, model, regions ─► votes ─► certificates ─► report.html, certificates.json, …
+certify  run.toml ─► RunSettings ─► graphs, model, regions ─► votes ─► certificates ─► report.html, certificates.json, …
+sweep    run.toml + grid ─► SweepSettings ─► votes, level by level ─► measures ─► unbeaten levels ─► sweep.html, …
 """
-
-from __future__ import annotations
-
-from starcert.runs.reference import Reference
-from starcert.runs.run_file import RunFile, read
-from starcert.runs.settings import RunSettings, complete, take
-
-__all__ = ["Reference", "RunFile", "RunSettings", "complete", "read", "take"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import random
 from collections.abc import Iterator
@@ -12,6 +10,7 @@ from typing import Any
 
 from starcert.errors import InvalidParameterError
 from starcert.system.files import write_whole
+from starcert.system.tables import csv_lines
 
 __all__ = ["EXAMPLES", "files_of", "write_example"]
 
@@ -119,14 +118,10 @@ def files_of(example: str) -> dict[str, str]:
     if example not in EXAMPLES:
         raise InvalidParameterError("--example", f"be one of {', '.join(EXAMPLES)}", example)
     model, n_graphs, run = EXAMPLES[example]
-    labels = io.StringIO()
-    table = csv.writer(labels, lineterminator="\n")
-    table.writerow(["name", "label"])
-    graphs = {}
-    for name, label, graph in _graphs(n_graphs):
-        table.writerow([name, label])
-        graphs[f"graphs/{name}.graphml"] = _graphml(graph)
-    return {"run.toml": run, "model.py": model, "graphs/labels.csv": labels.getvalue(), **graphs}
+    made = list(_graphs(n_graphs))
+    labels = "".join(csv_lines({"name": name, "label": label} for name, label, _ in made))
+    graphs = {f"graphs/{name}.graphml": _graphml(graph) for name, _, graph in made}
+    return {"run.toml": run, "model.py": model, "graphs/labels.csv": labels, **graphs}
 
 
 def write_example(folder: Path, example: str = "function") -> list[Path]:

@@ -13,9 +13,10 @@ from itertools import product
 from math import prod
 
 from starcert.errors import InvalidParameterError
-from starcert.noise import Flip, Noise
+from starcert.laws import Law, as_flip, law_from_json, probability
+from starcert.noise import Noise
 
-__all__ = ["MOST_LEVELS", "Factor", "Grid", "law_text", "noise_text"]
+__all__ = ["MOST_LEVELS", "Factor", "Grid", "noise_text"]
 
 MOST_LEVELS = 1_000
 _WAYS = ("delete", "add")
@@ -24,19 +25,15 @@ _HINT = (
 )
 
 
-def law_text(law: Flip) -> str:
-    """A flip law as `--noise` takes it: P, or DELETE/ADD."""
-    return repr(law.delete) if law.symmetric else f"{law.delete!r}/{law.add!r}"
-
-
 def noise_text(noise: Noise) -> str:
     """A noise as `--noise` takes it.
 
     Example:
+        >>> from starcert.laws import Flip
         >>> noise_text(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
         'motif=0.02,bonds=0.04/0.2'
     """
-    return ",".join(f"{region}={law_text(noise[region])}" for region in noise.regions)
+    return ",".join(f"{region}={noise[region].to_text()}" for region in noise.regions)
 
 
 @dataclass(frozen=True)
@@ -49,15 +46,16 @@ class Factor:
     """
 
     name: str
-    values: tuple[Flip | float, ...]
+    values: tuple[Law | float, ...]
 
     def __post_init__(self) -> None:
         if not self.values:
             raise InvalidParameterError(self.name, "have at least one level", [], _HINT)
+        laws = [as_flip(value, self.name, "a grid") for value in self.values if isinstance(value, Law)]
         texts = self.texts
         if len(set(texts)) < len(texts):
             raise InvalidParameterError(self.name, "name each level once", ", ".join(texts))
-        if len({isinstance(value, Flip) and value.symmetric for value in self.values}) > 1:
+        if len({law.suffixes for law in laws}) > 1:
             hint = "Count deletions and additions apart in all of them, 0.1 as 0.1/0.1, or in none."
             raise InvalidParameterError(self.name, "have levels of one kind", ", ".join(texts), hint)
 
@@ -74,7 +72,7 @@ class Factor:
     @property
     def texts(self) -> tuple[str, ...]:
         """The values as a command line has them."""
-        return tuple(law_text(value) if isinstance(value, Flip) else repr(value) for value in self.values)
+        return tuple(value.to_text() if isinstance(value, Law) else repr(value) for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -123,9 +121,7 @@ class Grid:
         """The plain values that `of` takes."""
         table: dict[str, object] = {}
         for factor in self.factors:
-            values = [
-                value if not isinstance(value, Flip) else Noise({"x": value}).to_dict()["x"] for value in factor.values
-            ]
+            values = [value.to_json() if isinstance(value, Law) else value for value in factor.values]
             if factor.way:
                 both = table.setdefault(factor.region, {})
                 assert isinstance(both, dict)
@@ -160,6 +156,7 @@ class Grid:
 
         Example:
             >>> grid = Grid.of({"motif": [0.02, 0.05]})
+            >>> from starcert.laws import Flip
             >>> grid.fixed(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
             {'bonds': '0.04/0.2'}
         """
@@ -167,17 +164,17 @@ class Grid:
         for region in noise.regions:
             ways = {factor.way for factor in self.factors if factor.region == region}
             if not ways:
-                found[region] = law_text(noise[region])
+                found[region] = noise[region].to_text()
             elif "" not in ways:
-                found |= {f"{region}.{way}": repr(getattr(noise[region], way)) for way in _WAYS if way not in ways}
+                found |= {f"{region}.{way}": repr(noise[region].numbers[way]) for way in _WAYS if way not in ways}
         return found
 
-    def _law(self, region: str, values: Sequence[Flip | float], fixed: Noise | None) -> Flip:
+    def _law(self, region: str, values: Sequence[Law | float], fixed: Noise | None) -> Law:
         """The law of a region when the factors have these values."""
         ways: dict[str, float] = {}
         for factor, value in zip(self.factors, values, strict=True):
             if factor.region == region:
-                if isinstance(value, Flip):
+                if isinstance(value, Law):
                     return value
                 ways[factor.way] = value
         known = None if fixed is None else fixed[region]
@@ -186,12 +183,12 @@ class Grid:
             return known
         for way in _WAYS:
             if way not in ways:
-                if known is None or known.symmetric:
+                if known is None or way not in known.numbers:
                     hint = f"Add {region}.{way}=… to the grid."
                     got = ", ".join(f"{region}.{each}" for each in ways)
                     raise InvalidParameterError("grid", f"say both {region}.delete and {region}.add", got, hint)
-                ways[way] = getattr(known, way)
-        return Flip(delete=ways["delete"], add=ways["add"])
+                ways[way] = known.numbers[way]
+        return law_from_json(ways)
 
 
 def _check_known(regions: Mapping[str, None], fixed: Noise) -> None:
@@ -222,13 +219,13 @@ def _listed(given: object) -> Sequence[object]:
     return given if isinstance(given, list | tuple) else [given]
 
 
-def _law(value: object) -> Flip:
+def _law(value: object) -> Law:
     if isinstance(value, Mapping) and set(value) == set(_WAYS):
-        return Flip(delete=_probability(value["delete"]), add=_probability(value["add"]))
-    return Flip(_probability(value))
+        return law_from_json({way: _probability(value[way]) for way in _WAYS})
+    return law_from_json(_probability(value))
 
 
 def _probability(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidParameterError("grid", "have probabilities", value, _HINT)
-    return Flip(value).delete
+    return probability(value, "p")

@@ -18,8 +18,8 @@ from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.noise import Noise
 from starcert.runs.data import RunData
-from starcert.runs.reference import Reference, UserCodeError, blaming, place_in
-from starcert.system.progress import progress_bar
+from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
+from starcert.system.terminal import progress_bar
 from starcert.voting import Chunk, Job, count_chunk
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from starcert.graphs import Graph, Partition, Sites
     from starcert.graphs.rule import Rule
 
-__all__ = ["LARGEST_DENSE", "Offer", "aligned", "as_classifier", "asks_for", "call_model", "clean_answers"]
+__all__ = ["LARGEST_DENSE", "ModelInputs", "aligned", "as_classifier", "asks_for", "call_model", "clean_answers"]
 
 LARGEST_DENSE = 128
 """A module that can run on dense adjacency (it has a method `dense`) does so where no graph has more nodes."""
 
 
 @dataclass(frozen=True)
-class Offer:
+class ModelInputs:
     """What a model function is given if it has a parameter of that name.
 
     Attributes:
@@ -53,7 +53,7 @@ class Offer:
     regions: Rule | Partition | None = None
 
 
-_OFFERED = tuple(field.name for field in fields(Offer))
+_GIVEN = tuple(field.name for field in fields(ModelInputs))
 
 
 def asks_for(reference: Reference, name: str) -> bool:
@@ -62,22 +62,22 @@ def asks_for(reference: Reference, name: str) -> bool:
     return _is_function(found) and name in inspect.signature(found).parameters
 
 
-def call_model(reference: Reference, offer: Offer) -> object:
+def call_model(reference: Reference, inputs: ModelInputs) -> object:
     """What the user's model function returns; a name that holds a model rather than a function is taken as it is."""
     found: Any = reference.load()
     if not _is_function(found):
         return found  # a model that the file made when it was imported
     given = {}
     for name, parameter in inspect.signature(found).parameters.items():
-        if name in _OFFERED:
-            given[name] = getattr(offer, name)
+        if name in _GIVEN:
+            given[name] = getattr(inputs, name)
         elif parameter.default is parameter.empty and parameter.kind not in (
             parameter.VAR_POSITIONAL,
             parameter.VAR_KEYWORD,
         ):
             raise InvalidParameterError(
                 "model",
-                f"name a function that returns the classifier, with no parameters but {', '.join(_OFFERED)}",
+                f"name a function that returns the classifier, with no parameters but {', '.join(_GIVEN)}",
                 f"{reference} with the parameter {name!r}",
                 f"If it is itself the classifier of a graph, return it: def classifier(): return {reference.name}.",
             )
@@ -89,7 +89,7 @@ def call_model(reference: Reference, offer: Offer) -> object:
         raise InvalidParameterError(
             "regions", f"not be read off the model of {reference}, which asks for them", None, hint
         )
-    with blaming(reference.file):
+    with running_user_code(reference.file):
         model = found(**given)
     if model is None:
         raise UserCodeError(f"{reference.file}: {reference.name} returned None. Let it return the classifier.")
@@ -112,7 +112,7 @@ def as_classifier(model: Any, reference: Reference, data: RunData, device: str |
         from starcert.classifiers import from_sklearn  # noqa: PLC0415
 
         _refuse_device(model, device)
-        with blaming(reference.file):
+        with running_user_code(reference.file):
             return from_sklearn(model)
     if inspect.isroutine(model) or (callable(model) and not inspect.isclass(model)):
         return _from_function(model, reference, data, device)

@@ -1,30 +1,40 @@
-"""The settings of a run: what is certified, how, and where to. Checked once, when they are made."""
+"""The settings of a run: what is certified, how, and where to.
+
+Each is declared once, in a field of `RunSettings`. Its key in a run file, its option on the command line with help and
+default, and its check follow from that.
+"""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.errors import InvalidParameterError
-from starcert.noise import Flip, Noise
-from starcert.runs.reference import Reference, TuName, place_of
+from starcert.runs import setting_checks as checks
+from starcert.runs.option_words import parse_by_axis, parse_noise
+from starcert.runs.setting_checks import Setting, SettingCheck
+from starcert.runs.user_code import Reference
 
 if TYPE_CHECKING:
     from starcert.core.confidence import Family
-    from starcert.noise import RadiusLike
+    from starcert.noise import Noise
 
-__all__ = ["DEVICES", "KEYS", "SPLITS", "RunSettings", "UnknownSettingError", "complete", "take"]
+__all__ = [
+    "SETTINGS",
+    "SWEEP_SAMPLES",
+    "RunSettings",
+    "UnknownSettingError",
+    "check_options",
+    "check_values",
+    "option_name",
+    "run_settings",
+]
 
-SPLITS = ("all", "train", "validation", "test")
-DEVICES = r"cpu|mps|(cuda|xpu)(:\d+)?"
-MOST_WORKERS = 1024
+SWEEP_SAMPLES = 1_000
+"""Estimation votes for each graph and level of a sweep, where nothing else is said."""
 
 
 class UnknownSettingError(InvalidParameterError):
@@ -35,52 +45,193 @@ class UnknownSettingError(InvalidParameterError):
         return f"There is no setting {parameter!r}. {hint}"
 
 
+def _about(check: SettingCheck, text: str, **more: Any) -> dict[str, Setting]:  # noqa: ANN401  (what a setting has)
+    """The metadata of a field of `RunSettings`."""
+    return {"setting": Setting(check=check, help=text, **more)}
+
+
+def _declared(field: Field[Any]) -> Setting:
+    """The setting of a field; its default is shown as it is, unless there are words for it."""
+    setting: Setting = field.metadata["setting"]
+    shown = f"{field.default:,}" if isinstance(field.default, int) else str(field.default)
+    known = field.default is not MISSING and field.default is not None
+    return replace(setting, shown=setting.shown or shown * known, optional=field.default is None)
+
+
+_SAMPLES, _SEED = checks.whole_number(1, 10**12), checks.whole_number(0, 2**64 - 1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What a run needs to know.
+    """What a run needs to know; the help of each setting says what it is.
 
-    Attributes:
-        model: the function that makes the base classifier.
-        data: a file or a folder, absolute, or the name of a TU data set.
-        noise: a flip law for every region.
-        regions: a region builder with its parameters, a function from a graph to its partition, or None: every node
-            pair is in the one region of the noise.
-        samples: estimation votes for each graph.
-        selection_samples: selection votes for each graph.
-        alpha: the probability that a certificate fails.
-        family: whether that is the probability of "each" certificate by itself or of "all" together.
-        seed: the seed of all random streams.
-        device: where a torch module runs; None: where the model function left it.
-        workers: how many processes count votes.
-        max_radius: the box of radii to look at, in the order of the noise's axes; None: all that can be flipped.
-        limit: certify the first so many graphs; None: all of them.
-        split: which part of the data to certify: "all", or a part of 80% / 10% / 10% of every class.
-        split_seed: the seed of that division.
-        store: the file of votes; None: `votes.db` in the output folder.
-        out: the output folder.
+    Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
+    has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
+    that can be flipped (`max_radius`), all graphs (`limit`), where the model function left the module (`device`),
+    `votes.db` in the output folder (`store`).
     """
 
-    model: Reference
-    data: Path | str
-    noise: Noise
-    regions: Reference | str | None = None
-    samples: int = 10_000
-    selection_samples: int | None = None
-    alpha: float = 0.01
-    family: Family = "each"
-    seed: int = 0
-    device: str | None = None
-    workers: int = 1
-    max_radius: tuple[int, ...] | None = None
-    limit: int | None = None
-    split: str = "all"
-    split_seed: int = 0
-    store: Path | None = None
-    out: Path = Path("certified")
+    model: Reference = field(
+        metadata=_about(
+            checks.as_model,
+            "A function that returns a starcert classifier, a PyG module called as model(x, edge_index, batch), a "
+            "fitted scikit-learn estimator on graphs, or a function from a networkx graph to its class. It may have "
+            "the parameters device, data, train (the training part under --split), noise and regions (to train with "
+            "them).",
+            metavar="FILE.PY:FUNCTION",
+            example="model.py:classifier",
+        )
+    )
+    data: Path | str = field(
+        metadata=_about(
+            checks.as_data,
+            "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
+            "with the classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
+            "or molecules (a file .smi, or .csv with a column smiles).",
+            metavar="NAME|PATH",
+            example="MUTAG",
+            changes="nothing",  # it is the content that counts
+        ),
+    )
+    regions: Reference | str | None = field(
+        default=None,
+        metadata=_about(
+            checks.as_regions,
+            "Where the regions of the noise are: a builder with its parameters, such as communities:resolution=1.5, "
+            "node_labels:attribute=part or node_sets:motif=0-9,rest=*; or file.py:function, from a Graph to its "
+            "Partition. Without it, all node pairs are one region.",
+            metavar="BUILDER|FILE.PY:FUNCTION",
+        ),
+    )
+    noise: Noise = field(
+        metadata=_about(
+            checks.as_noise,
+            "Flip probabilities by region: motif=0.02,random=0.45. "
+            "delete/add counts deletions and additions apart: bonds=0.04/0.2 has the axes bonds.delete, bonds.add.",
+            parse=parse_noise,
+            metavar="REGION=P[/P],…",
+            example="motif=0.02,random=0.45",
+            sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
+        )
+    )
+    samples: int = field(
+        default=10_000,
+        metadata=_about(
+            _SAMPLES,
+            "Noisy copies of each graph that bound its class.",
+            kind=int,
+            of_sweeps=True,
+            sweep_help="Noisy copies of each graph at each level; more tell levels apart whose radii are long.",
+            sweep_shown=f"{SWEEP_SAMPLES:,}",
+            changes="certificates",
+        ),
+    )
+    selection_samples: int | None = field(
+        default=None,
+        metadata=_about(
+            _SAMPLES,
+            "Noisy copies that choose the class.",
+            shown="a hundredth of the samples, at least 100",
+            kind=int,
+            of_sweeps=True,
+            changes="certificates",
+        ),
+    )
+    alpha: float = field(
+        default=0.01,
+        metadata=_about(
+            checks.as_alpha,
+            "The probability that a graph's certificate fails (not the confidence).",
+            kind=float,
+            changes="certificates",
+        ),
+    )
+    family: Family = field(
+        default="each",
+        metadata=_about(
+            checks.as_family,
+            "What fails with probability alpha: each certificate by itself, or any of all (alpha is divided by their "
+            "number, so that all hold together).",
+            metavar="each|all",
+            changes="certificates",
+        ),
+    )
+    seed: int = field(default=0, metadata=_about(_SEED, "The seed of all noise.", kind=int))
+    max_radius: tuple[int, ...] | None = field(
+        default=None,
+        metadata=_about(
+            checks.as_radius,
+            "The box of radii to look at: motif=3,random=45. Without it, all that can be flipped.",
+            parse=parse_by_axis,
+            metavar="AXIS=COUNT,…",
+            changes="certificates",
+        ),
+    )
+    limit: int | None = field(
+        default=None,
+        metadata=_about(
+            _SAMPLES,
+            "Certify the first so many graphs.",
+            shown="all",
+            kind=int,
+            of_sweeps=True,
+            sweep_help="Try the first so many graphs.",
+        ),
+    )
+    split: str = field(
+        default="all",
+        metadata=_about(
+            checks.one_of("all", "train", "validation", "test"),
+            "The part to certify: all, or train, validation or test of 80/10/10% of every class.",
+            metavar="PART",
+            of_sweeps=True,
+            sweep_help="The part to try the levels on: all, train or validation.",
+            sweep_shown="validation if the run file divides the data or the model asks for a training part, else all",
+        ),
+    )
+    split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int))
+    device: str | None = field(
+        default=None,
+        metadata=_about(checks.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is"),
+    )
+    workers: int = field(
+        default=1,
+        metadata=_about(
+            checks.whole_number(1, 1024),
+            "Processes that count votes, each with one torch thread.",
+            kind=int,
+            changes="nothing",
+        ),
+    )
+    store: Path | None = field(
+        default=None,
+        metadata=_about(
+            checks.as_path,
+            "The file of votes, to share between runs.",
+            shown="votes.db in the output",
+            kind=Path,
+            in_sweeps=False,
+            written=False,
+            changes="nothing",
+        ),
+    )
+    out: Path = field(
+        default=Path("certified"),
+        metadata=_about(
+            checks.as_out_folder,
+            "The output folder.",
+            shown="certified, beside the run file",
+            kind=Path,
+            of_sweeps=True,
+            sweep_shown="sweep, beside the run file",
+            written=False,
+            changes="nothing",
+        ),
+    )
 
     def __post_init__(self) -> None:
-        for key in KEYS:
-            object.__setattr__(self, key, _checked(key, getattr(self, key), Path.cwd(), key))
+        for key, setting in SETTINGS.items():
+            object.__setattr__(self, key, setting.value(getattr(self, key), Path.cwd(), key))
         if self.selection_samples is None:
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
         if self.max_radius is not None:
@@ -94,11 +245,21 @@ class RunSettings:
             )
 
 
-KEYS = tuple(field.name for field in fields(RunSettings))
-_NEEDED = {"model": "model.py:classifier", "data": "MUTAG", "noise": "motif=0.02,random=0.45"}
+SETTINGS: dict[str, Setting] = {each.name: _declared(each) for each in fields(RunSettings)}
+"""The settings by their keys."""
 
 
-def take(values: Mapping[str, object], *, base: Path, named: Callable[[str], str] = str) -> dict[str, object]:
+def option_name(key: str) -> str:
+    """What the option for a setting is called.
+
+    Example:
+        >>> option_name("split_seed")
+        '--split-seed'
+    """
+    return f"--{key.replace('_', '-')}"
+
+
+def check_values(values: Mapping[str, object], *, base: Path, named: Callable[[str], str] = str) -> dict[str, object]:
     """Settings as a file or a command line has them, each checked, paths made absolute from `base`.
 
     Args:
@@ -110,174 +271,45 @@ def take(values: Mapping[str, object], *, base: Path, named: Callable[[str], str
         InvalidParameterError: names the key that is unknown, or whose value is of no use.
 
     Example:
-        >>> take({"samples": 500, "alpha": 0.05}, base=Path())
+        >>> check_values({"samples": 500, "alpha": 0.05}, base=Path())
         {'samples': 500, 'alpha': 0.05}
     """
     for key in values:
-        if key not in KEYS:
-            close = get_close_matches(str(key), KEYS, n=1)
-            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(KEYS)}."
+        if key not in SETTINGS:
+            close = get_close_matches(str(key), SETTINGS, n=1)
+            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(SETTINGS)}."
             raise UnknownSettingError(named(key), "be a setting of a run", key, hint)
-    return {key: _checked(key, value, base, named(key)) for key, value in values.items()}
+    return {key: SETTINGS[key].value(value, base, named(key)) for key, value in values.items()}
 
 
-def complete(values: Mapping[str, object]) -> RunSettings:
-    """The settings of a run from those that were given; what must be given is asked for."""
-    for key, example in _NEEDED.items():
-        if values.get(key) is None:
-            hint = f"For example --{key} {example}, or {key} in a run file; `starcert init` writes one that runs."
+def check_options(given: Mapping[str, Any]) -> dict[str, object]:
+    """The settings that options give, each checked; an option that is None was not given."""
+    values = {}
+    for key, word in given.items():
+        if word is not None:
+            parse = SETTINGS[key].parse
+            values[key] = word if parse is None else parse(word, option_name(key))
+    return check_values(values, base=Path.cwd(), named=option_name)
+
+
+def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:
+    """The settings of a run from those that were given; what must be given is asked for.
+
+    Args:
+        values: checked settings by their keys.
+        options: more of them, from a command line; they override the values.
+    """
+    options = options or {}
+    given: dict[str, Any] = {**values, **options}
+    for key, setting in SETTINGS.items():
+        if setting.example and given.get(key) is None:
+            how = f"{option_name(key)} {setting.example}, or {key} in a run file"
+            hint = f"For example {how}; `starcert init` writes one that runs."
             raise InvalidParameterError(key, "be given", None, hint)
-    given: dict[str, Any] = dict(values)
+    if "samples" in options and "selection_samples" not in options:
+        given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
+    if given.get("max_radius") is not None:
+        noise = checks.as_noise(given["noise"], Path.cwd(), "noise")
+        called = option_name("max_radius") if "max_radius" in options else "max_radius"
+        given["max_radius"] = noise.radius(given["max_radius"], called)
     return RunSettings(**given)
-
-
-def _checked(key: str, value: Any, base: Path, name: str) -> object:  # noqa: ANN401  (anything may stand in a file)
-    return None if value is None and key in _OPTIONAL else _CHECKS[key](value, base, name)
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise InvalidParameterError(name, "be text", value)
-    return value.strip()
-
-
-def _path(value: object, base: Path, name: str) -> Path:
-    return place_of(value if isinstance(value, Path) else _text(value, name), base, name)
-
-
-def _out(value: object, base: Path, name: str) -> Path:
-    path = _path(value, base, name)
-    if not path.name:
-        hint = "Name a folder in it, which the run can make and replace."
-        raise InvalidParameterError(name, "be a folder with a name of its own", str(path), hint)
-    return path
-
-
-def _data(value: object, base: Path, name: str) -> Path | str:
-    """A file or folder that exists, or else what can be the name of a TU data set."""
-    path = _path(value, base, name)
-    if os.path.exists(path):  # also false for a name that is too long
-        return path
-    if isinstance(value, TuName):
-        return value
-    if isinstance(value, str) and re.fullmatch(r"\w[\w+-]{,99}", value.strip()):
-        called = TuName(value.strip())
-        called.path = path
-        return called
-    near = sorted(each.name for each in path.parent.iterdir()) if os.path.isdir(path.parent) else []
-    close = get_close_matches(path.name[:100], near, n=1)
-    hint = f"Did you mean {path.with_name(close[0])}?" if close else "A plain name is that of a TU data set: MUTAG."
-    raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
-
-
-def _model(value: object, base: Path, name: str) -> Reference:
-    return value if isinstance(value, Reference) else Reference.parse(_text(value, name), base, name)
-
-
-def _regions(value: object, base: Path, name: str) -> Reference | str:
-    if isinstance(value, Reference):
-        return value
-    text = _text(value, name)
-    return Reference.parse(text, base, name) if re.search(r"\.py(:\w*)?$", text) else text
-
-
-def _noise(value: object, _base: Path, name: str) -> Noise:
-    if isinstance(value, Noise):
-        return value
-    if not isinstance(value, Mapping):
-        hint = "Write a table: [noise], and below it a line such as motif = 0.02 for every region."
-        raise InvalidParameterError(name, "map regions to flip probabilities", value, hint)
-    laws = {}
-    for region, law in value.items():
-        apart = isinstance(law, Mapping) and set(law) == {"delete", "add"}
-        if not all(map(_is_number, law.values() if apart else [law])):
-            hint = "Write motif = 0.02, or bonds = { delete = 0.04, add = 0.2 }."
-            raise InvalidParameterError(f"{name}.{region}", "be a probability, or delete and add", law, hint)
-        with _renaming(f"{name}.{region}"):
-            laws[region] = Flip(**law) if apart else Flip(law)
-    with _renaming(name):
-        return Noise(laws)
-
-
-def _radius(value: RadiusLike, _base: Path, name: str) -> object:
-    """Counts by axis or in their order; that they fit the noise is checked where both are known."""
-    counts = list(value.values()) if isinstance(value, Mapping) else value
-    if not isinstance(counts, Sequence) or isinstance(counts, str) or not all(map(_is_count, counts)):
-        hint = "Write a table: [max_radius], and below it a line such as motif = 3 for every axis."
-        raise InvalidParameterError(name, "be whole numbers of flips, one for each axis", value, hint)
-    return dict(value) if isinstance(value, Mapping) else tuple(counts)
-
-
-def _alpha(value: object, _base: Path, name: str) -> float:
-    from starcert.core.confidence import check_alpha  # noqa: PLC0415  (flint and numpy: only where a run is made)
-
-    if not _is_number(value):
-        raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
-    with _renaming(name):
-        return check_alpha(value)  # type: ignore[arg-type]
-
-
-def _family(value: object, _base: Path, name: str) -> Family:
-    from starcert.core.confidence import check_family  # noqa: PLC0415  (as above)
-
-    with _renaming(name):
-        return check_family(value)
-
-
-@contextmanager
-def _renaming(name: str) -> Iterator[None]:
-    """Lets a message call a parameter what the user calls it."""
-    try:
-        yield
-    except InvalidParameterError as error:
-        raise InvalidParameterError(name, *error.args[1:]) from None
-
-
-def _device(value: object, _base: Path, name: str) -> str:
-    text = _text(value, name)
-    if not re.fullmatch(DEVICES, text):
-        raise InvalidParameterError(name, "name a device of torch", text, "Write cpu, cuda or cuda:1.")
-    return text
-
-
-def _split(value: object, _base: Path, name: str) -> str:
-    if value not in SPLITS:
-        raise InvalidParameterError(name, f"be one of {', '.join(SPLITS)}", value)
-    return str(value)
-
-
-def _whole(value: object, _base: Path, name: str, *, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidParameterError(name, f"be a whole number from {least} to {most:,}", value)
-    return value
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-_SAMPLES, _SEED = partial(_whole, least=1, most=10**12), partial(_whole, least=0, most=2**64 - 1)
-_CHECKS: dict[str, Callable[[Any, Path, str], object]] = {
-    "model": _model,
-    "data": _data,
-    "noise": _noise,
-    "regions": _regions,
-    "samples": _SAMPLES,
-    "selection_samples": _SAMPLES,
-    "alpha": _alpha,
-    "family": _family,
-    "seed": _SEED,
-    "device": _device,
-    "workers": partial(_whole, least=1, most=MOST_WORKERS),
-    "max_radius": _radius,
-    "limit": _SAMPLES,
-    "split": _split,
-    "split_seed": _SEED,
-    "store": _path,
-    "out": _out,
-}
-_OPTIONAL = ("regions", "selection_samples", "device", "max_radius", "limit", "store")

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
+from collections.abc import Mapping
+from contextlib import nullcontext
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.runs.data import RunData
-from starcert.runs.reference import TuName
-from starcert.runs.smiles import SUFFIXES, read_smiles
+from starcert.graphs import Graph
+from starcert.graphs.content import is_tensor
+from starcert.runs.data import RunData, are_class_numbers
+from starcert.runs.graph_files import read_folder, read_smiles
+from starcert.runs.user_code import TuName
+from starcert.system.memory import in_words
 
-__all__ = ["load"]
+__all__ = ["load_graphs", "read_tensors"]
+
+_MOLECULES = (".smi", ".smiles", ".csv")
+
+_FREE_NODES, _FREE_BYTES = 2**22, 2**26
+"""So many nodes, and bytes of tensors, may be claimed by any file; more only in proportion to its size."""
+
+_ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
 
-def load(source: Path | str) -> RunData:
+def load_graphs(source: Path | str) -> RunData:
     """The graphs of a TU data set, a folder of GraphML files or edge lists, a PyG file of tensors, or SMILES strings.
 
     Args:
@@ -27,16 +42,12 @@ def load(source: Path | str) -> RunData:
         if source.suffix == ".py":
             hint = "Give --model file.py:function and --data separately."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
-        if source.suffix in SUFFIXES:
+        if source.suffix in _MOLECULES:
             return read_smiles(source)
-        from starcert.runs.tensors import read_tensors  # noqa: PLC0415  (torch: only for its files)
-
         return read_tensors(source)
     raw = _raw_files(source)
     if raw is not None:
         return _tu(raw[0], raw[1])
-    from starcert.runs.folder import read_folder  # noqa: PLC0415  (networkx: only for its files)
-
     return read_folder(source)
 
 
@@ -79,3 +90,147 @@ def _tu(name: str, root: Path | None) -> RunData:
     digits = len(str(len(found)))
     names = tuple(f"{name} {number:0{digits}d}" for number in range(1, len(found) + 1))
     return RunData(found.graphs, names, tuple(found.labels.tolist()), tuple(map(str, found.label_names)))
+
+
+def read_tensors(path: Path) -> RunData:
+    """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
+
+    Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
+    anywhere. The classes are `y`, one whole number for each graph, where there is one.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what PyG says about others when it is imported helps nobody here
+            import torch  # noqa: PLC0415
+            from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
+            from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise StarcertError(f"{path}: to read tensors needs {error.name}: pip install 'starcert[torch]'") from error
+    # Before torch 2.5 nothing can be allowed for one reading: lists of dictionaries are read there, too.
+    allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
+    # What PyG has allowed for good must not be forbidden again afterwards.
+    already: list[Any] = getattr(torch.serialization, "get_safe_globals", list)()
+    needed = [each for each in (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage) if each not in already]
+    _check_size(path)
+    try:
+        with allowing(needed), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about foreign files, which are then refused in our words
+            stored = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises nearly anything on a file that is none of its own
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if "Unsupported" in reason or "global" in reason.lower():
+            reason = "it holds more than tensors and plain values, and such a file could run anything"
+        raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
+    try:
+        return _as_data(_records(stored, path), path)
+    except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
+        if isinstance(error, StarcertError):
+            raise
+        reason = " ".join(str(error).split())[:200]
+        raise StarcertError(f"{path}: holds what PyTorch Geometric cannot use: {reason}. {_ADVICE}") from error
+
+
+def _check_size(path: Path) -> None:
+    """Refuses a file that unpacks to far more than it is."""
+    try:
+        with ZipFile(path) as file:
+            unpacked = sum(entry.file_size for entry in file.infolist())
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        return  # an older kind of file, or none: torch will tell
+    if unpacked > _FREE_BYTES + 4 * path.stat().st_size:
+        raise StarcertError(f"{path}: is compressed, to {in_words(unpacked)}. Files of torch are not. {_ADVICE}")
+
+
+def _records(stored: object, path: Path) -> list[Any]:
+    """Every graph as a `Data`."""
+    from torch_geometric.data import Data  # noqa: PLC0415
+    from torch_geometric.data.separate import separate  # noqa: PLC0415
+
+    if isinstance(stored, tuple) and len(stored) in (2, 3) and isinstance(stored[1], Mapping):
+        together = stored[0] if isinstance(stored[0], Data) else Data.from_dict(_texts(stored[0], path))
+        slices: Any = stored[1]
+        try:
+            n_graphs = min(len(each) for each in slices.values()) - 1
+            if n_graphs > (size := path.stat().st_size):  # a bound takes eight bytes, unless a tensor repeats itself
+                raise StarcertError(f"{path}: its slices tell of {n_graphs:,} graphs in {in_words(size)}. {_ADVICE}")
+            return [
+                separate(Data, together, idx=number, slice_dict=slices, decrement=False) for number in range(n_graphs)
+            ]
+        except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+            raise StarcertError(f"{path}: its slices do not fit its tensors: {error}. {_ADVICE}") from error
+    if isinstance(stored, Data):
+        return [stored]
+    if not isinstance(stored, list | tuple) or not stored:
+        kind = "an empty list" if stored in ([], ()) else f"a {type(stored).__name__}"
+        raise StarcertError(f"{path}: holds {kind}, not graphs. {_ADVICE}")
+    return [each if isinstance(each, Data) else Data.from_dict(_texts(each, path)) for each in stored]
+
+
+def _texts(item: object, path: Path) -> dict[str, Any]:
+    if not isinstance(item, dict) or "edge_index" not in item:
+        kind = type(item).__name__
+        raise StarcertError(f"{path}: holds a {kind} without edge_index where a graph was expected. {_ADVICE}")
+    return {str(name): value for name, value in item.items()}
+
+
+def _as_data(records: list[Any], path: Path) -> RunData:
+    graphs, labels = [], []
+    limits = _Limits(path)
+    for number, record in enumerate(records):
+        where = f"{path}, graph {number}"
+        label = getattr(record, "y", None)
+        record.y = None  # the class of a graph is no data of its nodes, even where there is one node
+        limits.count(record, where)
+        try:
+            graphs.append(Graph.from_pyg(record))
+        except InvalidParameterError as error:
+            raise StarcertError(f"{where}: {error}") from error
+        labels.append(None if label is None else _label(label, where))
+    digits = len(str(len(graphs) - 1))
+    names = tuple(f"{path.stem} {number:0{digits}d}" for number in range(len(graphs)))
+    known = sorted({label for label in labels if label is not None})
+    if not known:
+        return RunData(tuple(graphs), names)
+    numbered = are_class_numbers(known)
+    values = range(known[-1] + 1) if numbered else known
+    places = {value: place for place, value in enumerate(values)}
+    classes = tuple(None if label is None else places[label] for label in labels)
+    return RunData(tuple(graphs), names, classes, tuple(map(str, values)), numbered=numbered)
+
+
+class _Limits:
+    """What a file may claim: a number of nodes, or a tensor that repeats itself, costs a file nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self._size = path.stat().st_size
+        self._nodes = self._bytes = 0
+
+    def count(self, record: Any, where: str) -> None:  # noqa: ANN401  (a `Data`)
+        """Counts one more graph of the file, and refuses it if the file cannot mean it."""
+        nodes = record.num_nodes if is_tensor(getattr(record, "edge_index", None)) else 0
+        if is_tensor(nodes) and nodes.numel() == 1:
+            nodes = nodes.item()
+        self._nodes += nodes if isinstance(nodes, int) else 0
+        tensors = [value for value in record.to_dict().values() if is_tensor(value)]
+        self._bytes += sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        for what, claimed, free in (
+            (f"{self._nodes:,} nodes", self._nodes, _FREE_NODES),
+            (f"{in_words(self._bytes)} of tensors", self._bytes, _FREE_BYTES),
+        ):
+            if claimed > free + 16 * self._size:
+                raise StarcertError(
+                    f"{where}: brings the file to {what}, though it has {in_words(self._size)}. Is num_nodes right, "
+                    f"and does every tensor hold its own numbers? {_ADVICE}"
+                )
+
+
+def _label(label: Any, where: str) -> int:  # noqa: ANN401  (a tensor, or whatever else stood there)
+    value: list[object] = [label]
+    if is_tensor(label):
+        value = label.reshape(-1)[:5].tolist() if str(label.layout) == "torch.strided" else []
+    number = value[0] if len(value) == 1 else None
+    whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
+    if not whole or number < 0:  # type: ignore[operator]  # a number
+        shown = ", ".join(map(repr, value)) if len(repr(value)) < 100 else type(label).__name__
+        raise StarcertError(f"{where}: its y must be one class, a whole number from 0. It is {shown or 'empty'}.")
+    return int(number)  # type: ignore[call-overload,no-any-return]

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
-from starcert.noise import Flip, Noise
+from starcert.laws import Flip
+from starcert.noise import Noise
 from starcert.sampling.sampler import SPARSE_BYTES, Way, way_of
 from starcert.system.memory import in_words
 
@@ -43,7 +44,7 @@ def expected_edges(sites: Sites, noise: Noise) -> float:
     present = float(len(sites.fixed_edges))
     for region, size, ones in zip(sites.regions, sites.sizes, sites.ones, strict=True):
         law = noise[region]
-        present += ones.size * (1 - law.delete) + (size - ones.size) * law.add
+        present += ones.size * (1 - law.change(1)) + (size - ones.size) * law.change(0)
     return present
 
 
@@ -93,14 +94,12 @@ def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> fl
 def _advice(sites: Sites, noise: Noise, room: int, device: str, copy_bytes: CopyBytes) -> str:
     """The next step: fewer additions, where that is enough."""
     for digits in range(1, 13):
-        laws = {region: _fewer(noise[region], 10.0**-digits) for region in noise}
+        laws = {
+            each: law.adding_at_most(10.0**-digits) if isinstance(law := noise[each], Flip) else law for each in noise
+        }
         if Noise(laws) != noise and _bytes(sites, Noise(laws), device, copy_bytes) <= room:
-            written = ", ".join(f"{region}={law.delete:g}/{law.add:g}" for region, law in laws.items())
+            written = ", ".join(f"{region}={law.to_text()}" for region, law in laws.items())
             return f"A noise that adds fewer edges fits, deletions and additions apart: {written}."
     if device != "cpu":
         return "Run it on the CPU."
     return "No noise makes it fit: take a smaller graph, or a model on edges (from_pyg) if this one takes matrices."
-
-
-def _fewer(law: Flip, add: float) -> Flip:
-    return law if law.add <= add else Flip(delete=law.delete, add=add)

@@ -90,10 +90,10 @@ def _pools(sites: Sites, noise: Noise) -> list[Pool]:
     pools = []
     for region, first, size, ones in zip(sites.regions, sites.offsets, sites.sizes, sites.ones, strict=True):
         law = noise[region]
-        if law.delete == law.add:
-            pools.append(Pool(first, size, law.add))
+        if law.change(1) == law.change(0):
+            pools.append(Pool(first, size, law.change(0)))
         else:
-            pools += [Pool(first, size, law.delete, only=ones), Pool(first, size, law.add, but=ones)]
+            pools += [Pool(first, size, law.change(1), only=ones), Pool(first, size, law.change(0), but=ones)]
     return pools
 
 

@@ -22,12 +22,17 @@ from typing import Any, Generic, TypeVar
 
 from starcert.errors import StarcertError
 
-__all__ = ["Pending", "undisturbed", "worker_processes"]
+__all__ = ["Pending", "available_cores", "undisturbed", "worker_processes"]
 
 Result = TypeVar("Result")
 
 _INTERRUPTING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _DEAF = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
@@ -16,7 +16,7 @@ from starcert.errors import StarcertError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_frame", "csv_line"]
+__all__ = ["as_frame", "csv_line", "csv_lines"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -34,6 +34,19 @@ def csv_line(cells: Iterable[object]) -> str:
         f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in cells
     )
     return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def csv_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    r"""Rows as CSV, line by line; the first one names the columns. Nothing comes of no rows.
+
+    Example:
+        >>> list(csv_lines([{"name": "a", "p": 0.5}, {"name": "b", "p": None}]))
+        ['name,p\n', 'a,0.5\n', 'b,\n']
+    """
+    for number, row in enumerate(rows):
+        if number == 0:
+            yield csv_line(row)
+        yield csv_line(row.values())
 
 
 def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:

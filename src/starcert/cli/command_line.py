@@ -1,0 +1,179 @@
+"""The command itself: errors of the user's end in one line and status 2.
+
+Ctrl-C, SIGTERM and SIGHUP end it in one line too, with status 128 and the number of the signal: 130, 143 and 129.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from starcert import __version__
+from starcert.errors import StarcertError, StarcertWarning
+from starcert.system.terminal import say, tolerate_encodings
+
+__all__ = ["DebugOption", "JsonOption", "app", "main"]
+
+RESUMABLE = ("certify", "sweep", "reproduce")
+"""Commands that go on where they were."""
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal asks the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Interruptible(TyperGroup):
+    """The group of all commands: it says itself what an interruption means, whatever typer would do."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  (typer has brought several of these types)
+        """The commands as the help lists them."""
+        return sorted(super().list_commands(ctx))
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, OSError) as error:
+            if (interruption := _interruption(error)) is None:
+                raise
+            raise typer.Exit(_interrupted(interruption, ctx.invoked_subcommand in RESUMABLE)) from None
+
+
+app = typer.Typer(
+    cls=_Interruptible,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="How many node pairs may flip, region by region, before a smoothed graph classifier changes its answer.",
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+_debugging = False
+
+
+def _set_debugging(wanted: bool) -> None:
+    global _debugging  # noqa: PLW0603  (asked for inside the command, needed where it has ended)
+    _debugging = _debugging or wanted
+
+
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", callback=_set_debugging)]
+
+
+def main() -> NoReturn:
+    """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
+    _open_streams()
+    tolerate_encodings()
+    try:
+        with _signals_interrupt(), warnings.catch_warnings():
+            warnings.showwarning = partial(_show_warning, warnings.showwarning)
+            app()
+    except (StarcertError, OSError) as error:
+        _fail(str(error), 2)
+    except KeyboardInterrupt as error:
+        sys.exit(_interrupted(error))
+    except MemoryError:
+        _fail("There is not enough memory. Take fewer or smaller graphs, or a machine that has more.", 2)
+    except Exception as error:  # noqa: BLE001  (a fault of starcert's own: told in one line as well)
+        _fail(f"{type(error).__name__}: {error}. This is a fault in starcert; --debug shows where.", 1)
+    sys.exit(0)
+
+
+def _open_streams() -> None:
+    """Gives a process that was started without standard output or error one that leads nowhere.
+
+    It also takes the number of that stream, which the next file would have: whoever writes to it writes nowhere.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as the process is)
+
+
+def _show_warning(
+    show: Callable[..., None], message: Warning | str, category: type[Warning], *place: object, **more: object
+) -> None:
+    """A warning of starcert's own is a note, without the line of code that it comes from."""
+    if issubclass(category, StarcertWarning):
+        say(f"Note: {message}")
+    else:
+        show(message, category, *place, **more)
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Lets SIGTERM and SIGHUP do what Ctrl-C does; one that is ignored (nohup) stays so."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    main_thread = threading.current_thread() is threading.main_thread()  # only that one may say so
+    before = {each: signal.getsignal(each) for each in numbers if main_thread}
+    heard = [each for each, handler in before.items() if handler != signal.SIG_IGN]
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for each in heard:  # both may come, and again: the first is enough, and what follows it shall not be cut short
+            signal.signal(each, signal.SIG_IGN)
+        raise _Stopped(number)
+
+    for each in heard:
+        signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each in heard:
+            signal.signal(each, before[each])
+
+
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption that an error is, or that it followed from: a terminal that was closed cannot be written to."""
+    while isinstance(error, OSError) and error.errno == errno.EIO:
+        error = error.__context__
+    return error if isinstance(error, KeyboardInterrupt) else None
+
+
+def _interrupted(error: KeyboardInterrupt, resumable: bool = False) -> int:
+    """Says that the command was interrupted; its status."""
+    more = " What was counted is kept: the same command goes on." if resumable else ""
+    try:
+        print(f"Interrupted.{more}", file=sys.stderr, flush=True)
+    except OSError:  # the terminal is gone: nothing more can be said, not even at the very end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    return 128 + (error.number if isinstance(error, _Stopped) else signal.SIGINT)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    if _debugging:
+        traceback.print_exc()
+    say(f"Error: {message}")
+    sys.exit(status)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"starcert {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+    _debug: DebugOption = False,
+) -> None:
+    pass

@@ -1,0 +1,288 @@
+"""Graphs in text files: a folder of GraphML files or edge lists with the classes in `labels.csv`, or molecules."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NoReturn
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, ParseError
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs import Graph
+from starcert.runs.data import RunData, are_class_numbers
+
+__all__ = [
+    "LABELS",
+    "lines_of",
+    "number_labels",
+    "read_edge_list",
+    "read_folder",
+    "read_graphml",
+    "read_labels",
+    "read_smiles",
+    "table_of",
+]
+
+LABELS = "labels.csv"
+UNKNOWN = ""
+"""The label of a graph whose class is not known."""
+
+LONGEST_NAME = 200
+"""Letters of a name that a message shows."""
+
+LONGEST_NUMBER = 1000
+"""What has more digits is read as a name: Python reads no number of more than some thousand."""
+
+_FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, AssertionError)
+"""What a reader of files may raise on one that is none of its own."""
+
+
+def read_folder(folder: Path) -> RunData:
+    """The graphs of a folder, in the order of their names, with their classes where there is a `labels.csv`.
+
+    Raises:
+        StarcertError: names the file, and the line where it has lines, that is no graph or no label.
+    """
+    readers: dict[str, Callable[[Path], Graph]] = {".graphml": read_graphml}
+    readers |= dict.fromkeys((".edges", ".edgelist", ".txt"), read_edge_list)
+    files = sorted((path for path in folder.iterdir() if path.suffix in readers), key=lambda path: _natural(path.name))
+    if not files:
+        kinds = ", ".join(f"*{suffix}" for suffix in readers)
+        hint = f"A folder of graphs has files {kinds}; the folder of a TU data set has a file *_A.txt."
+        raise InvalidParameterError("data", "be a folder with graphs", str(folder), hint)
+    names: dict[str, Path] = {}
+    for path in files:
+        if path.stem in names:
+            raise StarcertError(f"{path}: has the same name as {names[path.stem].name}. Rename one of them.")
+        names[path.stem] = path
+    graphs = tuple(readers[path.suffix](path) for path in files)
+    if not (folder / LABELS).exists():
+        return RunData(graphs, tuple(names))
+    labels, class_names, numbered = read_labels(folder / LABELS, tuple(names))
+    return RunData(graphs, tuple(names), labels, class_names, numbered)
+
+
+def read_graphml(path: Path) -> Graph:
+    """The graph of a GraphML file: node ids are the names, attributes that all nodes carry are the node data."""
+    import networkx as nx  # noqa: PLC0415
+
+    try:
+        _check_graphml(path)
+        graph = nx.read_graphml(path)
+    except (ParseError, nx.NetworkXError, *_FOREIGN) as error:
+        raise StarcertError(f"{path}: is no GraphML: {' '.join(str(error).split())}.") from error
+    names = _names(graph)
+    try:
+        return Graph.from_networkx(nx.relabel_nodes(graph, names) if names is not None else graph)
+    except InvalidParameterError as error:
+        raise StarcertError(f"{path}: {error}") from error
+
+
+def _check_graphml(path: Path) -> None:
+    """Refuses what networkx would pass over: further graphs, nodes declared twice, and edges to undeclared nodes."""
+    elements: dict[str, list[Element]] = {"graph": [], "node": [], "edge": []}
+    for element in ElementTree.parse(path).iter():
+        kind = element.tag.rpartition("}")[2]  # its namespace stands before it
+        if kind in elements:
+            elements[kind].append(element)
+    if len(elements["graph"]) > 1:
+        count = len(elements["graph"])
+        raise StarcertError(f"{path}: holds {count} graphs. Write each of them into a file of its own.")
+    declared = [node.get("id") for node in elements["node"]]
+    known = set(declared)
+    if len(known) < len(declared):
+        twice = next(name for name, count in Counter(declared).items() if count > 1)
+        raise StarcertError(f"{path}: declares the node {twice!r} twice. Give every node an id of its own.")
+    for edge in elements["edge"]:
+        for end in ("source", "target"):
+            if edge.get(end) not in known:
+                pair = f"{edge.get('source')!r} and {edge.get('target')!r}"
+                raise StarcertError(
+                    f"{path}: has an edge between {pair}, but no node {edge.get(end)!r}. Declare the node, or take "
+                    "the edge out."
+                )
+
+
+def read_edge_list(path: Path) -> Graph:
+    """The graph of a text file with two names of nodes on a line; one name is a node, # begins a comment.
+
+    Names are separated by blanks or a comma. A pair that is said twice is one edge.
+    """
+    index: dict[Hashable, int] = {}
+    edges: set[tuple[int, int]] = set()
+    for number, line in lines_of(path):
+        names = line.replace(",", " ").split()
+        if len(names) == 3 and names[2] in ("1", "1.0"):
+            names.pop()
+        if len(names) > 2:
+            _refuse(path, number, f"{line!r} is no pair of nodes; weights and other data of edges are not covered")
+        if len(names) == 2 and names[0] == names[1]:
+            _refuse(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
+        ends = [index.setdefault(name, len(index)) for name in names]
+        if len(ends) == 2:
+            edges.add((min(ends), max(ends)))
+    whole = _names(index)
+    return Graph(len(index), sorted(edges), nodes=list(index if whole is None else whole.values()))
+
+
+def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
+    """The class of each of these graphs, the names of the classes, and whether the labels are class numbers.
+
+    The file has the columns `name` and `label`. Labels that are whole numbers from 0, not too far apart, are the
+    numbers of the classes; others are numbered in their order. An empty label is a class that is not known.
+    """
+    found: dict[str, str] = {}
+    rows = table_of(path)
+    columns = [cell.strip().lower() for cell in rows[0][1]] if rows else []
+    if not {"name", "label"} <= set(columns):
+        raise StarcertError(
+            f"{path}, line 1: must name the columns name and label. It has {', '.join(columns) or 'none'}."
+        )
+    for number, row in rows[1:]:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(columns):
+            _refuse(path, number, f"has {len(row)} cells, the first line {len(columns)}")
+        cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
+        name = cells["name"] if cells["name"] in names else Path(cells["name"]).stem
+        if name not in names:
+            wanted = cells["name"][:LONGEST_NAME]
+            close = get_close_matches(wanted, names, n=1)
+            _refuse(path, number, f"no graph is called {wanted!r}" + (f"; {close[0]!r} is" if close else ""))
+        if name in found:
+            _refuse(path, number, f"{name!r} has a label already")
+        found[name] = cells["label"]
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise StarcertError(
+            f"{path}: has no line for {missing[0]!r}"
+            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
+            + ". Where a class is not known, leave the label empty."
+        )
+    return number_labels([found[name] for name in names])
+
+
+def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
+    """Classes from labels as text, the names of the classes, and whether the labels are class numbers.
+
+    Example:
+        >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
+        (((0, 1, None, 0), ('ring', 'star'), False), ((2, 0), ('0', '1', '2'), True))
+        >>> number_labels(["0", "99999999999"])
+        ((0, 1), ('0', '99999999999'), False)
+    """
+    texts = sorted({label for label in labels if label != UNKNOWN}, key=_natural)
+    whole = all(re.fullmatch(r"-?\d+", text) and len(text) <= LONGEST_NUMBER for text in texts)
+    if texts and whole and min(map(int, texts)) == 0 and are_class_numbers(set(map(int, texts))):
+        numbers = {text: int(text) for text in texts}
+        class_names = tuple(map(str, range(max(numbers.values()) + 1)))
+        return tuple(numbers.get(label) for label in labels), class_names, True
+    if whole:
+        texts.sort(key=int)
+    numbers = {text: number for number, text in enumerate(texts)}
+    return tuple(numbers.get(label) for label in labels), tuple(texts), False
+
+
+def read_smiles(path: Path) -> RunData:
+    """The molecules of a file, as RDKit reads them, hydrogens left out.
+
+    A file `*.smi` has a SMILES string on each line, and after a blank the molecule's name, if it has one. A file
+    `*.csv` names its columns: `smiles`, and `name` and `label` where there are such. Elements become one-hot features
+    `x`, a column for each element of the file in the order of the alphabet.
+    """
+    rows = _molecule_table(path) if path.suffix == ".csv" else _listed_molecules(list(lines_of(path, comments=False)))
+    if not rows:
+        raise StarcertError(f"{path}: has no molecules. Write a SMILES string on each line, or a column `smiles`.")
+    molecules = []
+    for number, row in rows:
+        try:
+            molecules.append(Graph.from_smiles(row["smiles"]))
+        except InvalidParameterError as error:
+            raise StarcertError(f"{path}, line {number}: {error}") from error
+    elements = sorted({symbol for molecule in molecules for symbol in _symbols(molecule)})
+    graphs = tuple(Graph.from_smiles(row["smiles"], elements=elements) for _, row in rows)
+    names = tuple(row.get("name") or row["smiles"] for _, row in rows)
+    if "label" not in rows[0][1]:
+        return RunData(graphs, names)
+    labels, class_names, numbered = number_labels([row["label"] for _, row in rows])
+    return RunData(graphs, names, labels, class_names, numbered)
+
+
+def _listed_molecules(lines: list[tuple[int, str]]) -> list[tuple[int, dict[str, str]]]:
+    rows = []
+    for number, line in lines:
+        smiles, _, name = line.strip().partition(" ") if "\t" not in line else line.strip().partition("\t")
+        if smiles:
+            rows.append((number, {"smiles": smiles, "name": name.strip()}))
+    return rows
+
+
+def _molecule_table(path: Path) -> list[tuple[int, dict[str, str]]]:
+    cells = table_of(path)
+    columns = [cell.strip().lower() for cell in cells[0][1]] if cells else []
+    if "smiles" not in columns:
+        raise StarcertError(f"{path}, line 1: must name a column smiles. It has {', '.join(columns) or 'none'}.")
+    rows = []
+    for number, row in cells[1:]:
+        if len(row) not in (0, len(columns)):
+            raise StarcertError(f"{path}, line {number}: has {len(row)} cells, the first line {len(columns)}.")
+        if row:
+            rows.append((number, dict(zip(columns, (cell.strip() for cell in row), strict=True))))
+    return rows
+
+
+def _symbols(molecule: Graph) -> set[str]:
+    from starcert.graphs.molecules import load_rdkit  # noqa: PLC0415
+
+    table = load_rdkit("Chem").GetPeriodicTable()
+    numbers: list[int] = molecule.node_data["atomic_number"].tolist()  # type: ignore[attr-defined]
+    return {table.GetElementSymbol(number) for number in numbers}
+
+
+def lines_of(path: Path, *, comments: bool = True) -> Iterator[tuple[int, str]]:
+    """The lines of a text file that say something, with their numbers from 1."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (UnicodeDecodeError, OSError) as error:
+        raise StarcertError(f"{path}: is no text in UTF-8: {error}.") from error
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].strip() if comments else line
+        if text or not comments:
+            yield number, text
+
+
+def table_of(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows of a table with commas, each with the number of its line."""
+    rows: list[tuple[int, list[str]]] = []
+    reader = csv.reader(line for _, line in lines_of(path, comments=False))
+    try:
+        for row in reader:
+            rows.append((rows[-1][0] + 1 if rows else 1, row))
+            if reader.line_num != rows[-1][0]:
+                _refuse(path, rows[-1][0], "a cell in quotes goes on in the next line; close the quotes in this one")
+    except csv.Error as error:
+        raise StarcertError(f"{path}: is no table: {error}.") from error
+    return rows
+
+
+def _names(nodes: Iterable[Hashable]) -> dict[Hashable, int] | None:
+    """Names of nodes that are all whole numbers, as numbers: regions that are given by ranges of nodes then fit."""
+    listed = [str(node) for node in nodes]
+    if not all(name.isdecimal() and len(name) <= LONGEST_NUMBER and str(int(name)) == name for name in listed):
+        return None
+    return {node: int(name) for node, name in zip(nodes, listed, strict=True)}
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    """A key that sorts graph2 before graph10."""
+    parts = re.split(r"(\d+)", name)
+    return tuple((int(p), "") if p.isdecimal() and len(p) <= LONGEST_NUMBER else (-1, p) for p in parts)
+
+
+def _refuse(path: Path, number: int, problem: str) -> NoReturn:
+    raise StarcertError(f"{path}, line {number}: {problem}.")

@@ -1,0 +1,258 @@
+"""What the certificates of a noise level are worth, beside the share of the majority class.
+
+Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0. On an
+axis only graphs with sites there count: where nothing can be flipped, nothing is gained.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificate import Certificates
+from starcert.core.confidence import Votes
+from starcert.metrics import right, steps_to, votes_needed
+from starcert.noise import Noise
+from starcert.system.terminal import progress_bar
+
+__all__ = ["MOST_CELLS", "LevelOutcome", "SweepLevel", "beaten_by", "measure_levels", "out_of_reach", "outcome_of"]
+
+MOST_CELLS = 100_000
+"""Score and volume are counted in a box of at most so many radii."""
+
+Radii = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelOutcome:
+    """What came out at one noise level, graph by graph.
+
+    Attributes:
+        noise: the noise level.
+        truth: the class of each graph.
+        base: the base classifier's answer on each clean graph.
+        answers: the smoothed classifier's answer on each graph.
+        right: which graphs it answers right; an abstention is no right answer.
+        radii: the maximal certified radii of each graph; none after an abstention.
+        capacities: how many sites an attacker finds in each graph (row) on each axis (column).
+        max_radius: the box of radii that was looked at; None: all.
+        short: the axes with too few votes to certify a flip, and how many would do, see `out_of_reach`.
+    """
+
+    noise: Noise
+    truth: npt.NDArray[np.int64]
+    base: npt.NDArray[np.int64]
+    answers: npt.NDArray[np.int64]
+    right: npt.NDArray[np.bool_]
+    radii: tuple[Radii, ...]
+    capacities: npt.NDArray[np.int64]
+    max_radius: tuple[int, ...] | None
+    short: dict[str, int | None]
+
+    @property
+    def answered(self) -> npt.NDArray[np.bool_]:
+        """On which graphs the smoothed classifier does not abstain."""
+        return np.array([len(radii) > 0 for radii in self.radii])
+
+    @property
+    def reach(self) -> npt.NDArray[np.int64]:
+        """How far each graph (row) is certified on each axis (column) alone, 0 unless it is answered right."""
+        nothing = (0,) * len(self.noise.axes)
+        far = [tuple(map(max, zip(*radii, strict=True))) if radii else nothing for radii in self.radii]
+        return np.where(self.right[:, None], np.array(far, dtype=np.int64), 0)
+
+
+@dataclass(frozen=True)
+class SweepLevel:
+    """The measures of one noise level.
+
+    Attributes:
+        noise: the noise level.
+        n_graphs: on how many graphs it was tried.
+        n_right: how many the smoothed classifier answers right, abstentions left out.
+        n_abstained: on how many it abstains.
+        n_base_right: how many the base classifier answers right without noise.
+        n_majority: how many graphs have the most frequent class: a constant answer is right on these.
+        answer: the class that the smoothed classifier answers most often; None if it always abstains.
+        n_answer: how often it does.
+        n_without: for each axis, how many graphs have no sites there. They are left out of its radii and shares.
+        mean_radii: for each axis, how many flips on that axis alone are certified, the mean over the graphs with sites
+            there; 0 if there are none.
+        steps: some counts of flips.
+        shares: for each axis and each of these steps, the share of its graphs that are right and certified there, a
+            graph with fewer sites if it is certified with all of them flipped; None beyond the box that was looked at,
+            and if no graph has sites there.
+        volume: how many radii of a box are certified, the mean over all graphs, 0 for those not answered right; the box
+            is the smallest that holds all levels. None if it is too large to be counted.
+        score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
+        short: the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number.
+    """
+
+    noise: Noise
+    n_graphs: int
+    n_right: int
+    n_abstained: int
+    n_base_right: int
+    n_majority: int
+    answer: int | None
+    n_answer: int
+    n_without: tuple[int, ...]
+    mean_radii: tuple[float, ...]
+    steps: tuple[int, ...]
+    shares: tuple[tuple[float | None, ...], ...]
+    volume: float | None
+    score: int | None
+    short: dict[str, int | None]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of graphs that the smoothed classifier answers right; an abstention is no right answer."""
+        return self.n_right / self.n_graphs
+
+    @property
+    def majority_share(self) -> float:
+        """The accuracy of the best constant answer."""
+        return self.n_majority / self.n_graphs
+
+    @property
+    def constant(self) -> bool:
+        """Whether a constant answer is as accurate."""
+        return self.n_right <= self.n_majority
+
+    @property
+    def answer_share(self) -> float:
+        """The share of its most frequent answer among all that the smoothed classifier gives."""
+        return self.n_answer / max(1, self.n_graphs - self.n_abstained)
+
+    @property
+    def criteria(self) -> tuple[float, ...]:
+        """What levels are compared by: the accuracy, and the mean certified radius on every axis."""
+        return (self.accuracy, *self.mean_radii)
+
+
+def out_of_reach(
+    noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float, together: int = 1
+) -> dict[str, int | None]:
+    """The axes on which not even votes that all agree would certify a flip, and how many would; None: no number.
+
+    Axes on which no graph has a site are left out: there is nothing to certify.
+    """
+    n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
+    needed = votes_needed(noise, alpha, n_classes, selected_apart=votes.selection is not None, together=together)
+    sites = zip(*capacities, strict=True)
+    return {
+        axis: least
+        for (axis, least), sizes in zip(needed.items(), sites, strict=True)
+        if max(sizes) > 0 and (least is None or least > n_votes)
+    }
+
+
+def outcome_of(
+    certificates: Certificates, truth: Sequence[int], base: Sequence[int], capacities: Sequence[tuple[int, ...]]
+) -> LevelOutcome:
+    """What certificates say, graph by graph."""
+    votes, alpha = certificates.votes, certificates.bounds.alpha
+    assert votes is not None
+    assert alpha is not None
+    radii = []
+    with progress_bar("radii", len(certificates)) as advance:
+        for one in certificates:
+            radii.append(one.frontier.radii)
+            advance(1)
+    return LevelOutcome(
+        certificates.noise,
+        np.array(truth, dtype=np.int64),
+        np.array(base, dtype=np.int64),
+        np.asarray(certificates.labels),
+        right(certificates, truth),
+        tuple(radii),
+        np.array(capacities, dtype=np.int64),
+        certificates.max_radius,
+        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
+    )
+
+
+def measure_levels(outcomes: Sequence[LevelOutcome]) -> tuple[SweepLevel, ...]:
+    """The measures of all levels, at the same steps and in the same box: the smallest that holds all of them."""
+    reaches = [each.reach for each in outcomes]
+    box = tuple(np.max([reach.max(axis=0) for reach in reaches], axis=0).tolist())
+    return tuple(_level(each, reach, box, steps_to(max(box))) for each, reach in zip(outcomes, reaches, strict=True))
+
+
+def _level(
+    outcome: LevelOutcome, reach: npt.NDArray[np.int64], box: tuple[int, ...], steps: Sequence[int]
+) -> SweepLevel:
+    answered, n_graphs = outcome.answered, len(outcome.truth)
+    there = outcome.capacities > 0
+    given = Counter(outcome.answers[answered].tolist())
+    answer, n_answer = min(given.items(), key=lambda item: (-item[1], item[0])) if given else (None, 0)
+    counts = _counts(outcome, box)
+    return SweepLevel(
+        noise=outcome.noise,
+        n_graphs=n_graphs,
+        n_right=int(outcome.right.sum()),
+        n_abstained=int((~answered).sum()),
+        n_base_right=int((outcome.base == outcome.truth).sum()),
+        n_majority=int(np.unique(outcome.truth, return_counts=True)[1].max()),
+        answer=answer,
+        n_answer=n_answer,
+        n_without=tuple((~there).sum(axis=0).tolist()),
+        mean_radii=tuple((reach.sum(axis=0) / np.maximum(there.sum(axis=0), 1)).tolist()),
+        steps=tuple(steps),
+        shares=tuple(tuple(_share(outcome, reach, axis, step) for step in steps) for axis in range(len(box))),
+        volume=None if counts is None else float(counts.sum() / n_graphs),
+        score=None if counts is None else int((2 * counts > n_graphs).sum()),
+        short=outcome.short,
+    )
+
+
+def _share(outcome: LevelOutcome, reach: npt.NDArray[np.int64], axis: int, step: int) -> float | None:
+    sites = outcome.capacities[:, axis]
+    if not sites.any() or (outcome.max_radius is not None and step > outcome.max_radius[axis]):
+        return None
+    return float(np.mean((outcome.right & (reach[:, axis] >= np.minimum(step, sites)))[sites > 0]))
+
+
+def _counts(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+    """At every radius of the box, how many graphs are right and certified: read off their frontiers.
+
+    More flips than a graph has sites are no further attack: a radius that takes all of an axis has no end there.
+    """
+    shape = tuple(limit + 1 for limit in box)
+    if prod(shape) > MOST_CELLS:
+        return None
+    rows = zip(outcome.radii, map(tuple, outcome.capacities.tolist()), outcome.right.tolist(), strict=True)
+    counts = np.zeros(shape, dtype=np.int64)
+    for (radii, capacity), n in Counter((radii, sizes) for radii, sizes, is_right in rows if is_right).items():
+        certified = np.zeros(shape, dtype=np.bool_)
+        for radius in radii:
+            inside = (slice(None if count >= size else count + 1) for count, size in zip(radius, capacity, strict=True))
+            certified[tuple(inside)] = True
+        counts += n * certified
+    return counts
+
+
+def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
+    """For each candidate, the first one of the front that beats it; None if it is on the front: none beats it.
+
+    One candidate beats another if it is at least as good by every criterion and better by one. Equals do not beat each
+    other. More is better. Whoever is beaten is beaten by one that none beats.
+
+    Args:
+        criteria: for each candidate, a number for each criterion.
+
+    Example:
+        >>> beaten_by([(0.8, 1), (0.8, 2), (0.9, 1), (0.8, 3)])
+        [2, 3, None, None]
+    """
+    if not len(criteria):
+        return []
+    rows = np.asarray(criteria, dtype=np.float64)
+    beating = [(rows >= row).all(axis=1) & (rows > row).any(axis=1) for row in rows]
+    front = ~np.array([each.any() for each in beating])
+    return [int(np.argmax(each & front)) if each.any() else None for each in beating]

@@ -1,0 +1,172 @@
+"""`file.py:function`: code of the user's, found, imported, and named by its line where it fails.
+
+The file is imported as a module of its own, under a name made from its place and its content. Whoever imports the same
+file gets the same name, so what is defined in it can travel to a worker process that has imported it too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from hashlib import blake2b
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from starcert.errors import InvalidParameterError, StarcertError
+
+__all__ = ["Reference", "UserCodeError", "import_file", "place_in", "place_of", "running_user_code"]
+
+_EXTRAS = {
+    "torch": "torch",
+    "torch_geometric": "torch",
+    "sklearn": "kernels",
+    "grakel": "kernels",
+    "rdkit": "molecules",
+}
+
+
+class UserCodeError(StarcertError):
+    """Code in a file of the user's failed; the message names the file, the line and the exception."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Something that a Python file defines.
+
+    Attributes:
+        file: the file, absolute.
+        name: what it is called there.
+
+    Example:
+        >>> str(Reference(Path("/project/model.py"), "classifier"))
+        'model.py:classifier'
+    """
+
+    file: Path
+    name: str
+
+    @classmethod
+    def parse(cls, text: str, base: Path, parameter: str) -> Reference:
+        """What `path/to/file.py:function` refers to, relative paths taken from `base`."""
+        file, _, name = text.rpartition(":")
+        if not (file.endswith(".py") and name.isidentifier()):
+            hint = "Write path/to/file.py:function."
+            raise InvalidParameterError(parameter, "name a Python file and a function in it", text, hint)
+        path = place_of(file, base, parameter)
+        if not os.path.isfile(path):  # also false for a name that is too long
+            raise InvalidParameterError(parameter, "name a Python file that exists", str(path), _nearest_file(path))
+        return cls(path, name)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the whole file."""
+        return _digest_of(self.file)
+
+    def load(self) -> object:
+        """What the file defines under this name, once it has been imported."""
+        module = import_file(self.file)
+        try:
+            return getattr(module, self.name)
+        except AttributeError:
+            known = [name for name, item in vars(module).items() if callable(item) and not name.startswith("_")]
+            close = get_close_matches(self.name, known, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"It defines {', '.join(known) or 'no function'}."
+            raise UserCodeError(f"{self.file} defines no {self.name!r}. {hint}") from None
+
+    def __str__(self) -> str:
+        return f"{self.file.name}:{self.name}"
+
+
+def import_file(file: Path) -> ModuleType:
+    """The module that a Python file is, imported once as long as it does not change.
+
+    As for a script that is run, the file's folder comes first where it imports others; no compiled copies are left.
+    """
+    name = f"starcert_user_{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None  # a path that ends in .py always has one
+    module = module_from_spec(spec)
+    if str(file.parent) not in sys.path:
+        sys.path.insert(0, str(file.parent))
+    sys.modules[name] = module  # before it runs, as importing does: what it defines can be pickled
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        with running_user_code(file):
+            spec.loader.exec_module(module)
+    except UserCodeError:
+        del sys.modules[name]
+        raise
+    finally:
+        sys.dont_write_bytecode = writes
+    return module
+
+
+def place_of(path: str | Path, base: Path, parameter: str) -> Path:
+    """Where a path leads from a folder, absolute; `~` is somebody's home."""
+    try:
+        return Path(os.path.abspath(base / Path(path).expanduser()))
+    except RuntimeError:  # so expanduser says that there is nobody of this name, or no home
+        hint = "Write the whole path."
+        raise InvalidParameterError(parameter, "begin with a home folder that is known here", str(path), hint) from None
+
+
+class TuName(str):
+    """The name of a TU data set; `path` is the file or folder that it would name, if that were there."""
+
+    path: Path
+
+
+@contextmanager
+def running_user_code(file: Path) -> Iterator[None]:
+    """Turns whatever the user's code raises inside into one line that names file, line and exception."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise UserCodeError(f"{place_in(file, error)}: {_words(error)}{_hint(error)}") from error
+
+
+def place_in(file: Path, error: BaseException) -> str:
+    """Where in a file an exception comes from: the last of its lines that the exception went through."""
+    if isinstance(error, SyntaxError) and error.filename == str(file) and error.lineno:
+        return f"{file}, line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(file) and frame.lineno]
+    return f"{file}, line {lines[-1]}" if lines else str(file)
+
+
+def _words(error: BaseException) -> str:
+    """An exception on one line: its kind, unless it is one of ours, and its message."""
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    kind = "" if isinstance(error, StarcertError) else type(error).__name__
+    return ": ".join(part for part in (kind, " ".join(text.split())) if part)
+
+
+def _hint(error: BaseException) -> str:
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    package = error.name.partition(".")[0]
+    wanted = f"'starcert[{_EXTRAS[package]}]'" if package in _EXTRAS else package
+    return f". Try: pip install {wanted}"
+
+
+def _digest_of(file: Path) -> str:
+    return blake2b(file.read_bytes(), digest_size=16).hexdigest()
+
+
+def _nearest_file(path: Path) -> str:
+    folder = path.parent
+    if not os.path.isdir(folder):
+        return f"There is no folder {folder}."
+    names = sorted(each.name for each in folder.glob("*.py"))
+    close = get_close_matches(path.name, names, n=1)
+    return f"Did you mean {close[0]}?" if close else f"{folder} has {', '.join(names[:5]) or 'no Python file'}."

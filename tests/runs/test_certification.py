@@ -1,0 +1,228 @@
+"""Whole runs, in this process."""
+
+import csv
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import runs_worlds as worlds
+import starcert as sc
+from starcert.errors import StarcertError
+from starcert.runs.certification import certify_run
+from starcert.runs.run_file import read_run_file
+from starcert.runs.settings import run_settings
+
+BYTES = ("results.csv", "certificates.json")
+
+
+@pytest.fixture(autouse=True)
+def _same_path(monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    return worlds.project(tmp_path / "project")
+
+
+def settings_of(run: Path, **changes):
+    return run_settings({**read_run_file(run).values, **changes})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in BYTES}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    run = worlds.project(tmp_path_factory.mktemp("done") / "project")
+    return run, certify_run(run_settings(read_run_file(run).values))
+
+
+def test_three_classes_and_four_regions_go_all_the_way(done):
+    run, _ = done
+    folder = run.parent / "results"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "certificates.json",
+        "report.html",
+        "results.csv",
+        "run.toml",
+        "votes.db",
+    ]
+    assert not (run.parent / "results.partial").exists()
+    archive = sc.archive.read(folder / "certificates.json")
+    assert archive.class_names == ("clique", "ring", "star")
+    assert archive.noise.axes == ("hub", "motif", "rest.delete", "rest.add", "bridge")
+    assert archive.names == tuple(f"g{number}" for number in range(1, 7))
+    assert archive.boxes[0] == (4, 6, 2, 1, 15)
+    assert archive.votes.counts.sum(axis=1).tolist() == [400] * 6
+    assert sc.archive.verify(folder / "certificates.json").verdict == "proved"
+    with open(folder / "results.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == list(archive.names)
+    assert [row["base_class"] for row in rows] == ["0", "1", "2"] * 2
+    assert [row["class_name"] for row in rows] == ["clique", "ring", "star"] * 2
+    assert [row["true_name"] for row in rows] == ["clique", "ring", "star"] * 2
+    assert list(rows[0])[:7] == ["graph", "name", "true_class", "true_name", "base_class", "class", "class_name"]
+    assert "g1" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_it_is_what_the_library_gives(done):
+    run, outcome = done
+    data = outcome.archive
+    module = {}
+    exec(compile(worlds.MODEL, "model.py", "exec"), module)
+    from starcert.runs.graph_files import read_folder  # noqa: PLC0415
+
+    graphs = read_folder(run.parent / "graphs").graphs
+    smoothed = sc.SmoothedClassifier(module["classifier"](), data.noise, module["four"])
+    expected = smoothed.certify(graphs, samples=400, alpha=0.01, seed=3)
+    assert expected.votes.counts.tolist() == data.votes.counts.tolist()
+    assert [one.frontier.radii for one in expected] == [one.frontier.radii for one in data.certificates]
+
+
+def test_the_written_run_file_repeats_the_run_to_the_byte(done, tmp_path):
+    run, outcome = done
+    project = tmp_path / "elsewhere"
+    shutil.copytree(run.parent, project)  # a whole project can move
+    again = read_run_file(project / "results" / "run.toml")
+    certify_run(run_settings({**again.values, "out": tmp_path / "again"}), expected=again.expected)
+    assert contents(tmp_path / "again") == contents(outcome.folder)
+
+
+def test_comments_in_the_run_file_of_a_finished_run_stay(done, tmp_path):
+    run, outcome = done
+    project = tmp_path / "elsewhere"
+    shutil.copytree(run.parent, project)
+    written = project / "results" / "run.toml"
+    mine = "# the one for the paper\n" + written.read_text().replace("seed = 3", "seed = 3  # not tuned")
+    written.write_text(mine)
+    again = read_run_file(written)
+    certify_run(run_settings({**again.values, "out": project / "results", "workers": 2}), expected=again.expected)
+    assert written.read_text() == mine.replace("workers = 1", "workers = 2")
+    before = {name: content for name, content in contents(outcome.folder).items() if name != "run.toml"}
+    assert {name: content for name, content in contents(project / "results").items() if name != "run.toml"} == before
+
+
+def test_what_a_run_file_expects_must_be_there(done, tmp_path):
+    run, _ = done
+    project = tmp_path / "elsewhere"
+    shutil.copytree(run.parent, project)
+    model = project / "model.py"
+    model.write_text(model.read_text().replace(">= 16", ">= 14"))
+    again = read_run_file(project / "results" / "run.toml")
+    with pytest.raises(StarcertError, match=r"not everything is as it was: model\. Bring it back, or take the table"):
+        certify_run(run_settings({**again.values, "out": tmp_path / "again"}), expected=again.expected)
+    assert not (tmp_path / "again").exists()
+    assert not (tmp_path / "again.partial").exists()
+
+
+def test_workers_make_no_difference_and_classifiers_of_the_file_travel(run, done):
+    certify_run(settings_of(run, workers=2, samples=1200))
+    two = contents(run.parent / "results")
+    shutil.rmtree(run.parent / "results")
+    certify_run(settings_of(run, samples=1200))
+    assert contents(run.parent / "results") == two
+
+
+def test_a_classifier_that_cannot_travel_stays_with_a_note(run, done):
+    run.write_text(run.read_text().replace("model.py:classifier", "model.py:local"))
+    notes = []
+    outcome = certify_run(settings_of(run, workers=2), note=notes.append)
+    assert len(notes) == 1
+    assert "counted in one process: the classifier cannot travel" in notes[0]
+    assert outcome.archive.votes.counts.tolist() == done[1].archive.votes.counts.tolist()
+
+
+STOPS = worlds.MODEL.replace(
+    "def shapes(batch):",
+    "import pathlib\ncalls = pathlib.Path(__file__).with_name('calls')\n\ndef shapes(batch):\n"
+    "    with calls.open('a') as file: file.write('x')\n"
+    "    if len(calls.read_text()) == LIMIT: raise KeyboardInterrupt",
+)
+
+
+def test_an_interrupted_run_goes_on_and_ends_as_if_nothing_had_been(run, done):
+    limit = 70  # near the end: every graph that is continued is asked again, some of its copies one by one
+    (run.parent / "model.py").write_text(STOPS.replace("LIMIT", str(limit)))
+    calls = run.parent / "calls"
+    with pytest.raises(KeyboardInterrupt):
+        certify_run(settings_of(run))
+    assert not (run.parent / "results").exists()
+    assert (run.parent / "results.partial" / "votes.db").exists()
+    interrupted = len(calls.read_text())
+    certify_run(settings_of(run))
+    in_all = len(calls.read_text()) - interrupted
+    shutil.rmtree(run.parent / "results")
+    calls.write_text("x" * (limit + 6))
+    outcome = certify_run(settings_of(run))
+    assert in_all < len(calls.read_text()) - (limit + 6)  # the second half was shorter than a whole run
+    assert outcome.archive.votes.counts.tolist() == done[1].archive.votes.counts.tolist()
+
+
+def test_a_finished_run_is_not_drawn_again(run):
+    (run.parent / "model.py").write_text(STOPS.replace("LIMIT", "-1"))
+    certify_run(settings_of(run))
+    before, drawn = contents(run.parent / "results"), len((run.parent / "calls").read_text())
+    (run.parent / "results" / "report.html").write_text("spoiled")
+    certify_run(settings_of(run))
+    # The clean graphs are tried again, and one chunk of votes: a model that has changed must not go on.
+    assert len((run.parent / "calls").read_text()) - drawn < drawn
+    assert contents(run.parent / "results") == before
+    assert "spoiled" not in (run.parent / "results" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_store_can_be_shared_between_runs(run, tmp_path):
+    store = tmp_path / "votes.db"
+    certify_run(settings_of(run, store=store))
+    outcome = certify_run(settings_of(run, store=store, out=tmp_path / "more", samples=500, alpha=0.05))
+    assert store.exists()
+    assert not (tmp_path / "more" / "votes.db").exists()
+    assert outcome.archive.votes.counts.sum() == 500 * 6
+
+
+def test_limits_and_parts(run, tmp_path):
+    outcome = certify_run(settings_of(run, limit=2, out=tmp_path / "two"))
+    assert outcome.archive.names == ("g1", "g2")
+    worlds.graphs(tmp_path / "many", n=30)
+    outcome = certify_run(settings_of(run, data=tmp_path / "many", split="test", split_seed=5, out=tmp_path / "test"))
+    assert len(outcome.archive) == 3
+    assert sorted(outcome.archive.labels) == [0, 1, 2]
+
+
+def test_data_without_classes_are_certified_too(run):
+    (run.parent / "graphs" / "labels.csv").unlink()
+    outcome = certify_run(settings_of(run))
+    assert outcome.archive.labels == (None,) * 6
+    assert outcome.archive.class_names == ("0", "1", "2")
+
+
+def test_a_box_of_radii(run):
+    outcome = certify_run(
+        settings_of(run, max_radius={"hub": 1, "motif": 0, "rest.delete": 1, "rest.add": 1, "bridge": 2})
+    )
+    assert outcome.archive.max_radius == (1, 0, 1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"regions": "comunities"}, "Did you mean communities?"),
+        ({"split": "test", "limit": 1, "data": "NO_SUCH_DATA"}, "NO_SUCH_DATA is no TU data set that could be had"),
+    ],
+)
+def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch, tmp_path):
+    from starcert.datasets.tu import _CannotDownloadError  # noqa: PLC0415
+
+    def no_download(name):
+        raise _CannotDownloadError("no network in tests")
+
+    monkeypatch.setattr(sys.modules["starcert.datasets.tu"], "_download", no_download)
+    before = sorted(run.parent.rglob("*"))
+    with pytest.raises(StarcertError) as caught:
+        certify_run(replace(settings_of(run), **change))
+    assert words in str(caught.value)
+    assert sorted(path for path in run.parent.rglob("*") if "__pycache__" not in str(path)) == before

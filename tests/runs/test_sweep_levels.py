@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert import metrics
+from starcert.core.confidence import Votes, clopper_pearson
+from starcert.runs import sweep_levels
+from starcert.runs.sweep_levels import measure_levels, out_of_reach, outcome_of
+
+TRUTH = [0, 1, 2, 0, 1, 0, 0]
+CAPACITY = [(4, 9), (1, 9), (4, 2), (4, 9), (4, 3), (0, 5), (4, 9)]
+
+
+def certificates(noise, counts, max_radius=None):
+    counts = np.asarray(counts)
+    votes = Votes(counts, selection=counts)
+    return sc.certify(clopper_pearson(votes, alpha=0.01), noise, max_radius=max_radius, capacity=CAPACITY)
+
+
+def votes_of(seed, samples=2000):
+    """Three classes, most graphs answered right, one hopeless, one wrong."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for graph, label in enumerate(TRUTH):
+        own = samples // 2 if graph == 2 else samples - int(samples * 10 ** -rng.uniform(1, 4))
+        row = [0, 0, 0]
+        row[1 if graph == 3 else label] = own
+        row[(label + 2) % 3] += samples - own
+        rows.append(row)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    noises = [sc.Noise(a=0.1, b=0.3), sc.Noise(a=0.2, b=0.45), sc.Noise(a=0.05, b=0.05)]
+    found = [certificates(noise, votes_of(seed)) for seed, noise in enumerate(noises)]
+    return found, measure_levels([outcome_of(each, TRUTH, [0] * 7, CAPACITY) for each in found])
+
+
+def test_the_measures_are_those_of_the_metrics(worlds):
+    for found, level in zip(*worlds, strict=True):
+        box = tuple(
+            max(radius[axis] for each in worlds[0] for one in each for radius in one.frontier.radii) for axis in (0, 1)
+        )
+        shares = metrics.certified_share(found, TRUTH, max_radius=box)
+        assert level.accuracy == pytest.approx(shares[0, 0])
+        assert level.accuracy == pytest.approx(found.certified_accuracy(TRUTH, (0, 0)))
+        assert level.volume == pytest.approx(shares.sum())
+        assert level.score == metrics.score(found, TRUTH, max_radius=box)
+        for axis, mean in enumerate(level.mean_radii):
+            reaches = [row[f"reach_{'ab'[axis]}"] or 0 for row in found.rows()]
+            assert mean == pytest.approx(np.sum(reaches, where=found.labels == TRUTH) / (6, 7)[axis])
+        by_axis = metrics.shares_by_axis(found, TRUTH, flips=level.steps)
+        assert level.shares == tuple(pytest.approx(each.shares) for each in by_axis)
+        assert level.n_without == tuple(each.n_without for each in by_axis) == (1, 0)
+        assert level.majority_share == metrics.majority_share(TRUTH) == 4 / 7
+
+
+def test_exactly_half_of_the_graphs_is_no_score():
+    noise, counts, capacities = sc.Noise(a=0.2, b=0.45), np.array([[2000, 0], [2000, 0]]), [(4, 9)] * 2
+    found = sc.certify(clopper_pearson(Votes(counts, counts), alpha=0.01), noise, capacity=capacities)
+    for truth, score in (([0, 1], 0), ([0, 0], None)):
+        (level,) = measure_levels([outcome_of(found, truth, truth, capacities)])
+        box = tuple(max(radius[axis] for radius in found[0].frontier.radii) for axis in (0, 1))
+        assert level.score == metrics.score(found, truth, max_radius=box)
+        assert (level.score == 0) == (score == 0)
+
+
+def test_nothing_is_said_beyond_the_box_that_was_looked_at():
+    found = certificates(sc.Noise(a=0.2, b=0.45), votes_of(1), max_radius=(1, 4))
+    (level,) = measure_levels([outcome_of(found, TRUTH, TRUTH, CAPACITY)])
+    assert level.steps == (1, 2)
+    there = [graph for graph, sizes in enumerate(CAPACITY) if sizes[0]]
+    verdicts = found.certified((1, 0)) & (found.labels == TRUTH)
+    assert level.shares[0] == (verdicts[there].mean(), None)
+    assert level.shares[1][1] == found.certified_accuracy(TRUTH, (0, 2)) > 0
+
+
+def test_an_axis_without_sites_gains_nothing():
+    """Empty regions neither raise a share nor lower a mean radius: those graphs do not count there."""
+    noise, counts = sc.Noise(a=0.1, b=0.3), votes_of(1)
+    levels = []
+    for sizes in ((0, 9), (4, 9)):
+        some = [sizes if graph % 2 else (4, 9) for graph in range(7)]
+        bounds = clopper_pearson(Votes(counts, selection=counts), alpha=0.01)
+        found = sc.certify(bounds, noise, capacity=some)
+        levels += measure_levels([outcome_of(found, TRUTH, TRUTH, some)])
+    half, whole = levels
+    assert (half.n_without, whole.n_without) == ((3, 0), (0, 0))
+    assert half.mean_radii[0] > 0
+    even = sc.certify(clopper_pearson(Votes(counts[::2], selection=counts[::2]), alpha=0.01), noise, capacity=some[::2])
+    (alone,) = measure_levels([outcome_of(even, TRUTH[::2], TRUTH[::2], some[::2])])
+    assert half.mean_radii[0] == alone.mean_radii[0]
+    assert half.shares[0][0] == alone.shares[0][0]
+    assert half.shares[1] == whole.shares[1]
+
+
+def test_an_axis_that_is_empty_everywhere_has_no_share():
+    noise, counts, none = sc.Noise(a=0.1, b=0.3), votes_of(1), [(0, 9)] * 7
+    bounds = clopper_pearson(Votes(counts, selection=counts), alpha=0.01)
+    (level,) = measure_levels([outcome_of(sc.certify(bounds, noise, capacity=none), TRUTH, TRUTH, none)])
+    assert set(level.shares[0]) == {None}
+    assert (level.n_without, level.mean_radii[0]) == ((7, 0), 0)
+    assert level.shares[1][0] > 0.5
+
+
+def test_abstentions_and_answers_are_counted(worlds):
+    for found, level in zip(*worlds, strict=True):
+        answered = [one.label for one in found if not one.abstained]
+        assert level.n_abstained == 7 - len(answered) == 1
+        assert level.answer == max(range(3), key=answered.count)
+        assert level.answer_share == answered.count(level.answer) / len(answered)
+        assert level.n_base_right == 4
+        assert level.n_right == 5
+        assert not level.constant
+
+
+def test_more_votes_for_the_right_class_are_never_worse():
+    noise = sc.Noise(a=0.1, b=0.3)
+    before, after = np.array(votes_of(1)), np.array(votes_of(1))
+    for row, label in zip(after, TRUTH, strict=True):
+        other = (label + 2) % 3
+        moved = row[other] // 2
+        row[label] += moved
+        row[other] -= moved
+    worse, better = (
+        measure_levels([outcome_of(certificates(noise, counts), TRUTH, TRUTH, CAPACITY)])[0]
+        for counts in (before, after)
+    )
+    assert all(x <= y for x, y in zip(worse.criteria, better.criteria, strict=True))
+    assert worse.criteria != better.criteria
+
+
+def test_a_constant_answer_is_found_out_however_robust():
+    counts = [[2000, 0, 0]] * 7
+    (level,) = measure_levels([outcome_of(certificates(sc.Noise(a=0.2, b=0.45), counts), TRUTH, TRUTH, CAPACITY)])
+    assert level.constant
+    assert level.accuracy == level.majority_share
+    assert (level.answer, level.answer_share) == (0, 1)
+    assert level.mean_radii[1] > 3
+
+
+def test_large_boxes_have_no_volume(monkeypatch):
+    monkeypatch.setattr(sweep_levels, "MOST_CELLS", 3)
+    (level,) = measure_levels([outcome_of(certificates(sc.Noise(a=0.2, b=0.45), votes_of(0)), TRUTH, TRUTH, CAPACITY)])
+    assert (level.volume, level.score) == (None, None)
+    assert level.mean_radii[1] > 0
+
+
+def test_the_axes_with_too_few_votes_for_a_flip_are_found():
+    def short(samples, capacity=(9, 9), **laws):
+        votes = Votes([[samples, 0, 0]], selection=[[10, 0, 0]])
+        return out_of_reach(sc.Noise(**laws), [(0, 0), capacity], votes, 0.01)
+
+    least = short(5, a=0.01, b=0.4)["a"]
+    for n, wanted in ((least - 1, False), (least, True)):
+        bounds = clopper_pearson(Votes([[n, 0, 0]], selection=[[10, 0, 0]]), alpha=0.01)
+        assert sc.certify(bounds, sc.Noise(a=0.01, b=0.4)).certified((1, 0)).tolist() == [wanted]
+        assert short(n, a=0.01, b=0.4) == ({} if wanted else {"a": least})
+    assert short(5, a=0.01, b=0.4).keys() == {"a", "b"}
+    assert short(5, a=0.01, b=0.4, capacity=(9, 0)) == {"a": least}
+    assert short(10_000, a=0.0, b=0.4) == {"a": None}

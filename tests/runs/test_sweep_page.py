@@ -1,0 +1,291 @@
+"""The page of a sweep, as a file and in a real browser."""
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+
+import starcert as sc
+from browsing import open_page, set_value, texts
+from report_worlds import HOSTILE
+from starcert.runs.sweep_page import write_sweep_page
+from starcert.runs.sweep_result import OTHER, next_command, notices
+from sweep_worlds import invented
+
+TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"
+
+
+@pytest.fixture
+def shown(quiet, tmp_path):
+    """Writes the page of a sweep and opens it."""
+
+    def show(sweep):
+        write_sweep_page(tmp_path / "sweep.html", sweep)
+        open_page(quiet, (tmp_path / "sweep.html").as_uri())
+        return quiet
+
+    return show
+
+
+def plot(browser, name):
+    """What is drawn: for each trace its name, coordinates, values and texts; and the words of the legend and axes."""
+    script = """
+        const plot = document.getElementById(arguments[0]);
+        const list = (values) => values && [...values].map((each) => (Array.isArray(each) ? [...each] : each));
+        const traces = plot.data.map((t) => ({
+            name: t.name, x: list(t.x), y: list(t.y), z: list(t.z), text: list(t.text),
+            ticks: t.colorbar && t.colorbar.ticktext
+        }));
+        const annotations = (plot.layout.annotations || []).map((each) => each.text);
+        return { traces, words: plot.textContent, annotations };
+    """
+    return browser.execute_script(script, name)
+
+
+def test_maps_of_two_factors_show_the_measures(shown):
+    sweep = invented(TWO, changes={0: {"n_right": 10}})
+    browser = shown(sweep)
+    grid = [[sweep.levels[2 * i + j] for j in range(2)] for i in range(3)]
+    accuracy = plot(browser, "accuracy-plot")
+    assert accuracy["traces"][0]["z"] == [[level.accuracy for level in row] for row in grid]
+    assert any("majority" in tick and "50.0%" in tick for tick in accuracy["traces"][0]["ticks"])
+    for option, of in ((0, lambda x: x.mean_radii[0]), (1, lambda x: x.mean_radii[1]), (2, lambda x: x.volume)):
+        set_value(browser, "#measure", str(option), "change")
+        drawn = plot(browser, "measure-plot")
+        assert drawn["traces"][0]["z"] == [[of(level) for level in row] for row in grid]
+        assert "majority-class share 50.0%" in drawn["words"]
+        assert drawn["annotations"][0].endswith("✗")
+    marked = [text.endswith("★") for text in accuracy["annotations"]]
+    assert marked == [number in sweep.worthwhile for number in range(6)]
+    assert texts(browser, "#measure option")[-1] == "score"
+
+
+def test_the_front_is_drawn_with_names_and_the_majority(shown):
+    sweep = invented("motif=0.02,0.05,0.1,0.2,random=0.2,0.45", seed=3, changes={1: {"n_right": 30}})
+    browser = shown(sweep)
+    set_value(browser, "#measure", "1", "change")
+    front, *kinds, majority = plot(browser, "front-plot")["traces"]
+    assert majority["name"] == "majority-class share 50.0%"
+    assert set(majority["y"]) == {0.5}
+    points = {
+        trace["name"]: list(zip(trace["x"], trace["y"], trace["text"], strict=True)) for trace in kinds if trace["x"]
+    }
+    names = {
+        number: ", ".join(part.partition("=")[2] for part in text.split(","))
+        for number, text in enumerate(f"motif={a},random={b}" for a in (0.02, 0.05, 0.1, 0.2) for b in (0.2, 0.45))
+    }
+    where = lambda numbers: sorted(  # noqa: E731
+        (sweep.levels[n].mean_radii[1], sweep.levels[n].accuracy, names[n]) for n in numbers
+    )
+    constant = [number for number, level in enumerate(sweep.levels) if level.constant]
+    assert 1 in constant
+    assert sorted(points["unbeaten"]) == where(sweep.worthwhile)
+    assert sorted(points["no better than a constant answer"]) == where(constant)
+    assert sum(map(len, points.values())) == 8
+    # The line goes through what no other level beats in these two numbers.
+    better = [(level.mean_radii[1], level.accuracy) for level in sweep.levels if not level.constant]
+    corners = {p for p in better if not any(q != p and q[0] >= p[0] and q[1] >= p[1] for q in better)}
+    assert corners <= set(zip(front["x"], front["y"], strict=True))
+
+
+def test_names_do_not_lie_on_one_another_and_the_unbeaten_have_theirs(shown):
+    grid = "motif=" + ",".join(f"0.{n:02}" for n in range(1, 13))
+    near = {n: {"n_right": 50, "mean_radii": (2 - n / 100,)} for n in range(12)}
+    sweep = invented(grid, changes={**near, 11: {"n_right": 55, "mean_radii": (1.0,)}})
+    assert sweep.unbeaten == (11, 0)
+    browser = shown(sweep)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('#front-plot .textpoint')].filter((each) => each.textContent)"
+        ".map((each) => { const { left, right, top, bottom } = each.getBoundingClientRect();"
+        " return [each.textContent, left, right, top, bottom]; })"
+    )
+    names = [name for name, *_ in boxes]
+    assert {"0.01", "0.12"} <= set(names)
+    assert len(names) < 12
+    for number, (_, left, right, top, bottom) in enumerate(boxes):
+        for _, *other in boxes[:number]:
+            assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
+    hovered = browser.execute_script(
+        "return document.getElementById('front-plot').data.flatMap((t) => t.hovertext || [])"
+    )
+    assert sum("motif=0.02:" in text for text in hovered) == 1
+
+
+def test_a_front_of_one_point_is_no_line(shown):
+    best = {"n_right": 60, "mean_radii": (9.0, 9.0)}
+    for changes, drawn in (({0: best}, False), ({0: best, 1: {"n_right": 50, "mean_radii": (9.5, 9.5)}}, True)):
+        browser = shown(invented(TWO, changes=changes))
+        names = [trace["name"] for trace in plot(browser, "front-plot")["traces"]]
+        assert ("front of these two" in names) == drawn
+        assert ("dotted line" in texts(browser, "#front-caption")[0]) == drawn
+
+
+def test_the_settings_tell_the_noise_that_does_not_vary(shown):
+    sweep = invented(TWO)
+    noise = sc.Noise(motif=0.02, random=0.2, rest=sc.Flip(delete=0.3, add=0.2))
+    more = {"noise": noise, "n_without": (0,) * 4}
+    levels = [replace(level, mean_radii=(*level.mean_radii, 0.0, 0.0), **more) for level in sweep.levels]
+    browser = shown(replace(sweep, levels=tuple(levels)))
+    assert "noise at all levelsrest=0.3/0.2" in texts(browser, "#origin")[0]
+    assert "noise at all levels" not in " ".join(texts(shown(sweep), "#origin"))
+
+
+def test_levels_at_the_same_point_share_a_name(shown):
+    same = {"n_right": 50, "mean_radii": (1.0, 2.0)}
+    sweep = invented(TWO, changes=dict.fromkeys(range(6), same))
+    browser = shown(sweep)
+    labels = [text for trace in plot(browser, "front-plot")["traces"] for text in trace["text"] or []]
+    assert sorted(labels) == ["", "", "", "", "", "0.02, 0.2 (+5)"]
+
+
+def test_one_factor_is_a_line_with_the_majority(shown):
+    sweep = invented("bonds=0.02/0.1,0.1/0.2,0.2/0.3", changes={2: {"n_right": 5}})
+    browser = shown(sweep)
+    for name, of in (("accuracy-plot", lambda x: x.accuracy), ("measure-plot", lambda x: x.mean_radii[0])):
+        if name == "measure-plot":
+            set_value(browser, "#measure", "0", "change")
+        drawn = plot(browser, name)
+        assert drawn["traces"][0]["y"] == [of(level) for level in sweep.levels]
+        assert "majority-class share 50.0%" in drawn["words"]
+        assert "0.02/0.1" in drawn["words"]
+    assert texts(browser, "#map-controls select") == []
+
+
+def test_of_three_factors_two_are_drawn_and_one_is_held(shown):
+    sweep = invented("a=0.1,0.2,b=0.1,0.2,0.3,c=0.3,0.4,d=0.05")
+    browser = shown(sweep)
+    assert len(texts(browser, "#map-controls select")) == 3
+
+    def drawn():
+        return plot(browser, "accuracy-plot")["traces"][0]["z"]
+
+    def level(i, j, k):
+        return sweep.levels[(i * 3 + j) * 2 + k].accuracy
+
+    assert drawn() == [[level(i, j, 0) for j in range(3)] for i in range(2)]
+    set_value(browser, "#map-controls [data-held='2']", "1", "change")
+    assert drawn() == [[level(i, j, 1) for j in range(3)] for i in range(2)]
+    set_value(browser, "#map-controls [data-role=up]", "2", "change")
+    assert drawn() == [[level(0, j, k) for j in range(3)] for k in range(2)]
+    set_value(browser, "#map-controls [data-role=across]", "2", "change")  # they change places
+    assert drawn() == [[level(0, j, k) for k in range(2)] for j in range(3)]
+
+
+def test_a_chosen_level_has_its_command(shown):
+    sweep = invented(TWO)
+    browser = shown(sweep)
+    assert f"Level {sweep.suggested + 1}: " in texts(browser, "#chosen-heading")[0]
+    for number, noise in ((0, "motif=0.02,random=0.2"), (5, "motif=0.1,random=0.45")):
+        browser.execute_script("document.querySelector(`tr[data-level='${arguments[0]}'] button`).click()", number)
+        assert texts(browser, "#chosen-heading") == [f"Level {number + 1}: {noise}"]
+        words = ["starcert", "certify", "my sweep/run.toml", "--noise", noise, "--split", "test", "--out", "certified"]
+        assert shlex.split(texts(browser, "#command")[0]) == words
+    assert [int(text) - 1 for text in texts(browser, "#level-table tbody td:first-child")] == sweep.order
+
+
+def test_graphs_that_the_sweep_has_seen_are_in_no_command():
+    divided = invented(TWO)
+    run = replace(divided.settings.run, split="all")
+    undivided = replace(divided, settings=replace(divided.settings, run=run))
+    assert shlex.split(next_command(divided, 0, "run.toml"))[-4:-2] == ["--split", "test"]
+    assert shlex.split(next_command(undivided, 0, "run.toml"))[-4:-2] == ["--data", OTHER]
+    (text,) = [notice.text for notice in notices(undivided) if "other graphs" in notice.head]
+    assert OTHER in text
+
+
+def test_what_is_suggested_certifies_something():
+    def suggested(changes):
+        return invented(
+            TWO, changes={number: {"n_right": 40 - number, **changes.get(number, {})} for number in range(6)}
+        )
+
+    nothing = {"mean_radii": (0.0, 0.0)}
+    sweep = suggested({0: {"n_right": 60, **nothing}, 1: {"n_right": 59}, 2: {"n_right": 58}})
+    assert sweep.worthwhile[:2] == (0, 1)
+    assert sweep.suggested == 1
+    assert suggested(dict.fromkeys(range(6), nothing)).suggested is None
+
+
+def test_one_level_and_levels_without_volume(shown):
+    browser = shown(invented("all=0.1", changes={0: {"volume": None, "score": None, "n_right": 50}}))
+    assert texts(browser, "#measure option") == ["mean certified radius, all"]
+    assert browser.execute_script("return getComputedStyle(document.getElementById('maps')).display") == "none"
+
+
+def test_hostile_names_are_text(shown):
+    grid = "<b>x=0.1,0.2,%{y}<i>=0.3,0.4"
+    sweep = invented(grid, classes=(HOSTILE[1], HOSTILE[0]), anchored=(HOSTILE[1],))
+    browser = shown(sweep)
+    assert texts(browser, "img, iframe") == []
+    assert browser.execute_script("return document.scripts.length") == 3
+    assert texts(browser, "#number-majority bdi") == [HOSTILE[1]]
+    assert texts(browser, "#accuracy-plot .ytitle") == ["noise in <b>x"]
+    assert "<b>x=0.1,%{y}<i>=0.3" in texts(browser, "#level-table .name")
+    assert any(HOSTILE[1] in text for text in texts(browser, ".notice p"))
+
+
+class Page(HTMLParser):
+    """The elements of a page, and the text of its scripts."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.scripts = [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.cdata_elem == "script":
+            self.scripts[-1] += data
+
+
+def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
+    write_sweep_page(tmp_path / "sweep.html", invented(TWO, classes=HOSTILE[:2]))
+    page = Page((tmp_path / "sweep.html").read_text(encoding="utf-8"))
+    assert len(page.scripts) == 3
+    assert not set("<>&") & set(page.scripts[0])
+    assert len(json.loads(page.scripts[0])["levels"]) == 6
+    for _, attributes in page.elements:
+        assert not {"src", "srcset", "action", "poster"} & set(attributes)
+        assert attributes.get("href", "#").startswith("#")
+    (policy,) = [a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    for each in files("starcert.runs").iterdir():
+        if each.name.endswith((".js", ".css", ".html")):
+            own = each.read_text(encoding="utf-8")
+            assert not re.search(
+                r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|fetch\(|url\(|https?:", own
+            )
+
+
+def test_warnings():
+    def heads(**told):
+        return [notice.head for notice in notices(invented(TWO, **told))]
+
+    bias = "A level that is chosen here must be certified on other graphs"
+    good = {number: {"n_right": 50} for number in range(6)}
+    assert heads(changes=good) == [bias]
+    assert heads(changes={**good, 3: {"n_right": 30}}) == ["No better than a constant answer: 1 of 6 levels", bias]
+    poor = {number: {"n_right": 30} for number in range(6)}
+    assert heads(changes=poor)[0] == "No level is better than a constant answer"
+    short = {**good, 0: {"n_right": 50, "short": {"motif": 450}}}
+    assert heads(changes=short, anchored=("From edges.",)) == [
+        bias,
+        "Too few votes for a single flip: motif",
+        "Anchored regions",
+    ]
+    (text,) = [
+        notice.text
+        for notice in notices(invented(TWO, changes={n: {"short": {"motif": 450, "random": None}} for n in (0, 1)}))
+        if notice.head == "Too few votes for a single flip: motif, random"
+    ]
+    assert "certified in motif at levels 1, 2 (450 votes could); random at levels 1, 2 (none ever could)." in text
+    few = {number: {"n_right": 9, "n_graphs": 10, "n_majority": 5} for number in range(6)}
+    assert heads(changes=few)[-1] == "Only 10 graphs"
