@@ -18,8 +18,8 @@ from starcert.graphs.blocks import AnyBlock, Listed
 from starcert.graphs.sites import Sites
 from starcert.metrics import right
 from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
+from starcert.report.radius_tables import slack_tables, surfaces
 from starcert.report.slices import Slices, limits_of
-from starcert.report.tables import slack_tables, surfaces
 from starcert.system.words import holds_at_least
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "PageData", "drawings", "page_data"]

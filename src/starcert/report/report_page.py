@@ -65,7 +65,7 @@ def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
         ],
     }
     return assemble(
-        "report.html",
+        "report/templates/report.html",
         said,
         title=title,
         style=resources("starcert.report", ["page.css"]),
