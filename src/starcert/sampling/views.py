@@ -1,0 +1,44 @@
+"""Which view shows the noisy copies of an object: the layer decides.
+
+Graphs have `NoisyGraphs`: edges, `edge_index`, adjacency, degrees. Objects of other layers are shown as plain vectors
+(`NoisyVectors`). A new view is a subclass of `NoisyCopies` and a line here; samplers do not hear of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from starcert.graphs.blocks import PAIRS
+from starcert.sampling.batch import Copies
+from starcert.sampling.draws import Way
+from starcert.sampling.flipped import FlippedGraphs
+from starcert.sampling.sliced import SlicedGraphs, ends_of
+from starcert.sampling.vectors import NoisyVectors, places_of
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+
+__all__ = ["shows_graphs", "view_of"]
+
+
+def shows_graphs(sites: Sites) -> bool:
+    """Whether these are sites of a graph: node pairs, and nothing else."""
+    return [layer.name for layer in sites.clean.layers] == [PAIRS]
+
+
+def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copies]:
+    """The view of an object's noisy copies that were drawn in this way: a function of a draw."""
+    if not shows_graphs(sites):
+        layers = places_of(sites)
+        return lambda draw: NoisyVectors(sites, draw, layers)
+    if way is Way.DENSE:
+        ends = ends_of(sites)
+        return lambda draw: SlicedGraphs(sites, draw, ends)
+    if way is Way.SPARSE:
+        clean = sites.coordinates(sites.nonzero[0])
+        return lambda draw: FlippedGraphs(sites, draw, clean)
+    from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415  (torch: only where a device is)
+
+    places = Places.of(sites, device)
+    return lambda draw: DeviceGraphs(sites, draw, places)
