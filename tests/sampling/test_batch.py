@@ -12,6 +12,7 @@ from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.sliced import SlicedGraphs
 from starcert.sampling.streams import WordStream
+from starcert.sampling.views import clean_copy
 
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
 SETS = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")})
@@ -138,3 +139,12 @@ def test_noisy_copies_come_without_data_that_tell_of_the_clean_edges():
     drawn = sampler(sc.Partition.everything("all").sites(graph), sc.Noise(all=0.5))
     for copy in drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 3).networkx():
         assert dict(copy.nodes(data=True)) == {0: {"z": 6}, 1: {"z": 7}, 2: {"z": 8}}
+
+
+def test_the_clean_graph_as_its_own_copy():
+    batch = clean_copy(GRAPH)
+    np.testing.assert_array_equal(batch.adjacency(), GRAPH.to_numpy()[None])
+    np.testing.assert_array_equal(batch.degrees(), GRAPH.to_numpy().sum(axis=0, dtype=int)[None])
+    assert list(batch.copies()) == [GRAPH]
+    assert batch.values.shape == (1, 0)
+    assert clean_copy(sc.Graph(0, [])).adjacency().shape == (1, 0, 0)

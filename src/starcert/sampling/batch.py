@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starcert.graphs import Frame, Graph, Sites
     from starcert.sampling.draws import Draw
 
-__all__ = ["Copies", "EdgeList", "NoisyCopies", "NoisyGraphs"]
+__all__ = ["Copies", "EdgeList", "LayerPlaces", "NoisyCopies", "NoisyGraphs", "NoisyVectors", "places_of"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -33,26 +33,6 @@ Copies: TypeAlias = Any
 """`NoisyCopies` of some kind: which one, the layer of the clean object decides. Of a graph they are `NoisyGraphs`."""
 
 CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the noisy copy: use batch.frame."
-
-
-class EdgeList(NamedTuple):
-    """The edges of all copies, one after the other.
-
-    Attributes:
-        starts: where the edges of each copy begin, and where the last one's end (copies + 1 entries).
-        u: one end of each edge, a node index from 0.
-        v: the other end, larger than u.
-    """
-
-    starts: Integers
-    u: Integers
-    v: Integers
-
-    def pairs(self) -> Iterator[Integers]:
-        """The edges of each copy, shape (edges, 2)."""
-        listed = np.column_stack([self.u, self.v])
-        for begin, end in pairwise(self.starts.tolist()):
-            yield listed[begin:end]
 
 
 class NoisyCopies:
@@ -104,6 +84,80 @@ class NoisyCopies:
     def values(self) -> npt.NDArray[np.uint8]:
         """The noisy value of every site that may change, shape (copies, sites), region after region."""
         return self._draw.values
+
+
+class LayerPlaces(NamedTuple):
+    """Where the values of a layer come from.
+
+    Attributes:
+        fixed: the clean values of all its sites; those that noise may change are 0.
+        numbers: the number in the layer of each site that may change.
+        positions: its position among the sites of all regions.
+    """
+
+    fixed: npt.NDArray[np.uint8]
+    numbers: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
+
+
+def places_of(sites: Sites) -> dict[str, LayerPlaces]:
+    """The places of each layer of an object, by its name."""
+    found = {}
+    for layer in sites.clean.layers:
+        positions = [
+            np.arange(offset, offset + block.size)
+            for block, offset in zip(sites.blocks, sites.offsets, strict=True)
+            if block.layer == layer.name
+        ]
+        there = np.concatenate([np.empty(0, dtype=np.int64), *positions])
+        coordinates, values = sites.clean.nonzero(layer.name)
+        fixed = np.zeros(layer.size, dtype=np.uint8)
+        fixed[layer.numbers(*coordinates)] = values
+        numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
+        fixed[numbers] = 0
+        found[layer.name] = LayerPlaces(fixed, numbers, there)
+    return found
+
+
+class NoisyVectors(NoisyCopies):
+    """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order.
+
+    Args:
+        sites: the sites of the clean object.
+        draw: their noisy values.
+        places: where the values of each layer come from.
+    """
+
+    def __init__(self, sites: Sites, draw: Draw, places: dict[str, LayerPlaces]) -> None:
+        super().__init__(sites, draw)
+        self._places = places
+
+    def vectors(self, layer: str | None = None) -> npt.NDArray[np.uint8]:
+        """The values of all sites of a layer (the first, if it is not named), fixed ones too, shape (copies, sites)."""
+        fixed, numbers, positions = self._places[next(iter(self._places)) if layer is None else layer]
+        vectors = np.tile(fixed, (len(self), 1))
+        vectors[:, numbers] = self.values[:, positions]
+        return vectors
+
+
+class EdgeList(NamedTuple):
+    """The edges of all copies, one after the other.
+
+    Attributes:
+        starts: where the edges of each copy begin, and where the last one's end (copies + 1 entries).
+        u: one end of each edge, a node index from 0.
+        v: the other end, larger than u.
+    """
+
+    starts: Integers
+    u: Integers
+    v: Integers
+
+    def pairs(self) -> Iterator[Integers]:
+        """The edges of each copy, shape (edges, 2)."""
+        listed = np.column_stack([self.u, self.v])
+        for begin, end in pairwise(self.starts.tolist()):
+            yield listed[begin:end]
 
 
 class NoisyGraphs(NoisyCopies, ABC):

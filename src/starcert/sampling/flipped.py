@@ -23,14 +23,14 @@ class FlippedGraphs(NoisyGraphs):
     Args:
         sites: the sites of the clean graph.
         draw: the flipped positions.
-        clean: both node indices of each site whose clean bit is 1, in the order of their positions.
+        clean: both node indices of each site whose clean bit is 1, in the order of their positions, shape (2, edges).
     """
 
     _draw: FlippedDraw
 
-    def __init__(self, sites: Sites, draw: FlippedDraw, clean: tuple[npt.NDArray[np.int64], ...]) -> None:
+    def __init__(self, sites: Sites, draw: FlippedDraw, clean: npt.NDArray[np.int64]) -> None:
         super().__init__(sites, draw)
-        self._clean = np.stack(clean)
+        self._clean = clean
 
     def edges(self) -> EdgeList:
         """See `NoisyGraphs`: the fixed edges, then the others in the order of their sites.

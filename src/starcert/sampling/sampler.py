@@ -17,10 +17,9 @@ import numpy.typing as npt
 
 from starcert.binding import check_regions
 from starcert.errors import InvalidParameterError
-from starcert.sampling.dense import DenseFlips
+from starcert.sampling.dense import DenseFlips, DenseValues
 from starcert.sampling.draws import WORD, Draw, Draws, FlippedDraw, SlicedDraw, Way
 from starcert.sampling.sparse import Pool, SparseFlips
-from starcert.sampling.values import ValueSampler
 from starcert.sampling.views import view_of
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]
 
 def _draws(sites: Sites, noise: Noise, way: Way, flips: float, device: str) -> Draws:
     if way is Way.VALUES:
-        return ValueSampler(*_transitions(sites, noise))
+        return DenseValues(*_transitions(sites, noise))
     pools = _pools(sites, noise)
     if way is Way.SPARSE:
         return _SparseSampler(sites, pools, flips)
@@ -170,7 +169,7 @@ def _pools(sites: Sites, noise: Noise) -> list[Pool]:
         law = noise[region]
         if law.alphabet != 2:
             wanted = "be a law on two values where bits are drawn"
-            raise InvalidParameterError(f"noise[{region}]", wanted, law, "Values are drawn by a ValueSampler.")
+            raise InvalidParameterError(f"noise[{region}]", wanted, law, "Values are drawn by a DenseValues.")
         if law.change(1) == law.change(0):
             pools.append(Pool(first, size, law.change(0)))
         else:

@@ -7,19 +7,18 @@ Graphs have `NoisyGraphs`: edges, `edge_index`, adjacency, degrees. Objects of o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from starcert.graphs import CleanObject, Sites
 from starcert.graphs.blocks import PAIRS
-from starcert.sampling.batch import Copies
-from starcert.sampling.draws import Way
+from starcert.sampling.batch import Copies, NoisyVectors, places_of
+from starcert.sampling.draws import SlicedDraw, Way
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sliced import SlicedGraphs, ends_of
-from starcert.sampling.vectors import NoisyVectors, places_of
 
-if TYPE_CHECKING:
-    from starcert.graphs import Sites
-
-__all__ = ["shows_graphs", "view_of"]
+__all__ = ["clean_copy", "shows_graphs", "view_of"]
 
 
 def shows_graphs(sites: Sites) -> bool:
@@ -36,9 +35,20 @@ def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copi
         ends = ends_of(sites)
         return lambda draw: SlicedGraphs(sites, draw, ends)
     if way is Way.SPARSE:
-        clean = sites.coordinates(sites.nonzero[0])
+        clean = np.stack(sites.coordinates(sites.nonzero[0]))
         return lambda draw: FlippedGraphs(sites, draw, clean)
     from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415  (torch: only where a device is)
 
     places = Places.of(sites, device)
     return lambda draw: DeviceGraphs(sites, draw, places)
+
+
+def clean_copy(clean: CleanObject) -> Copies:
+    """An object as the only copy of itself, all its sites fixed: for what a classifier answers without noise.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> clean_copy(Graph(3, [(0, 1), (1, 2)])).degrees().tolist()
+        [[1, 2, 1]]
+    """
+    return view_of(Sites(clean, (), ()), Way.DENSE)(SlicedDraw(np.empty((0, 1), dtype=np.uint64), 0, 1))

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from starcert.sampling import values as values_module
+from starcert.sampling import dense
+from starcert.sampling.dense import DenseValues
 from starcert.sampling.streams import WordStream
-from starcert.sampling.values import ValueSampler
 
 THIRDS = (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
 LAWS = [
@@ -27,7 +27,7 @@ def stream(chunk: int = 0) -> WordStream:
 
 def test_every_site_follows_its_law():
     samples = 60_000
-    found = ValueSampler(LAWS, LAW).draw(stream(), samples).values
+    found = DenseValues(LAWS, LAW).draw(stream(), samples).values
     for site, law in enumerate(LAW):
         shares = np.bincount(found[:, site], minlength=3) / samples
         expected = [float(p) for p in LAWS[law]] + [0.0] * (3 - len(LAWS[law]))
@@ -52,9 +52,9 @@ class Scripted:
 def test_values_change_at_the_very_digits_of_the_law():
     half, three_quarters = 2**63, 3 * 2**62
     words = [0, half - 1, half, three_quarters - 1, three_quarters, 2**64 - 1]
-    found = ValueSampler(LAWS, np.array([0])).draw(Scripted(words), 6).values
+    found = DenseValues(LAWS, np.array([0])).draw(Scripted(words), 6).values
     assert found[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
-    certain = ValueSampler(LAWS, np.array([2, 4])).draw(Scripted([0, 0, 2**64 - 1, 2**64 - 1]), 2).values
+    certain = DenseValues(LAWS, np.array([2, 4])).draw(Scripted([0, 0, 2**64 - 1, 2**64 - 1]), 2).values
     assert certain.tolist() == [[1, 2], [1, 2]]
 
 
@@ -64,17 +64,17 @@ def test_a_word_that_does_not_tell_is_followed_by_another():
     copies = [first, first - 1], [2 * first, 7]
     settling = [first, first + 1], [2 * first + 1]  # the first site of each copy needs two words more, and one
     scripted = Scripted([*copies[0], *settling[0], *copies[1], *settling[1], 5, 6])
-    found = ValueSampler([THIRDS], np.array([0, 0])).draw(scripted, 2).values
+    found = DenseValues([THIRDS], np.array([0, 0])).draw(scripted, 2).values
     assert found.tolist() == [[1, 0], [2, 0]]
     assert scripted.words.tolist() == [5, 6]
 
 
 @pytest.mark.parametrize(("held", "portion", "wanted"), [(1, 2**20, 50), (70, 14, 100), (2**30, 1, 100), (21, 7, 1)])
 def test_portions_are_the_copies_of_a_chunk(held, portion, wanted, monkeypatch):
-    drawn = ValueSampler(LAWS, LAW)
+    drawn = DenseValues(LAWS, LAW)
     whole = drawn.draw(stream(), 100)
-    monkeypatch.setattr(values_module, "HELD", held)
-    monkeypatch.setattr(values_module, "PORTION", portion)
+    monkeypatch.setattr(dense, "HELD", held)
+    monkeypatch.setattr(dense, "PORTION", portion)
     portions = list(drawn.portions(stream(), 100, wanted))
     assert len(portions) == -(-wanted // max(1, held // 7))
     np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), whole.values[:wanted])
@@ -84,4 +84,4 @@ def test_portions_are_the_copies_of_a_chunk(held, portion, wanted, monkeypatch):
 
 
 def test_no_sites():
-    assert ValueSampler(LAWS, np.array([], dtype=np.int64)).draw(stream(), 5).values.shape == (5, 0)
+    assert DenseValues(LAWS, np.array([], dtype=np.int64)).draw(stream(), 5).values.shape == (5, 0)
