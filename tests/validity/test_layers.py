@@ -185,7 +185,7 @@ def test_a_copy_is_shown_in_the_order_of_its_cells_with_those_that_are_fixed():
     np.testing.assert_array_equal(batch.vectors()[:, [1, 2]], batch.values)
     np.testing.assert_array_equal(batch[10:30].vectors("cells"), batch.vectors()[10:30])
     assert {tuple(cells) for cells in batch.values.tolist()} == set(product(range(3), repeat=2))
-    assert clean_copy(board).vectors().tolist() == [[0, 1, 2, 1]]
+    assert clean_copy(sites).vectors().tolist() == [[0, 1, 2, 1]]
     with pytest.raises(ValueError, match="not a function of the noisy copy"):
         batch.clean  # noqa: B018
 

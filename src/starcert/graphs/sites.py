@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +68,8 @@ class Sites:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        known = [layer.name for layer in self.clean.layers]
         named = list(zip(self.regions, self.blocks, strict=True))
+        known = [layer.name for layer in self.clean.layers]
         for region, block in named:
             if block.layer not in known:
                 raise InvalidParameterError(f"regions[{region}]", f"lie in a layer of {', '.join(known)}", block.layer)
@@ -107,11 +107,15 @@ class Sites:
             raise InvalidParameterError("sites", "be those of a Graph", type(self.clean).__name__)
         return self.clean
 
+    @property
+    def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
+        """What noise leaves alone: of a graph its `Frame`."""
+        return self.clean.frame
+
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The layer of each region."""
-        by_name = {layer.name: layer for layer in self.clean.layers}
-        return tuple(by_name[block.layer] for block in self.blocks)
+        return tuple(self._layer(block.layer) for block in self.blocks)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -167,7 +171,7 @@ class Sites:
                 the smaller one. A node with itself is a fixed pair.
             layer: the layer; the object's first if left out.
         """
-        of = next(each for each in self.clean.layers if layer in (None, each.name))
+        of = self._layer(layer)
         given = [
             _as_indices(values, limit, name, f"coordinates of {of.name}")
             for values, (name, limit) in zip(coordinates, of.ranges, strict=True)
@@ -181,6 +185,12 @@ class Sites:
                 numbers = block.locate(*given)
                 np.copyto(positions, numbers + offset, where=numbers >= 0)
         return positions
+
+    def _layer(self, name: str | None) -> Layer:
+        known = {layer.name: layer for layer in self.clean.layers}
+        if name is None or name in known:
+            return self.clean.layers[0] if name is None else known[name]
+        raise InvalidParameterError("layer", f"be one of {', '.join(known)}", name)
 
     @cached_property
     def _positions(self) -> tuple[Indices, ...]:

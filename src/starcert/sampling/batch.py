@@ -50,7 +50,7 @@ class NoisyCopies:
     @property
     def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
         """What noise leaves alone: of a graph the nodes, their names and their data."""
-        return self._sites.clean.frame
+        return self._sites.frame
 
     @property
     def clean(self) -> NoReturn:

@@ -103,7 +103,7 @@ def kept_sampler(
         make: what makes it.
     """
     # Another owner may come to lie at the same address: the one whose sampler it is must still be there.
-    key = (sites.clean.key, sites.clean.frame.key, sites.key, noise, None if owner is None else (id(owner), device))
+    key = (sites.clean.key, sites.frame.key, sites.key, noise, None if owner is None else (id(owner), device))
     with _KEPT_TURN:
         found = _KEPT.get(key)
     if found is not None and found[1]() is owner:

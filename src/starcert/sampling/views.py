@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from starcert.graphs import CleanObject, Sites
+from starcert.graphs import Sites
 from starcert.graphs.blocks import PAIRS
 from starcert.sampling.batch import Copies, NoisyVectors, places_of
-from starcert.sampling.draws import SlicedDraw, Way
+from starcert.sampling.draws import FlippedDraw, ValueDraw, Way
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sliced import SlicedGraphs, ends_of
 
@@ -43,12 +43,18 @@ def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copi
     return lambda draw: DeviceGraphs(sites, draw, places)
 
 
-def clean_copy(clean: CleanObject) -> Copies:
-    """An object as the only copy of itself, all its sites fixed: for what a classifier answers without noise.
+def clean_copy(sites: Sites) -> Copies:
+    """The clean object as a batch of one copy, in which nothing has changed: what a classifier answers without noise.
 
     Example:
         >>> from starcert.graphs import Graph
-        >>> clean_copy(Graph(3, [(0, 1), (1, 2)])).degrees().tolist()
+        >>> clean_copy(Sites.everything(Graph(3, [(0, 1), (1, 2)]), "all")).degrees().tolist()
         [[1, 2, 1]]
     """
-    return view_of(Sites(clean, (), ()), Way.DENSE)(SlicedDraw(np.empty((0, 1), dtype=np.uint64), 0, 1))
+    positions, values = sites.nonzero
+    if shows_graphs(sites):
+        nothing = np.empty(0, dtype=np.int64)
+        return view_of(sites, Way.SPARSE)(FlippedDraw(sites.n_sites, positions, np.zeros(2, dtype=np.int64), nothing))
+    clean = np.zeros((1, sites.n_sites), dtype=np.uint8)
+    clean[0, positions] = values
+    return view_of(sites, Way.VALUES)(ValueDraw(clean))
