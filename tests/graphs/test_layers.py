@@ -1,6 +1,7 @@
 """Objects with layers of their own, and with several: positions, coordinates and clean values."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import starcert as sc
 from starcert.errors import InvalidParameterError
 from starcert.graphs import CleanObject, Layer, Numbered, Sites
 from starcert.graphs.pairs import NodePairs
+from starcert.laws import Law
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -72,14 +74,17 @@ def test_layers_of_one_object_lie_side_by_side(sites):
 
 
 @dataclass(frozen=True)
-class Anything:
+class Anything(Law):
     """Any of the values, each equally likely."""
 
-    alphabet: int
+    values: int
+    suffixes, moves, channels = ("",), (((0, 1),),), sc.Flip(0.5).channels
+
+    @property
+    def alphabet(self):
+        return self.values
 
     def transitions(self, value):
-        from fractions import Fraction  # noqa: PLC0415
-
         return (Fraction(1, self.alphabet),) * self.alphabet
 
     def change(self, value):
@@ -87,8 +92,6 @@ class Anything:
 
     def capacity(self, counts):
         return (sum(counts),)
-
-    suffixes, channels = ("",), sc.Flip(0.5).channels
 
     def to_json(self):
         return {"anything": self.alphabet}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 from math import prod
 
 import numpy as np
@@ -13,6 +13,7 @@ from starcert.binding import Problem, bind_all
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Layer, Numbered, Sites
 from starcert.graphs.content import digest
+from starcert.laws import Law
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
@@ -65,7 +66,7 @@ class Length:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Law):
     """Another value, each of the two with p/(1 + p).
 
     A site is seen to agree with the clean row, with the attacked one, or with neither. Who is told which of the two it
@@ -76,6 +77,7 @@ class Spread:
     p: float
     alphabet = 3
     suffixes = ("",)
+    moves = (tuple(permutations(range(3), 2)),)
 
     @property
     def channels(self):
