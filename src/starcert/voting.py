@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
-from starcert.classifiers.base import Classifier, DrawsItself, checked_answers
+from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
 from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
 from starcert.sampling.sampler import Sampler, sampler
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from starcert.noise import Noise
 
 __all__ = [
-    "CHUNK_SIZE",
     "PURPOSES",
     "Chunk",
     "Job",
@@ -45,9 +44,6 @@ __all__ = [
     "count_chunk",
     "tallies",
 ]
-
-CHUNK_SIZE = 1024
-"""Samples in a chunk, unless said otherwise."""
 
 PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
 
@@ -73,7 +69,7 @@ class Chunk(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A chunk and the votes it gave, one count a class."""
+    """A chunk and the votes it gave, shape (targets, classes)."""
 
     chunk: Chunk
     counts: Counts
@@ -206,7 +202,8 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
     portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
     most = job.batch_size or _fitting_batch(classifier, sites, job.noise)
-    counts = np.zeros(classifier.n_classes, dtype=np.int64)
+    n_targets = classifier.n_targets(sites.frame)
+    counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
     first = 0
     for batch in (batch for graphs in portions for batch in graphs.split(most)):
         try:
@@ -214,7 +211,7 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
                 found = scores_of(classifier, batch)
                 answers = np.asarray(found.answers)
             else:
-                answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes)
+                answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes, n_targets)
         except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
             where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
             problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
@@ -224,9 +221,16 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
                 if first <= copy < first + len(batch):
                     name = f"noisy copy {copy} of graph {chunk.graph}"
                     check_alone(classifier, batch, found, copy - first, name=name)
-        counts += np.bincount(answers[: max(0, chunk.samples - first)], minlength=classifier.n_classes)
+        _add_votes(counts, answers[: max(0, chunk.samples - first)])
         first += len(batch)
     return Tally(chunk, counts)
+
+
+def _add_votes(counts: Counts, answers: npt.NDArray[np.int64]) -> None:
+    """Adds answers, shape (copies,) or (copies, targets), to the counts of each target."""
+    n_targets, n_classes = counts.shape
+    places = answers.reshape(len(answers), n_targets) + n_classes * np.arange(n_targets)
+    counts += np.bincount(places.ravel(), minlength=counts.size).reshape(counts.shape)
 
 
 def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:

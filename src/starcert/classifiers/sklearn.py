@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.anatomy import leaf
-from starcert.classifiers.base import Scores
+from starcert.classifiers.base import Classifier, Scores
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.models.conversion import DEGREE
@@ -55,7 +55,7 @@ class FeatureMap(Protocol):
         """The kernel between the copies and the support vectors."""
 
 
-class SklearnClassifier:
+class SklearnClassifier(Classifier):
     """A fitted estimator whose `predict` takes a list of starcert `Graph`s. See `from_sklearn`."""
 
     def __init__(self, estimator: Any, batch_size: int) -> None:  # noqa: ANN401

@@ -17,7 +17,6 @@ from starcert.errors import StarcertError
 from starcert.runs.reference import import_file
 from starcert.runs.threads import one_thread, use_one_thread
 from starcert.system.processes import worker_processes
-from starcert.voting import backend_of
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -39,7 +38,7 @@ def pool(classifier: Classifier, file: Path, workers: int, note: Callable[[str],
     if workers == 1 or reason:
         if reason:
             note(f"All votes are counted in one process: {reason}.")
-        with one_thread(backend_of(classifier)):
+        with one_thread(classifier.backend):
             yield None
         return
     with worker_processes(
@@ -50,7 +49,7 @@ def pool(classifier: Classifier, file: Path, workers: int, note: Callable[[str],
 
 def _stays(classifier: Classifier) -> str:
     """Why a classifier cannot leave this process; "" if it can."""
-    if backend_of(classifier) != "cpu":
+    if classifier.backend != "cpu":
         return "the model is on a device, which processes would have to share"
     try:
         pickle.dumps(classifier)
