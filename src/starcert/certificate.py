@@ -228,6 +228,16 @@ class Certificates(Sequence[Certificate]):
         )
 
     @property
+    def names(self) -> list[str]:
+        """What each certificate is called: the number of its graph, and that of its target where there are several."""
+        graphs, targets = self.objects.tolist(), self.targets.tolist()
+        return (
+            [f"{graph}.{target}" for graph, target in zip(graphs, targets, strict=True)]
+            if any(targets)
+            else [str(graph) for graph in graphs]
+        )
+
+    @property
     def labels(self) -> npt.NDArray[np.int64]:
         """The class of each graph, as the selection votes chose it."""
         return self.bounds.labels

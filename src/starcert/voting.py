@@ -23,7 +23,7 @@ from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scor
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
 from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
-from starcert.sampling.sampler import Sampler, sampler
+from starcert.sampling.sampler import Sampler, clean_copy, sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.memory import available
 from starcert.system.processes import Pending
@@ -37,6 +37,7 @@ __all__ = [
     "Chunk",
     "Job",
     "Tally",
+    "answers_on",
     "backend_of",
     "check_memory",
     "chunk_to_recount",
@@ -95,16 +96,28 @@ class Job:
     chunk_size: int = CHUNK_SIZE
     batch_size: int | None = None
 
+    def n_targets(self, graph: int) -> int:
+        """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
+        n_targets = self.classifier.n_targets(self.sites[graph].frame)
+        return 1 if n_targets is None else n_targets
 
-def chunks_of(graph: int, purpose: Purpose, samples: int, chunk_size: int) -> Iterator[Chunk]:
+
+def chunks_of(graph: int, purpose: Purpose, samples: int, chunk_size: int, first: int = 0) -> Iterator[Chunk]:
     """The chunks that make up so many samples; the last one may be partial.
+
+    Args:
+        graph: the number of the graph.
+        purpose: what the samples are for.
+        samples: how many there are in all.
+        chunk_size: samples in a whole chunk.
+        first: so many are there already, in whole chunks, and are left out.
 
     Example:
         >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
         [1024, 1024, 452]
     """
-    for number, start in enumerate(range(0, samples, chunk_size)):
-        yield Chunk(graph, purpose, number, min(chunk_size, samples - start))
+    for start in range(first, samples, chunk_size):
+        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start))
 
 
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
@@ -224,6 +237,13 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
         _add_votes(counts, answers[: max(0, chunk.samples - first)])
         first += len(batch)
     return Tally(chunk, counts)
+
+
+def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
+    """The base classifier's own answers on a clean graph, one a target; a ValueError says what is wrong with them."""
+    n_targets = classifier.n_targets(sites.frame)
+    answers = checked_answers(classifier.classify(clean_copy(sites)), 1, classifier.n_classes, n_targets)
+    return answers.reshape(-1)
 
 
 def _add_votes(counts: Counts, answers: npt.NDArray[np.int64]) -> None:

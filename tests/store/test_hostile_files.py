@@ -129,6 +129,9 @@ def counts_blob(*counts):
         ("chunk", 2**40, "has no valid number"),
         ("graph", 2**40, "no valid graph or purpose"),
         ("graph", "x", "no valid graph or purpose"),
+        ("target", 2**40, "has no valid target"),
+        ("target", "x", "has no valid target"),
+        ("target", 1, "does not agree with its digest"),
         ("purpose", "training\x1b[2J", "no valid graph or purpose"),
         ("purpose", 7, "no valid graph or purpose"),
         ("digest", b"0" * 16, "does not agree with its digest"),
@@ -150,6 +153,12 @@ def test_votes_on_a_graph_that_is_not_there_are_refused(full):
     row = StoredChunk(3, 0, "selection", 0, 1, (1, 0, 0)).row
     edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
     refused(full, "votes on graph 3, but only 3 graphs")
+
+
+def test_votes_on_a_target_that_is_not_there_are_refused(full):
+    row = StoredChunk(1, 1, "selection", 0, 1, (1, 0, 0)).row
+    edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    refused(full, "votes on target 1 of graph 1, which has only 1")
 
 
 SETTINGS_TEXT = json.dumps(dataclasses.asdict(SETTINGS))

@@ -134,7 +134,7 @@ class Archive:
 
         Args:
             certificates: the result to keep.
-            names: what the graphs are called; by default their numbers.
+            names: what the graphs are called; by default their numbers (and those of their targets).
             labels: the true classes, None where one is not known.
             class_names: what the classes are called; by default their numbers.
             settings: how the run was made, as JSON can say it.
@@ -154,7 +154,7 @@ class Archive:
             max_radius=certificates.max_radius,
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
-            names=tuple(map(str, range(n_graphs)) if names is None else names),
+            names=tuple(certificates.names if names is None else names),
             labels=tuple([None] * n_graphs if labels is None else labels),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
             settings={} if settings is None else settings,

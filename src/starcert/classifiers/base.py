@@ -1,8 +1,8 @@
 """The contract of a base classifier: what voting asks of it, and what it may offer besides.
 
-`Classifier` is the whole of it. Four parts are owed: `n_classes`, `description`, `batch_size` and `classify`. All others
-have a default, and a classifier that can do better overrides them: nothing is looked up by name behind its back. The
-page "Write a classifier" of the documentation goes through them with an example.
+`Classifier` is the whole of it. Three parts are owed: `n_classes`, `description` and `classify`. All others have a
+default, and a classifier that can do better overrides them: nothing is looked up by name behind its back. The page
+"Write a classifier" of the documentation goes through them with an example.
 """
 
 from __future__ import annotations

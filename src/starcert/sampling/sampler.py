@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.streams import Words, WordStream
 
-__all__ = ["Sampler", "Way", "sampler", "way_of"]
+__all__ = ["Sampler", "Way", "clean_copy", "sampler", "way_of"]
 
 ALWAYS_DENSE = 4096
 """Up to so many sites, looking at each of them costs next to nothing."""
@@ -169,3 +169,10 @@ class _SparseSampler:
 
     def _graphs(self, starts: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]) -> NoisyGraphs:
         return FlippedGraphs(self._sites, self._ones, self._ends, starts, positions)
+
+
+def clean_copy(sites: Sites) -> NoisyGraphs:
+    """The clean graph as a batch of one copy, in which nothing has flipped: what a classifier answers without noise."""
+    ones = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *sites.ones]))
+    nothing = np.empty(0, dtype=np.int64)
+    return FlippedGraphs(sites, ones, np.stack(sites.endpoints(ones)), np.zeros(2, dtype=np.int64), nothing)

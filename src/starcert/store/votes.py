@@ -1,8 +1,9 @@
 """Votes on disk: durable, resumable, self-describing.
 
-A run votes on graphs 0..G−1, for two purposes, in chunks 0, 1, 2, …; one row holds one chunk of one target of a graph. Votes are a function of
-the settings, so a chunk that was lost can be drawn again, but a stored one is never counted twice or in part: rows are
-written in transactions, and a kill at any moment loses at most what came in the last half second.
+A run votes on graphs 0..G−1 (or on targets 0, 1, 2, … of each), for two purposes, in chunks 0, 1, 2, …; one row holds
+one chunk of one target. Votes are a function of the settings, so a chunk that was lost can be drawn again, but a stored
+one is never counted twice or in part: rows are written in transactions, and a kill at any moment loses at most what
+came in the last half second.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import torch
 from starcert.classifiers import from_dense
 from starcert.datasets import tu
 from starcert.datasets.dataset import Split
+from starcert.experiments.levels import answers
 from starcert.models.gcn import GCN
 from starcert.models.training import train
 from starcert.noise import Flip, Noise
@@ -83,14 +84,13 @@ def train_and_vote(
             progress=False,
         )
         votes = smoothed.vote(tested.graphs, samples=samples, seed=seed, progress=False)
-        still = SmoothedClassifier(smoothed.base, Noise(all=0.0))
-        clean = still.vote(tested.graphs, samples=1, selection_samples=1, seed=0, chunk_size=1, progress=False)
+        clean = answers(smoothed.classifier, tested.graphs)
     finally:
         torch.set_num_threads(threads)
     assert votes.selection is not None
     return {
         "graphs": numbers,
-        "clean": clean.counts.argmax(axis=1).tolist(),
+        "clean": clean,
         "estimation": votes.counts.tolist(),
         "selection": votes.selection.tolist(),
     }
