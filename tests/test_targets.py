@@ -1,5 +1,9 @@
 """Votes, stores and certificates of many targets of one graph: rows keyed by graph and target."""
 
+import json
+import subprocess
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -141,7 +145,7 @@ def test_targets_that_look_at_other_copies_are_refused():
 
 def test_keys_are_checked():
     for keys in ({"objects": [0]}, {"targets": [0, -1]}, {"objects": [0.5, 1.0]}, {"objects": [1, 1]}):
-        with pytest.raises(InvalidParameterError, match="'objects'|'targets'"):
+        with pytest.raises(InvalidParameterError, match=r"'objects'|'targets'"):
             sc.Votes([[1, 0], [1, 0]], **keys)
 
 
@@ -151,3 +155,15 @@ def test_an_archive_names_graph_and_target(tmp_path):
     assert archive.names[:6] == ("0.0", "0.1", "0.2", "0.3", "0.4", "1.0")
     sc.archive.write(tmp_path / "certificates.json", archive)
     assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
+
+
+def test_the_commands_tell_graph_and_target(tmp_path):
+    def told(*command):
+        return subprocess.run([sys.executable, "-m", "starcert", *command], capture_output=True, check=True).stdout
+
+    file = str(tmp_path / "votes.db")
+    nodes().vote(graphs(), store=file, **WANTED)
+    for command in (["votes", file], ["frontier", "--store", file]):
+        rows = json.loads(told(*command, "--json"))["graphs"]
+        assert [(row["graph"], row["target"]) for row in rows][4:7] == [(0, 4), (1, 0), (1, 1)]
+        assert b" 1.2 " in told(*command)

@@ -82,7 +82,11 @@ class SmoothedClassifier(ClassifierConventions):
     ) -> None:
         if not (is_classifier(base) or is_estimator(base)):
             raise InvalidParameterError(
-                "base", "be a classifier", base, "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2)."
+                "base",
+                "be a classifier",
+                base,
+                "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2). A class of your own derives from "
+                "starcert.classifiers.Classifier.",
             )
         check_noise_and_regions(noise, regions)
         check_alpha(alpha)

@@ -147,7 +147,7 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
-        return cls(
+        archive = cls(
             noise=certificates.noise,
             votes=votes,
             alpha=alpha,
@@ -163,6 +163,9 @@ class Archive:
             together=certificates.bounds.together,
             margins=certificates.bounds.margins,
         )
+        if certificates.bounds.agrees_with(archive.certificates.bounds):
+            vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
+        return archive
 
     def confirmed(self) -> Archive:
         """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""

@@ -236,6 +236,13 @@ class Bounds:
         lower = 1 - self.failure
         return np.where(1 - lower < self.failure, np.nextafter(lower, 0), lower)
 
+    def agrees_with(self, other: Bounds) -> bool:
+        """Whether both bound the same classes of the same targets by the same numbers, and fail as seldom."""
+        pairs = ((self.labels, other.labels), (self.failure, other.failure), (self.other, other.other))
+        return (self.alpha, self.together) == (other.alpha, other.together) and all(
+            np.array_equal(mine, theirs) for mine, theirs in pairs
+        )
+
     def __len__(self) -> int:
         return len(self.labels)
 
