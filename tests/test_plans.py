@@ -1,6 +1,8 @@
 """A plan says how many votes there are; how they came in says nothing."""
 
 import functools
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -136,3 +138,22 @@ def test_a_plan_that_cannot_be_followed_is_refused(plan, problem):
 def test_selection_votes_are_the_plans():
     with pytest.raises(InvalidParameterError, match="'selection_samples' must be left out beside a plan"):
         vote(UntilClear(), selection_samples=10)
+
+
+def test_no_bounds_of_a_fixed_number_are_made_from_votes_that_were_looked_at(tmp_path):
+    file = tmp_path / "votes.db"
+    votes = vote(UntilClear(), store=file)
+    assert votes.stopped
+    assert votes.row(0).stopped
+    with pytest.raises(InvalidParameterError, match="'votes' must be as many as was fixed in advance"):
+        sc.clopper_pearson(votes)
+    told = subprocess.run(
+        [sys.executable, "-m", "starcert", "frontier", "--store", file], capture_output=True, check=False
+    )
+    assert told.returncode == 2
+    assert b"fixed in advance" in told.stderr
+    again = vote(128, store=file)  # a fixed number of the same votes is as good as any
+    assert not again.stopped
+    np.testing.assert_array_equal(again.counts, vote(128).counts)
+    with pytest.raises(InvalidParameterError, match="'samples' must be a whole number"):
+        worlds.smoothed().certify(worlds.graphs(1), samples=UntilClear(), seed=1)

@@ -4,6 +4,9 @@ A plan is asked graph by graph, before the first vote and whenever all votes tha
 counts at such a look, those of chunks 0, 1, 2, … in their order, however they came in. So what it answers, like the
 votes themselves, never depends on workers, batches or interruptions.
 
+Votes of a plan that looks at them are marked (`Votes.stopped`): bounds for a number of votes fixed in advance are
+not true of them, and are refused.
+
 To write one, derive it from `Plan`. This one asks for more votes as long as some target's class is not clear:
 
     class UntilClear(Plan):
@@ -159,6 +162,7 @@ class _Count:
             selection=self._counts["selection"],
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
+            stopped=not isinstance(self._plan, FixedPlan),
         )
 
     def chunks(self) -> Iterator[Chunk]:

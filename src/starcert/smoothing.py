@@ -227,7 +227,7 @@ class SmoothedClassifier(ClassifierConventions):
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", graphs)
         check_memory(job)
-        opened = None if store is None else self._open(store, job, problem)
+        opened = None if store is None else self._open(store, job, problem, plan)
         try:
             with progress_bar(title, len(problem) * sum(plan.most), shown=progress) as advance:
                 return count_votes(job, plan, store=opened, executor=executor, advance=advance)
@@ -239,7 +239,7 @@ class SmoothedClassifier(ClassifierConventions):
         self,
         graphs: Sequence[Graph] | Problem,
         *,
-        samples: int | Plan,
+        samples: int,
         alpha: float | None = None,
         family: Family = "each",
         seed: int,
@@ -250,7 +250,7 @@ class SmoothedClassifier(ClassifierConventions):
 
         Args:
             graphs: the clean graphs, or the problem that they make.
-            samples: estimation votes for each graph, or a `Plan`.
+            samples: estimation votes for each graph: a number, for the bounds hold where it is fixed in advance.
             alpha: the probability that a certificate fails; by default as the constructor was told, 0.01.
             family: "each" certificate by itself, or "all" together: alpha is then divided by their number.
             seed: a whole number, 0 or more.
@@ -259,6 +259,7 @@ class SmoothedClassifier(ClassifierConventions):
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
         check_family(family)
+        _whole(samples, "samples", 1)
         limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
         votes = self.vote(problem, samples=samples, seed=seed, **voting)
@@ -275,7 +276,7 @@ class SmoothedClassifier(ClassifierConventions):
         self,
         graphs: Sequence[Graph] | Problem,
         *,
-        samples: int | Plan | None = None,
+        samples: int | None = None,
         alpha: float | None = None,
         seed: int | None = None,
         **voting: Unpack[VotingOptions],
@@ -301,7 +302,7 @@ class SmoothedClassifier(ClassifierConventions):
         abstained = np.array([one.abstained for one in certificates])
         return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
-    def _open(self, path: str | PathLike[str], job: Job, problem: Problem) -> VoteStore:
+    def _open(self, path: str | PathLike[str], job: Job, problem: Problem, plan: Plan) -> VoteStore:
         from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = VoteSettings(
@@ -323,7 +324,8 @@ class SmoothedClassifier(ClassifierConventions):
             )
             for i, (each, sizes) in enumerate(zip(problem.sites, problem.capacities, strict=True))
         ]
-        return VoteStore.open(path, settings, records, provenance=provenance())
+        stopping = {} if isinstance(plan, FixedPlan) else {"plan": type(plan).__name__}
+        return VoteStore.open(path, settings, records, provenance=provenance() | stopping)
 
 
 def _as_list(graphs: Sequence[Graph]) -> list[Graph]:

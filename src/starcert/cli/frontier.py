@@ -136,7 +136,7 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
     with VoteStore.read(path) as stored:
         law = Noise.from_dict(stored.settings.noise)
         counts, chosen = stored.counts("estimation"), stored.counts("selection")
-        rows, graphs = stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
+        stopped, rows, graphs = stored.stopped, stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
     voted = [i for i in range(len(rows)) if counts[i].any() and chosen[i].any()]
     if not voted:
         raise InvalidParameterError(
@@ -147,7 +147,10 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
         )
     objects, targets = zip(*(rows[i] for i in voted), strict=True)
     certificates = certify(
-        clopper_pearson(Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets), alpha=alpha),
+        clopper_pearson(
+            Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, stopped=stopped),
+            alpha=alpha,
+        ),
         law,
         max_radius=None if max_radius is None else parse_radius(law, max_radius, "--max-radius"),
         boxes=[dict(graphs[i].sizes) for i in voted],  # stored, not computed from sites here

@@ -65,6 +65,8 @@ class Votes:
         selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
         objects: for each row, the number of its graph; by default each row is a graph of its own.
         targets: for each row, the number of the target in its graph; by default 0.
+        stopped: whether somebody looked at the votes to decide how many there are. Bounds that hold at a number of
+            votes which is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
@@ -78,6 +80,7 @@ class Votes:
     selection: Counts | None
     objects: Counts = field(repr=False)
     targets: Counts = field(repr=False)
+    stopped: bool = field(repr=False)
 
     def __init__(
         self,
@@ -86,8 +89,10 @@ class Votes:
         *,
         objects: npt.ArrayLike | None = None,
         targets: npt.ArrayLike | None = None,
+        stopped: bool = False,
     ) -> None:
         object.__setattr__(self, "counts", _as_counts(counts, "counts"))
+        object.__setattr__(self, "stopped", stopped)
         object.__setattr__(self, "selection", None)
         rows = np.arange(len(self.counts))
         object.__setattr__(self, "objects", _as_key(rows if objects is None else objects, "objects", len(rows)))
@@ -112,7 +117,8 @@ class Votes:
         """The votes on one target."""
         rows = [index]
         selection = None if self.selection is None else self.selection[rows]
-        return Votes(self.counts[rows], selection, objects=self.objects[rows], targets=self.targets[rows])
+        keys = {"objects": self.objects[rows], "targets": self.targets[rows]}
+        return Votes(self.counts[rows], selection, **keys, stopped=self.stopped)
 
 
 def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:
@@ -346,6 +352,10 @@ def clopper_pearson(
     """
     if not isinstance(votes, Votes):
         raise InvalidParameterError("votes", "be Votes", type(votes).__name__, "Write Votes([[970, 30]]).")
+    if votes.stopped:
+        hint = "Draw a fixed number, for instance samples=100_000; what is stored already is used again."
+        must = "be as many as was fixed in advance, for these bounds to hold"
+        raise InvalidParameterError("votes", must, "votes of a plan that looked at them to stop", hint)
     together = max(1, len(votes)) if check_family(family) == "all" else 1
     return bounds_of(votes, alpha=check_alpha(alpha), together=together, margins=check_margins(margins))
 

@@ -197,6 +197,11 @@ class VoteStore:
         """The numbers of graph and target of each row of `counts`."""
         return [(record.graph, target) for record in self.graphs for target in range(record.n_targets)]
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a plan has looked at these votes to decide how many there are; see `Votes.stopped`."""
+        return any("plan" in session.provenance for session in self.sessions)
+
     def done(self, graph: int, purpose: str, target: int = 0) -> dict[int, int]:
         """The chunks that need not be drawn again, with their samples; those not yet committed are among them."""
         return {chunk.chunk: chunk.samples for chunk in self._chunks_of(graph, purpose, target)}
