@@ -265,6 +265,11 @@ class Certificates(Sequence[Certificate]):
             verdicts[i] = self[int(i)].certified(counts)
         return verdicts
 
+    def within(self, max_radius: RadiusLike) -> Certificates:
+        """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
+        limits = _within(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
+        return Certificates(self.bounds, self.noise, limits, self.capacity, self.anchored, [None] * len(self))
+
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
         """The share of graphs that are answered right and certified at `radius`."""
         truth = np.asarray(labels)

@@ -14,6 +14,7 @@ from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.experiments.parts import Part
 from starcert.graphs import Partition
+from starcert.metrics import accuracy
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
 from starcert.voting import answers_on
@@ -136,7 +137,7 @@ def plurality(votes: Votes, labels: npt.ArrayLike) -> float:
         >>> plurality(Votes([[90, 10], [51, 49], [40, 60]]), [0, 0, 0])
         0.6666666666666666
     """
-    return float(np.mean(votes.counts.argmax(axis=1) == np.asarray(labels)))
+    return accuracy(votes.counts.argmax(axis=1), labels)
 
 
 def draw_of_data(seed: int) -> Dataset:

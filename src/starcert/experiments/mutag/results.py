@@ -23,7 +23,7 @@ from starcert.experiments.mutag.training import MODELS, train_and_vote
 from starcert.experiments.parts import Part, Parts
 from starcert.experiments.published import published
 from starcert.graphs import Graph, Partition
-from starcert.metrics import majority_share, right
+from starcert.metrics import accuracy, majority_share, right
 from starcert.noise import Flip, Noise
 
 __all__ = ["BOX", "Judged", "Mutag", "Settings", "compute", "settings"]
@@ -91,7 +91,7 @@ class Judged:
     @property
     def accuracy(self) -> float:
         """The share of those."""
-        return self.right / len(self.labels)
+        return accuracy(self.sparsity_aware, self.labels)
 
     @property
     def largest_share(self) -> float:

@@ -193,7 +193,7 @@ def compute(settings: Settings, parts: Parts) -> Synthetic:
         settings,
         data,
         {
-            name: float(np.mean(np.array(answers(base, part.graphs)) == part.labels))
+            name: accuracy(answers(base, part.graphs), part.labels)
             for name, part in (("training", data.train), ("validation", data.validation), ("test", data.test))
         },
         own.support_vectors,
