@@ -20,7 +20,7 @@ from starcert.metrics import right
 from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
 from starcert.report.slices import Slices, limits_of
 from starcert.report.tables import slack_tables, surfaces
-from starcert.system.words import holds_at_least
+from starcert.system.rounding import holds_at_least
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "PageData", "drawings", "page_data"]
 
