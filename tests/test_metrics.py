@@ -24,8 +24,8 @@ from starcert.metrics import (
     votes_needed,
 )
 from starcert.report.findings import summary
+from starcert.report.radius_tables import surfaces
 from starcert.report.slices import Slices
-from starcert.report.tables import surfaces
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 
 NOISE = sc.Noise(a=0.1, b=0.4)

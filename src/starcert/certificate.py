@@ -19,7 +19,7 @@ from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
 from starcert.noise import Noise, RadiusLike
 from starcert.system.rounding import at_least, at_most, holds_at_least
-from starcert.system.rows import as_frame
+from starcert.system.tables import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,22 +5,21 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from report_worlds import HOSTILE
-from starcert.report.document import assemble, render
-
-FRAME = '{% extends "page.html" %}{% block sections %}<p>{{ told }}</p>{% endblock %}'
+from starcert.report.document import KeyFigure, assemble, render, templates
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_given_is_text(name):
-    assert render("<p>{{ name }}</p>", {"name": name}) == f"<p>{Markup.escape(name)}</p>"
+    assert templates().from_string("<p>{{ name }}</p>").render(name=name) == f"<p>{Markup.escape(name)}</p>"
 
 
-def test_a_page_of_its_own_in_the_common_frame():
-    said = {"numbers": [], "notices": [], "origin": [{"<b>": []}], "told": "<i>"}
+def test_the_common_frame():
+    said = {"numbers": [KeyFigure("1 > 0", "<u>", "number-x", "")], "notices": [], "origin": [{"<b>": []}]}
+    frame = "report/templates/page.html"
     page = assemble(
-        FRAME, said, title="a & b", style="p > q {}", script="1 < 2", data={"x": "</script>"}, plotly="3 && 4"
+        frame, said, title="a & b", style="p > q {}", script="1 < 2", data={"x": "</script>"}, plotly="3 && 4"
     )
-    assert "<p>&lt;i&gt;</p>" in page
+    assert '<div class="number" id="number-x"><dt>&lt;u&gt; (<bdi></bdi>)</dt><dd>1 &gt; 0</dd></div>' in page
     assert page.count("a &amp; b") == 2
     assert "<h3>&lt;b&gt;</h3><p>Nothing was recorded.</p>" in page
     assert "<script>1 < 2</script>" in page
@@ -30,5 +29,5 @@ def test_a_page_of_its_own_in_the_common_frame():
 
 
 def test_a_name_that_nobody_gave_is_an_error():
-    with pytest.raises(UndefinedError, match="'told' is undefined"):
-        render("{{ told }}", {})
+    with pytest.raises(UndefinedError, match="'finished' is undefined"):
+        render("report/templates/studies.html", {"title": "x"})

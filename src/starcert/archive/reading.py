@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from starcert.archive.fields import Field, MalformedError, parse
 from starcert.archive.record import MARGINS, MOST_VOTES, Archive, Claims
@@ -89,30 +90,30 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
     if not graphs:
         top["graphs"].refuse("hold at least one graph")
     read = [_graph(each, noise, len(classes)) for each in graphs]
-    chosen = [graph["selection"] for graph, _ in read]
-    if None in chosen and any(chosen):
-        i = chosen.index(None)
+    chosen = [graph.selection for graph in read if graph.selection is not None]
+    if 0 < len(chosen) < len(read):
+        i = [graph.selection for graph in read].index(None)
         raise MalformedError(f"'graphs[{i}].selection' must not be null where other graphs have selection votes.")
-    votes = Votes([graph["estimation"] for graph, _ in read], selection=chosen if any(chosen) else None)  # type: ignore[arg-type]
+    votes = Votes([graph.estimation for graph in read], selection=chosen or None)
     archive = Archive(
         noise=noise,
         votes=votes,
         alpha=alpha,
         max_radius=_limits(top["max_radius"], noise),
         capacities=(None,) * len(read),  # nobody here knows
-        anchored=tuple(graph["anchored"] for graph, _ in read),  # type: ignore[misc]
-        names=tuple(graph["name"] for graph, _ in read),  # type: ignore[misc]
-        labels=tuple(graph["true_class"] for graph, _ in read),  # type: ignore[misc]
+        anchored=tuple(graph.anchored for graph in read),
+        names=tuple(graph.name for graph in read),
+        labels=tuple(graph.true_class for graph in read),
         class_names=classes,
         settings=top["settings"].mapping(),
         provenance={
             name: Field(text, f"provenance.{name}").text() for name, text in top["provenance"].mapping().items()
         },
-        boxes=tuple(graph["capacity"] for graph, _ in read),  # type: ignore[misc]
+        boxes=tuple(graph.box for graph in read),
         together=_together(top, len(read)),
         margins=_margins(top, votes),
     )
-    return archive, [claims for _, claims in read]
+    return archive, [graph.claims for graph in read]
 
 
 def _together(top: dict[str, Field], n_graphs: int) -> int:
@@ -161,7 +162,19 @@ def _check_exact(field: Field, value: float) -> None:
         field.refuse(f"be the fraction that {value!r} is")
 
 
-def _graph(graph: Field, noise: Noise, n_classes: int) -> tuple[dict[str, object], Claims]:
+class _GraphEntry(NamedTuple):
+    """What a file says of one graph; its box is called capacity there."""
+
+    name: str
+    true_class: int | None
+    estimation: tuple[int, ...]
+    selection: tuple[int, ...] | None
+    box: Radius | None
+    anchored: str
+    claims: Claims
+
+
+def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
     inside = graph.members("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims")
 
     def votes(name: str) -> tuple[int, ...]:
@@ -171,14 +184,15 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> tuple[dict[str, object
         return counts
 
     true_class, selection = inside["true_class"], inside["selection"]
-    return {
-        "name": inside["name"].text(),
-        "true_class": None if true_class.value is None else true_class.whole(n_classes - 1),
-        "estimation": votes("estimation"),
-        "selection": None if selection.value is None else votes("selection"),
-        "capacity": _limits(inside["capacity"], noise),
-        "anchored": inside["anchored"].text(),
-    }, _claims(inside["claims"], noise, n_classes)
+    return _GraphEntry(
+        name=inside["name"].text(),
+        true_class=None if true_class.value is None else true_class.whole(n_classes - 1),
+        estimation=votes("estimation"),
+        selection=None if selection.value is None else votes("selection"),
+        box=_limits(inside["capacity"], noise),
+        anchored=inside["anchored"].text(),
+        claims=_claims(inside["claims"], noise, n_classes),
+    )
 
 
 def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:

@@ -24,7 +24,7 @@ from starcert.errors import InvalidParameterError
 from starcert.metrics import right
 from starcert.noise import Noise
 from starcert.system.provenance import versions
-from starcert.system.rows import as_frame
+from starcert.system.tables import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.experiments.checks import Check
 from starcert.report.document import render
-from starcert.system.rows import csv_line
+from starcert.system.tables import csv_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,9 +105,11 @@ class Finished:
 def study_page(title: str, outcome: Outcome, results: dict[str, Any]) -> str:
     """The page of one study: what was found, the claims, the figures and the tables; it opens from disk."""
     made = {name: results[name] for name in ("settings", "seconds", "peak_bytes", "provenance")}
-    return render("study.html", {"title": title, "outcome": outcome, "made": json.dumps(made, indent=2)})
+    return render(
+        "report/templates/study.html", {"title": title, "outcome": outcome, "made": json.dumps(made, indent=2)}
+    )
 
 
 def all_page(finished: Sequence[Finished]) -> str:
     """The page that leads to several studies."""
-    return render("studies.html", {"title": "The paper, reproduced", "finished": finished})
+    return render("report/templates/studies.html", {"title": "The paper, reproduced", "finished": finished})

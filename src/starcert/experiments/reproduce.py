@@ -10,8 +10,7 @@ import time
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, cast
 
 from starcert.display.canvas import style
 from starcert.errors import InvalidParameterError, StarcertError
@@ -23,13 +22,25 @@ from starcert.system.provenance import provenance
 __all__ = ["STUDIES", "Study", "reproduce"]
 
 
+class StudyModule(Protocol):
+    """What the module of a study has: its settings lead to results, checks and figures."""
+
+    TITLE: str
+
+    def settings(self, samples: int | None, seed: int, quick: bool) -> Any:  # noqa: ANN401  (each study has its own)
+        """The settings that a command line asks for, a dataclass."""
+
+    def run(self, settings: Any, parts: StudyParts) -> Outcome:  # noqa: ANN401
+        """The whole study."""
+
+
 @dataclass(frozen=True)
 class Study:
     """A study of the paper.
 
     Attributes:
         name: what it is called on the command line.
-        module: where it is: `TITLE`, `settings(samples, seed, quick)` and `run(settings, parts)`.
+        module: where it is, a `StudyModule`.
         about: what it shows, for a list of studies.
     """
 
@@ -37,11 +48,11 @@ class Study:
     module: str
     about: str
 
-    def load(self) -> ModuleType:
+    def load(self) -> StudyModule:
         """Its module, with what it needs; without that, an error that says what to install."""
         try:
             import_module("matplotlib")  # before hours of votes, not after
-            return import_module(self.module)
+            return cast("StudyModule", import_module(self.module))
         except ModuleNotFoundError as error:
             raise StarcertError(
                 f"The study {self.name!r} needs {error.name}. Install it with: pip install 'starcert[all]'"

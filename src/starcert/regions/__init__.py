@@ -22,7 +22,7 @@ from starcert.regions.atoms import (
 from starcert.regions.builder import Builder, parse_rule
 from starcert.regions.groups import COMMUNITIES, EXPLAINED, communities, explained
 from starcert.regions.nodes import NODE_LABELS, NODE_SETS, node_labels, node_sets
-from starcert.regions.rule import RegionRule
+from starcert.regions.region_rule import RegionRule
 from starcert.regions.scores import LOW_RANK, SIMILAR_FEATURES, low_rank, similar_features
 
 __all__ = [

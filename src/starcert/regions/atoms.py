@@ -11,7 +11,7 @@ from starcert.graphs.molecules import load_rdkit
 from starcert.graphs.pairsets import Inside
 from starcert.regions.builder import Builder, text_of, words_of
 from starcert.regions.chemistry import KINDS, Words, as_bonds, as_elements, molecule_of, orders_of
-from starcert.regions.rule import RegionRule, divided
+from starcert.regions.region_rule import RegionRule, divided
 
 __all__ = [
     "AROMATIC_ATOMS",

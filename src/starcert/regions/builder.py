@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from starcert.errors import InvalidParameterError
-from starcert.regions.rule import Divide, RegionRule
+from starcert.regions.region_rule import Divide, RegionRule
 
 __all__ = ["Builder", "parse_rule", "positive", "share", "text_of", "whole", "words_of"]
 

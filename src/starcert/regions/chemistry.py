@@ -28,7 +28,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
 from starcert.graphs.molecules import ORDERS, load_rdkit
 from starcert.regions.builder import words_of
-from starcert.regions.rule import canonical_order
+from starcert.regions.region_rule import canonical_order
 
 __all__ = [
     "GUESS",

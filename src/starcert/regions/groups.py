@@ -15,7 +15,7 @@ from starcert.graphs.content import digest
 from starcert.graphs.pairsets import Across, Inside, Outside, Within
 from starcert.regions.builder import Builder, positive, share, whole
 from starcert.regions.nodes import data_of
-from starcert.regions.rule import RegionRule, canonical_order
+from starcert.regions.region_rule import RegionRule, canonical_order
 
 __all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]
 

@@ -14,7 +14,7 @@ from starcert.graphs import Graph, Partition
 from starcert.graphs.content import is_tensor
 from starcert.graphs.pairsets import Across, Nodes, Within
 from starcert.regions.builder import Builder, text_of, words_of
-from starcert.regions.rule import RegionRule, divided
+from starcert.regions.region_rule import RegionRule, divided
 
 __all__ = ["NODE_LABELS", "NODE_SETS", "OTHER", "REST", "data_of", "node_labels", "node_sets"]
 

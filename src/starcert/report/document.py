@@ -24,7 +24,7 @@ from starcert.system.files import write_whole
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["KeyFigure", "assemble", "plotly_script", "render", "resources", "target", "write_page"]
+__all__ = ["KeyFigure", "assemble", "plotly_script", "render", "resources", "target", "templates", "write_page"]
 
 LONGEST_VALUE = 2_000
 """A value with more characters is cut: a page is for reading, the settings file for repeating."""
@@ -48,25 +48,23 @@ class KeyFigure:
 
 
 def render(template: str, said: Mapping[str, object]) -> str:
-    """The text of a template, one of `templates` or a template of its own that extends one of those.
+    """The text that a template makes of what it is told.
 
     Args:
-        template: the name of the file, or the text.
-        said: what it says; everything is escaped but `Markup`.
+        template: a file of the package, by its path there.
+        said: what it says; everything is escaped.
 
     Example:
-        >>> render("<p>{{ name }}</p>", {"name": "<b>"})
-        '<p>&lt;b&gt;</p>'
+        >>> "<title>a &lt; b</title>" in render("report/templates/studies.html", {"title": "a < b", "finished": []})
+        True
     """
-    found = _environment()
-    named = template.endswith(".html")
-    return (found.get_template(template) if named else found.from_string(template)).render(said)
+    return templates().get_template(template).render(said)
 
 
 def assemble(
     template: str, said: Mapping[str, object], *, title: str, style: str, script: str, data: object, plotly: str
 ) -> str:
-    """The page with plots that a template makes, which extends `page.html`.
+    """The page with plots that a template makes, which extends `report/templates/page.html`.
 
     Args:
         template: as `render` takes it.
@@ -77,15 +75,22 @@ def assemble(
         data: what the script draws from, as JSON can say it.
         plotly: the plotting library's script.
     """
-    from markupsafe import Markup  # noqa: PLC0415  (only where a page is written)
-
     policy = (
         f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     ours = {"style": style, "data": _json(data), "plotly": plotly, "script": script}
-    marked = {name: Markup(text) for name, text in ours.items()}
-    return render(template, {**said, "policy": policy, "title": title, **marked})
+    trusted = {name: _Trusted(text) for name, text in ours.items()}
+    return render(template, {**said, "policy": policy, "title": title, **trusted})
+
+
+class _Trusted(str):
+    """Text of our own that templates put in as it is."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
 
 
 def write_page(path: Path, html: str) -> None:
@@ -125,12 +130,12 @@ def resources(package: str, names: Sequence[str]) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    """Where templates are found and what they know: a name that nobody gave is an error, and text is escaped."""
+def templates() -> Environment:
+    """The templates of the package: text is escaped, and a name that nobody gave is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (only where a page is written)
 
     found = Environment(
-        loader=PackageLoader("starcert.report"),
+        loader=PackageLoader("starcert", ""),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from starcert.archive import Archive
 from starcert.metrics import has_sites, right, too_few_votes, votes_needed
+from starcert.report.radius_tables import most_frequent
 from starcert.report.slices import Limits, Slices, box_of
-from starcert.report.tables import most_frequent
 
 __all__ = [
     "Notice",

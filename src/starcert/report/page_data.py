@@ -14,12 +14,13 @@ import numpy as np
 
 from starcert.archive import Archive
 from starcert.core.confidence import share_of_alpha, spends_on_all_classes
-from starcert.graphs.blocks import AnyBlock, Listed
+from starcert.graphs import Region
+from starcert.graphs.blocks import Listed
 from starcert.graphs.sites import Sites
 from starcert.metrics import right
 from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
+from starcert.report.radius_tables import slack_tables, surfaces
 from starcert.report.slices import Slices, limits_of
-from starcert.report.tables import slack_tables, surfaces
 from starcert.system.rounding import holds_at_least
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "PageData", "drawings", "page_data"]
@@ -199,7 +200,7 @@ class Drawings:
             drawing["names"] = self._named([str(node)[:LONGEST_NAME] for node in graph.nodes])
         self.graphs.append(drawing)
 
-    def _block(self, block: AnyBlock) -> int:
+    def _block(self, block: Region) -> int:
         key = type(block), *(array.tobytes() for array in block.content)
         if key not in self._known_blocks:
             self._known_blocks[key] = len(self.blocks)

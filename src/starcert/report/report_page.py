@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from starcert.archive import Archive
-from starcert.binding import capacity
 from starcert.errors import InvalidParameterError
 from starcert.graphs.sites import Sites
 from starcert.report.document import KeyFigure, assemble, plotly_script, resources, target, write_page
@@ -65,7 +64,7 @@ def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
         ],
     }
     return assemble(
-        "report.html",
+        "report/templates/report.html",
         said,
         title=title,
         style=resources("starcert.report", ["page.css"]),
@@ -134,10 +133,10 @@ def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
         if set(each.regions) != set(archive.noise.regions):
             wanted = f"have the regions {', '.join(archive.noise.regions)}"
             raise InvalidParameterError(f"sites[{number}]", wanted, list(each.regions))
-        if known is not None and capacity(each, archive.noise) != known:
+        if known is not None and each.capacity(archive.noise) != known:
             wanted = f"offer an attacker the sites of {archive.names[number]!r}, {known}"
             hint = "Give the sites of the archive's graphs in the archive's order."
-            raise InvalidParameterError(f"sites[{number}]", wanted, capacity(each, archive.noise), hint)
+            raise InvalidParameterError(f"sites[{number}]", wanted, each.capacity(archive.noise), hint)
         if each.reason and not archive.anchored[number]:
             wanted = f"not be anchored, as the archive says of {archive.names[number]!r}"
             raise InvalidParameterError(f"sites[{number}]", wanted, each.reason, "Certify the graphs again.")

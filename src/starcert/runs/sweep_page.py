@@ -32,7 +32,7 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
     }
     data = run.data if isinstance(run.data, str) else run.data.name
     html = document.assemble(
-        document.resources("starcert.runs", ["sweep_page.html"]),
+        "runs/sweep_page.html",
         said,
         title=f"Choosing the noise: {data}",
         style=document.resources("starcert.report", ["page.css"])

@@ -1,4 +1,7 @@
-"""Three kernels as base classifiers, at p = (0.01, 0.45): the one that noise confuses least certifies most."""
+"""Kernels as base classifiers, at p = (0.01, 0.45): the one that noise confuses least certifies most.
+
+NSPD is there twice, as it is defined and as it was published.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,29 @@ if TYPE_CHECKING:
 __all__ = ["KERNELS", "TITLE", "Settings", "run", "settings"]
 
 TITLE = "Three kernels as base classifiers"
-KERNELS = {"vertex_histogram": "vertex_histogram_svm", "nspd": "nspd_svm", "graphlet": "graphlet_svm"}
+KERNELS: dict[str, tuple[str, dict[str, int]]] = {
+    "vertex_histogram": ("vertex_histogram_svm", {}),
+    "nspd": ("nspd_svm", {}),
+    "nspd_radius_0": ("nspd_svm", {"r": 0}),
+    "graphlet": ("graphlet_svm", {}),
+}
+"""The model of each, and its parameters."""
+
+PUBLISHED = {"vertex_histogram": "vertex_histogram", "nspd_radius_0": "nspd", "graphlet": "graphlet"}
+"""The kernels that are compared with the published ones, and what those are called."""
+
+NUMBERED = (
+    "The published NSPD is GraKeL's. Its hashes of neighbourhoods of radius 1 and more depend on the numbering of the "
+    "nodes, so that between two graphs only its levels of radius 0 agree: labels at a distance, `nspd_radius_0` here."
+)
+"""Why NSPD is there twice: the note of a check."""
+
+ISOMORPHIC = (
+    "Here neighbourhoods up to radius 3 are compared as the kernel is defined, up to isomorphism. A flip or two in the "
+    "ring change most of them, and with them the answer."
+)
+"""Why NSPD as it is defined certifies less: the note of a check."""
+
 BOX = {"motif": 8, "random": 45}
 Labels = npt.NDArray[np.int64]
 
@@ -113,7 +138,8 @@ def _noise() -> Noise:
 def _trained(kernel: str, data_seed: int) -> tuple[Classifier, Dataset]:
     """A kernel's machine and the data it was taught, kept for the next part of this process: one, they are large."""
     data = draw_of_data(data_seed)
-    return from_sklearn(getattr(models, KERNELS[kernel])().fit(data.train.graphs, data.train.labels)), data
+    name, parameters = KERNELS[kernel]
+    return from_sklearn(getattr(models, name)(**parameters).fit(data.train.graphs, data.train.labels)), data
 
 
 def clean_accuracy(kernel: str, settings: Settings) -> dict[str, float]:
@@ -157,6 +183,8 @@ def _checks(
     bounds = {kernel: level.smallest_p_lower for kernel, level in levels.items()}
     whole = settings.samples >= published("kernels")["samples"] and settings.test == 100
     few = "" if whole else "The claim is about 10,000 votes for 100 graphs."
+    alike = {kernel: bounds[kernel] for kernel in PUBLISHED}
+    defined = {kernel: bounds[kernel] for kernel in ("vertex_histogram", "nspd", "graphlet")}
     checks = [
         Check(
             "every kernel is right on every test graph, smoothed and not",
@@ -168,14 +196,22 @@ def _checks(
         Check(
             "the graphlet kernel certifies least",
             "smallest p_lower of the three",
-            ", ".join(f"{kernel} {bound:.5f}" for kernel, bound in bounds.items()),
-            min(bounds, key=lambda kernel: bounds[kernel]) == "graphlet" if whole else None,
+            ", ".join(f"{kernel} {bound:.5f}" for kernel, bound in alike.items()),
+            min(alike, key=lambda kernel: alike[kernel]) == "graphlet" if whole else None,
             True,
-            few,
+            f"{NUMBERED} {few}".strip(),
+        ),
+        Check(
+            "the NSPD kernel certifies most",
+            "greatest p_lower of the three",
+            ", ".join(f"{kernel} {bound:.5f}" for kernel, bound in defined.items()),
+            max(defined, key=lambda kernel: defined[kernel]) == "nspd" if whole else None,
+            False,
+            f"{ISOMORPHIC} {few}".strip(),
         ),
     ]
-    for kernel in bounds:
-        check = failure_within(f"smallest p_lower, {kernel}", told[kernel], draws[kernel], rounding=5e-6)
+    for kernel, name in PUBLISHED.items():
+        check = failure_within(f"smallest p_lower, {kernel}", told[name], draws[kernel], rounding=5e-6)
         checks.append(check if whole else check.undecided(few))
     return checks
 
@@ -191,9 +227,10 @@ def _table(
     rows = []
     for kernel, level in levels.items():
         share = certified_share(level.certificates, labels, max_radius=BOX)
+        told = published("kernels")["smallest_p_lower"][kernel.removesuffix("_radius_0")]
         rows.append(
             [kernel, *clean[kernel].values(), accuracy(level.certificates, labels), level.smallest_p_lower,
-             published("kernels")["smallest_p_lower"][kernel], min(draws[kernel]), max(draws[kernel]),
+             told, min(draws[kernel]), max(draws[kernel]),
              float(share[1, 45]), float(share[2, 45])]
         )  # fmt: skip
     columns = ["kernel", "training", "validation", "test", "smoothed", "smallest_p_lower", "published",

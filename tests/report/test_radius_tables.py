@@ -6,9 +6,9 @@ import pytest
 import starcert as sc
 from report_worlds import DELETE_ADD, FOUR, ONE, TWO, ragged, random_counts, world
 from starcert import metrics
-from starcert.report import tables
+from starcert.report import radius_tables
+from starcert.report.radius_tables import slack_tables, surfaces, ticks
 from starcert.report.slices import Slices
-from starcert.report.tables import slack_tables, surfaces, ticks
 
 
 @pytest.mark.parametrize(("end", "most"), [(0, 5), (1, 5), (5, 5), (6, 5), (1000, 7)])
@@ -68,7 +68,7 @@ def test_long_axes_are_tabulated_in_steps():
     found = slack_tables(archive, Slices(archive))
     step = found.ticks[1][1]
     assert step > 1
-    assert len(found.ticks[1]) <= tables.MOST_TICKS + 1
+    assert len(found.ticks[1]) <= radius_tables.MOST_TICKS + 1
     # The axis reaches as far as the engine says, whatever the region's size.
     assert sc.slack(noise, (0, found.ticks[1][-1])) > 1e-6 > sc.slack(noise, (0, found.ticks[1][-1] + step))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import starcert as sc
 from starcert.runs.certification import result_rows
-from starcert.system.rows import csv_line, csv_lines
+from starcert.system.tables import csv_line, csv_lines
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])

@@ -5,7 +5,7 @@ import pytest
 import starcert as sc
 from region_worlds import shuffled
 from starcert.graphs.rule import partition_by_rule
-from starcert.regions.rule import canonical_order
+from starcert.regions.region_rule import canonical_order
 
 GRAPH = sc.Graph(
     6, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5)], node_data={"label": [0, 0, 1, 1, 2, 2], "z": list("aabbcc")}
