@@ -9,7 +9,7 @@ import pytest
 
 import runs_worlds as worlds
 from starcert.cli import main
-from starcert.store import GraphRecord, Settings, VoteStore
+from starcert.store import GraphRecord, VoteSettings, VoteStore
 
 
 def refused(outcome: tuple[int, str, str], words: str) -> None:
@@ -81,7 +81,7 @@ def test_a_mark_at_the_beginning_of_a_run_file_is_accepted(project, here):
 
 
 def test_a_store_of_more_votes_than_memory_holds(tmp_path, here, monkeypatch):
-    settings = Settings({"a": 0.1}, "huge", n_classes=2**16, seed=0, chunk_size=10, backend="cpu")
+    settings = VoteSettings({"a": 0.1}, "huge", n_classes=2**16, seed=0, chunk_size=10, backend="cpu")
     records = [GraphRecord(i, f"{i:x}", "0", {"a": 1}) for i in range(60)]
     VoteStore.open(tmp_path / "votes.db", settings, records, provenance={}).close()
     monkeypatch.setattr("starcert.store.votes.MOST_BYTES", 2**24)

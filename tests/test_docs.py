@@ -30,6 +30,7 @@ PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glo
 NEEDS = {
     "index": (),
     "certificates": (),
+    "classifiers": (),
     "commands": (),
     "mathematics": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),

@@ -88,6 +88,35 @@ def test_anchored_regions_are_named_in_every_sentence():
     assert one.capacity == (8, 20)
 
 
+@pytest.mark.parametrize("store", [False, True])
+def test_a_rule_is_asked_once_for_each_graph(tmp_path, store):
+    """Votes, capacities, anchors and the store are all of the same regions."""
+    asked = []
+
+    def rule(graph: sc.Graph) -> sc.Partition:
+        asked.append(graph.n_nodes)
+        return sc.Partition.from_node_sets({"core": graph.nodes[:6], "rest": graph.nodes[6:12]})
+
+    graphs = [sc.Graph(12 + i, graph.edges) for i, graph in enumerate(worlds.graphs())]
+    smoothed = sc.SmoothedClassifier(worlds.smoothed().base, worlds.NOISE, rule)
+    wanted = WANTED | ({"store": tmp_path / "votes.db"} if store else {})
+    for _ in range(2):
+        asked.clear()
+        smoothed.certify(graphs, **wanted)
+        assert asked == [12, 13, 14]
+    problem = smoothed.problem(graphs)
+    asked.clear()
+    certificates = smoothed.certify(problem, **wanted)
+    smoothed.predict(problem, **wanted)
+    sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(certificates))
+    assert asked == []
+
+
+def test_an_option_that_is_none_is_refused_by_name():
+    with pytest.raises(TypeError, match="workers"):
+        worlds.smoothed().certify(worlds.graphs(1), workers=2, **WANTED)
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

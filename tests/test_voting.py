@@ -12,6 +12,7 @@ import pytest
 import starcert as sc
 import worlds
 from starcert import voting
+from starcert.classifiers.base import DrawsItself
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.sampler import sampler
@@ -260,10 +261,10 @@ def test_selection_votes_are_counted_exactly_however_few():
 # ---- samplers are kept for their classifier
 
 
-class OnDevice:
+class OnDevice(DrawsItself):
     """A classifier that says which sampler its copies come from."""
 
-    n_classes, description, batch_size = 2, "on a device", 256
+    n_classes, description, device = 2, "on a device", "cpu"
 
     def __init__(self, device, name=None):
         self.device = device

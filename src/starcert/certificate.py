@@ -42,6 +42,8 @@ class Certificate:
             further attack. None: not known.
         anchored: why the regions are anchored, "" if they are not: they were then read off the graph's own edges, and
             the certificate speaks of a classifier whose regions are frozen at the clean graph.
+        object: the number of the graph.
+        target: the number of the target in it, of which there is one, 0, where the graph itself is classified.
     """
 
     noise: Noise
@@ -49,6 +51,8 @@ class Certificate:
     max_radius: tuple[int, ...] | None
     capacity: tuple[int, ...] | None
     anchored: str
+    object: int
+    target: int
     _frontiers: Frontiers = field(repr=False)
 
     @property
@@ -170,7 +174,12 @@ def _within(radius: tuple[int, ...], max_radius: Limits, capacity: Limits) -> tu
 
 
 class Certificates(Sequence[Certificate]):
-    """One certificate a graph, made when it is looked at; proofs are shared between them."""
+    """One certificate a graph, or a target of a graph, made when it is looked at; proofs are shared between them.
+
+    Attributes:
+        objects: for each certificate, the number of its graph.
+        targets: for each certificate, the number of its target in its graph; 0 where graphs themselves are classified.
+    """
 
     def __init__(
         self,
@@ -182,6 +191,7 @@ class Certificates(Sequence[Certificate]):
         boxes: Sequence[Limits],
     ) -> None:
         self.bounds = bounds
+        self.objects, self.targets = bounds.objects, bounds.targets
         self.noise = noise
         self.max_radius = max_radius
         self.capacity = capacity
@@ -212,7 +222,19 @@ class Certificates(Sequence[Certificate]):
             self.max_radius,
             self.capacity[row],
             self.anchored[row],
+            int(self.objects[row]),
+            int(self.targets[row]),
             self._frontiers[limits],
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """What each certificate is called: the number of its graph, and that of its target where there are several."""
+        graphs, targets = self.objects.tolist(), self.targets.tolist()
+        return (
+            [f"{graph}.{target}" for graph, target in zip(graphs, targets, strict=True)]
+            if any(targets)
+            else [str(graph) for graph in graphs]
         )
 
     @property
@@ -243,6 +265,11 @@ class Certificates(Sequence[Certificate]):
             verdicts[i] = self[int(i)].certified(counts)
         return verdicts
 
+    def within(self, max_radius: RadiusLike) -> Certificates:
+        """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
+        limits = _within(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
+        return Certificates(self.bounds, self.noise, limits, self.capacity, self.anchored, [None] * len(self))
+
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
         """The share of graphs that are answered right and certified at `radius`."""
         truth = np.asarray(labels)
@@ -253,6 +280,7 @@ class Certificates(Sequence[Certificate]):
     def rows(self) -> list[dict[str, object]]:
         """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
 
+        Where graphs have several targets, there is a row for each, and a column `target`.
         `reach_…` is the largest certified count on one axis alone, None after an abstention.
 
         Example:
@@ -262,7 +290,8 @@ class Certificates(Sequence[Certificate]):
             >>> row["class"], row["votes_1"], row["reach_bonds"], row["frontier"]
             (0, 100, 1, ((1,),))
         """
-        return [_row(one, i) for i, one in enumerate(self)]
+        several = bool(self.targets.any())
+        return [_row(one, {"target": one.target} if several else {}) for one in self]
 
     def to_frame(self) -> pd.DataFrame:
         """The `rows` as a pandas DataFrame."""
@@ -275,12 +304,13 @@ class Certificates(Sequence[Certificate]):
         return rows
 
 
-def _row(certificate: Certificate, graph: int) -> dict[str, object]:
+def _row(certificate: Certificate, target: dict[str, int]) -> dict[str, object]:
     radii, votes = certificate.frontier.radii, certificate.bounds.votes
     counted = {} if votes is None else {f"votes_{label}": int(n) for label, n in enumerate(votes.counts[0])}
     reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(certificate.noise.axes)
     return {
-        "graph": graph,
+        "graph": certificate.object,
+        **target,
         "class": certificate.label,
         "abstained": certificate.abstained,
         "p_lower": certificate.p_lower,

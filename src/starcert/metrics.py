@@ -1,7 +1,8 @@
 """What certificates of many graphs are worth together: accuracy, certified accuracy and ratio, score, volume.
 
 An answer is right if it is given and is the true class; an abstention is no right answer. `right` says so for all of
-them, and for every table and page.
+them, and for every table and page, and `accuracy` is its share. How many graphs are certified at each radius is counted
+in one place, `certified_counts`, from the frontiers of the graphs.
 
 The share of the most frequent class belongs beside each of them: heavy noise makes any classifier constant, and a
 constant classifier certifies everything. So does an axis without sites: shares on one axis (`shares_by_axis`) are of
@@ -11,30 +12,33 @@ the graphs that have sites there.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of
+from starcert.certificate import Certificates
 from starcert.core.confidence import check_alpha, share_of_alpha, upper_limit
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.certificate import Certificates
     from starcert.core.confidence import Margins
     from starcert.noise import Noise, RadiusLike
 
 __all__ = [
     "AxisShares",
     "accuracy",
+    "certified_counts",
     "certified_ratio",
     "certified_share",
     "has_sites",
     "majority_share",
+    "open_ended",
     "right",
     "score",
     "shares_by_axis",
@@ -54,10 +58,18 @@ Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
 """The true class of each graph; None where it is not known."""
 
 
-def right(certificates: Certificates, labels: Labels) -> Mask:
+Radii: TypeAlias = tuple[tuple[float, ...], ...]
+"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
+
+
+def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
     """Which graphs are answered right: an answer is given, and it is the true class.
 
     An abstention is no right answer, whatever the votes lean to; nor is any where the true class is not known.
+
+    Args:
+        answers: the certificates of the graphs, or plain answers, such as the base classifier's own.
+        labels: the true classes.
 
     Example:
         >>> from starcert.certificate import certify
@@ -66,11 +78,14 @@ def right(certificates: Certificates, labels: Labels) -> Mask:
         >>> right(certify(Bounds.certain([0.9, 0.5, 0.9, 0.9]), Noise(all=0.2)), [0, 0, 1, None])
         array([ True, False, False, False])
     """
-    agrees: Mask = certificates.labels == _truth(labels, len(certificates))
-    return certificates.certified((0,) * len(certificates.noise.axes)) & agrees
+    if not isinstance(answers, Certificates):
+        given = np.asarray(answers)
+        return np.asarray(given == _truth(labels, len(given)))
+    agrees: Mask = answers.labels == _truth(labels, len(answers))
+    return answers.certified((0,) * len(answers.noise.axes)) & agrees
 
 
-def accuracy(certificates: Certificates, labels: Labels) -> float:
+def accuracy(answers: Certificates | npt.ArrayLike, labels: Labels) -> float:
     """The share of graphs that are answered `right`, of those whose class is known; NaN if none is.
 
     Example:
@@ -79,8 +94,10 @@ def accuracy(certificates: Certificates, labels: Labels) -> float:
         >>> from starcert.noise import Noise
         >>> accuracy(certify(Bounds.certain([0.9, 0.5, 0.9, 0.9]), Noise(all=0.2)), [0, 0, 0, 1])
         0.5
+        >>> accuracy([0, 1, 1], [0, 1, 0])
+        0.6666666666666666
     """
-    return _share(right(certificates, labels), _known(labels))
+    return _share(right(answers, labels), _known(labels))
 
 
 def majority_share(labels: npt.ArrayLike) -> float:
@@ -94,6 +111,62 @@ def majority_share(labels: npt.ArrayLike) -> float:
     if truth.ndim != 1 or not truth.size:
         raise InvalidParameterError("labels", "be a row of classes, one or more", f"an array of shape {truth.shape}")
     return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
+
+
+def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    """How many graphs are certified at each radius of a grid, read off their frontiers: the one place that counts.
+
+    Args:
+        frontiers: for each set of maximal radii, how many graphs have it; or several such numbers, each summed by
+            itself: all of them, those that are answered right, …
+        ticks: on each axis, the counts of flips of the grid, in ascending order.
+
+    Returns:
+        Shape (numbers, *grid), or that of the grid where there is one number.
+
+    Example:
+        >>> certified_counts({((0, 2), (1, 1)): 3, ((1, math.inf),): 1, (): 5}, [(0, 1, 2), (0, 1, 2)]).tolist()
+        [[4, 4, 4], [4, 4, 1], [0, 0, 0]]
+    """
+    numbers = np.array([np.asarray(each) for each in frontiers.values()], dtype=np.int64)
+    *others, last = map(np.asarray, ticks)
+    shape = tuple(len(axis) for axis in others)
+    # ends[…, k]: the graphs that are certified at exactly the first k counts of the last axis.
+    ends = np.zeros((*numbers.shape[1:], *shape, len(last) + 1), dtype=np.int64)
+    places = np.indices(shape, sparse=True)
+    for radii, number in zip(frontiers, numbers, strict=True):
+        heights = np.full(shape, -1.0)
+        for radius in radii:
+            below = tuple(
+                slice(np.searchsorted(axis, count, "right")) for axis, count in zip(others, radius, strict=False)
+            )
+            heights[below] = np.maximum(heights[below], radius[-1])
+        covers = np.searchsorted(last, heights, side="right")
+        here: Any = (..., *places, covers)
+        ends[here] += np.reshape(number, (*number.shape, *[1] * len(shape)))
+    return ends[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+
+
+def open_ended(radii: Sequence[Sequence[int]], capacity: Sequence[int | None] | None) -> Radii:
+    """The radii, without an end where they take all sites of an axis: more flips than that are no further attack.
+
+    Args:
+        radii: maximal certified radii.
+        capacity: how many sites there are on each axis; None: not known.
+
+    Example:
+        >>> open_ended(((0, 4), (1, 2)), (3, 4))
+        ((0, inf), (1, 2))
+    """
+    if capacity is None:
+        return tuple(map(tuple, radii))
+    return tuple(
+        tuple(
+            math.inf if size is not None and count >= size else count
+            for count, size in zip(radius, capacity, strict=True)
+        )
+        for radius in radii
+    )
 
 
 def certified_share(certificates: Certificates, labels: Labels | None = None, *, max_radius: RadiusLike) -> Shares:
@@ -113,11 +186,11 @@ def certified_share(certificates: Certificates, labels: Labels | None = None, *,
         array([1. , 0.5, 0. ])
     """
     answered, counted = _answered_of(certificates, labels)
-    limits = certificates.noise.radius(max_radius, "max_radius")
-    share = np.zeros(tuple(limit + 1 for limit in limits))
-    for radius in product(*(range(limit + 1) for limit in limits)):
-        share[radius] = _share(certificates.certified(radius) & answered, counted)
-    return share
+    frontiers: Counter[Radii] = Counter()
+    for radii, hit in zip(_frontiers(certificates, max_radius), answered & counted, strict=True):
+        frontiers[radii] += int(hit)
+    counts = certified_counts(frontiers, _grid(certificates, max_radius))
+    return counts / counted.sum() if counted.any() else np.full(counts.shape, np.nan)
 
 
 def certified_ratio(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> Shares:
@@ -140,10 +213,13 @@ def score(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike)
 
 def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
     """For each graph how many radii up to `max_radius` are certified, the radius 0 included."""
-    limits = certificates.noise.radius(max_radius, "max_radius")
-    radii = product(*(range(limit + 1) for limit in limits))
-    counts: Shares = np.sum([certificates.certified(radius) for radius in radii], axis=0, dtype=np.float64)
-    return counts
+    grid = _grid(certificates, max_radius)
+    counted: dict[Radii, float] = {}
+    found = _frontiers(certificates, max_radius)
+    for radii in found:
+        if radii not in counted:
+            counted[radii] = float(certified_counts({radii: 1}, grid).sum())
+    return np.array([counted[radii] for radii in found])
 
 
 @dataclass(frozen=True)
@@ -298,6 +374,22 @@ def too_few_votes(samples: int, needed: Mapping[str, int | None]) -> str:
         if votes is None or votes > samples
     ]
     return f"Even if all {samples:,} votes agreed, no flip would be certified in {', '.join(short)}." if short else ""
+
+
+def _grid(certificates: Certificates, max_radius: RadiusLike) -> list[range]:
+    """Every count of flips on each axis, up to `max_radius`."""
+    return [range(limit + 1) for limit in certificates.noise.radius(max_radius, "max_radius")]
+
+
+def _frontiers(certificates: Certificates, max_radius: RadiusLike) -> list[Radii]:
+    """The maximal radii of each graph up to `max_radius`; where a search ended early, all that are certified."""
+    found = []
+    for one in certificates.within(max_radius):
+        radii: Sequence[tuple[int, ...]] = one.frontier.radii
+        if one.frontier.incomplete:
+            radii = [radius for radius in product(*_grid(certificates, max_radius)) if one.certified(radius)]
+        found.append(open_ended(radii, one.capacity))
+    return found
 
 
 def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mask, Mask]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,28 +19,30 @@ from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.graphs import Graph, Sites
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
+from starcert.plans import FixedPlan, Plan, Wanted, count_votes
 from starcert.system.provenance import provenance
-from starcert.system.terminal import Advance, progress_bar
-from starcert.voting import (
-    CHUNK_SIZE,
-    PURPOSES,
-    Chunk,
-    Job,
-    backend_of,
-    check_memory,
-    chunk_to_recount,
-    chunks_of,
-    tallies,
-)
+from starcert.system.terminal import progress_bar
+from starcert.voting import Job, check_memory
 
 if TYPE_CHECKING:
-    from starcert.sampling.streams import Purpose
     from starcert.store import VoteStore
 
 __all__ = ["ABSTAIN", "Problem", "Regions", "SmoothedClassifier"]
 
 ABSTAIN = -1
 """What `predict` answers where no class can be shown to be the likeliest."""
+
+
+class VotingOptions(TypedDict, total=False):
+    """What `vote` may be told besides, and `certify` and `predict` tell it; see there."""
+
+    selection_samples: int | None
+    store: str | PathLike[str] | None
+    executor: Executor | None
+    chunk_size: int | None
+    batch_size: int | None
+    progress: bool | None
+    title: str
 
 
 class SmoothedClassifier(ClassifierConventions):
@@ -80,7 +82,11 @@ class SmoothedClassifier(ClassifierConventions):
     ) -> None:
         if not (is_classifier(base) or is_estimator(base)):
             raise InvalidParameterError(
-                "base", "be a classifier", base, "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2)."
+                "base",
+                "be a classifier",
+                base,
+                "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2). A class of your own derives from "
+                "starcert.classifiers.Classifier.",
             )
         check_noise_and_regions(noise, regions)
         check_alpha(alpha)
@@ -176,7 +182,7 @@ class SmoothedClassifier(ClassifierConventions):
         self,
         graphs: Sequence[Graph] | Problem,
         *,
-        samples: int,
+        samples: int | Plan,
         selection_samples: int | None = None,
         seed: int,
         store: str | PathLike[str] | None = None,
@@ -193,7 +199,7 @@ class SmoothedClassifier(ClassifierConventions):
 
         Args:
             graphs: the clean graphs, or the problem that they make.
-            samples: estimation votes for each graph.
+            samples: estimation votes for each graph; or a `Plan`, which says how many as it sees them come.
             selection_samples: selection votes for each graph; by default a hundredth of `samples`, at least 100.
             seed: a whole number, 0 or more.
             store: a file that keeps the votes as they come, and that a later call continues.
@@ -208,37 +214,26 @@ class SmoothedClassifier(ClassifierConventions):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
         base = self.classifier
-        samples = _whole(samples, "samples", 1)
-        select = max(100, samples // 100) if selection_samples is None else selection_samples
-        select = _whole(select, "selection_samples", 1)
+        plan = _plan(samples, selection_samples)
         problem = self._bound(graphs)
         job = Job(
             base,
             self.noise,
             problem.sites,
             _whole(seed, "seed", 0),
-            _whole(getattr(base, "chunk_size", CHUNK_SIZE) if chunk_size is None else chunk_size, "chunk_size", 1),
+            _whole(base.chunk_size if chunk_size is None else chunk_size, "chunk_size", 1),
             None if batch_size is None else _whole(batch_size, "batch_size", 1),
         )
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", graphs)
         check_memory(job)
-        wanted: dict[Purpose, int] = {"selection": select, "estimation": samples}
-        counts = {purpose: np.zeros((len(problem), base.n_classes), dtype=np.int64) for purpose in wanted}
-        opened = None if store is None else self._open(store, job, problem)
+        opened = None if store is None else self._open(store, job, problem, plan)
         try:
-            if opened is not None:
-                _check_stored_votes(job, opened, executor)
-            with progress_bar(title, len(problem) * sum(wanted.values()), shown=progress) as advance:
-                for chunk, votes in tallies(job, _missing(job, wanted, counts, opened, advance), executor):
-                    counts[chunk.purpose][chunk.graph] += votes
-                    if opened is not None:
-                        opened.add(chunk.graph, chunk.purpose, chunk.number, votes, samples=chunk.samples)
-                    advance(chunk.samples)
+            with progress_bar(title, len(problem) * sum(plan.most), shown=progress) as advance:
+                return count_votes(job, plan, store=opened, executor=executor, advance=advance)
         finally:
             if opened is not None:
                 opened.close()
-        return Votes(counts["estimation"], selection=counts["selection"])
 
     def certify(
         self,
@@ -249,30 +244,32 @@ class SmoothedClassifier(ClassifierConventions):
         family: Family = "each",
         seed: int,
         max_radius: RadiusLike | None = None,
-        **voting: object,
+        **voting: Unpack[VotingOptions],
     ) -> Certificates:
-        """One certificate for each graph, from fresh or stored votes.
+        """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
 
         Args:
             graphs: the clean graphs, or the problem that they make.
-            samples: estimation votes for each graph.
+            samples: estimation votes for each graph: a number, for the bounds hold where it is fixed in advance.
             alpha: the probability that a certificate fails; by default as the constructor was told, 0.01.
-            family: "each" certificate by itself, or "all" together: alpha is then divided by the number of graphs.
+            family: "each" certificate by itself, or "all" together: alpha is then divided by their number.
             seed: a whole number, 0 or more.
             max_radius: the box of radii to look at; by default all that an attacker can flip.
             voting: further arguments of `vote`.
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
         check_family(family)
+        _whole(samples, "samples", 1)
         limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
-        votes = self.vote(problem, samples=samples, seed=seed, **voting)  # type: ignore[arg-type]
+        votes = self.vote(problem, samples=samples, seed=seed, **voting)
+        rows = votes.objects.tolist()
         return certify(
             clopper_pearson(votes, alpha=alpha, family=family),
             self.noise,
             max_radius=limits,
-            capacity=problem.capacities,
-            anchored=problem.anchored,
+            capacity=[problem.capacities[graph] for graph in rows],
+            anchored=[problem.sites[graph].reason for graph in rows],
         )
 
     def predict(
@@ -282,9 +279,11 @@ class SmoothedClassifier(ClassifierConventions):
         samples: int | None = None,
         alpha: float | None = None,
         seed: int | None = None,
-        **voting: object,
+        **voting: Unpack[VotingOptions],
     ) -> npt.NDArray[np.int64]:
         """The smoothed classifier's answer for each graph, `ABSTAIN` where it cannot be shown to be the likeliest.
+
+        Where graphs have several targets, those of the first graph come first.
 
         Args:
             graphs: the clean graphs, or the problem that they make.
@@ -298,21 +297,21 @@ class SmoothedClassifier(ClassifierConventions):
             samples=self.samples if samples is None else samples,
             alpha=alpha,
             seed=self.seed if seed is None else seed,
-            **voting,  # type: ignore[arg-type]
+            **voting,
         )
         abstained = np.array([one.abstained for one in certificates])
         return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
-    def _open(self, path: str | PathLike[str], job: Job, problem: Problem) -> VoteStore:
-        from starcert.store import GraphRecord, Settings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
+    def _open(self, path: str | PathLike[str], job: Job, problem: Problem, plan: Plan) -> VoteStore:
+        from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
-        settings = Settings(
+        settings = VoteSettings(
             noise=self.noise.to_dict(),
             classifier=job.classifier.description,
             n_classes=job.classifier.n_classes,
             seed=job.seed,
             chunk_size=job.chunk_size,
-            backend=backend_of(job.classifier),
+            backend=job.classifier.backend,
         )
         records = [
             GraphRecord(
@@ -321,51 +320,30 @@ class SmoothedClassifier(ClassifierConventions):
                 sites=each.key,
                 sizes=dict(zip(self.noise.axes, sizes, strict=True)),
                 anchored=each.reason,
-                name="",
+                n_targets=job.n_targets(i),
             )
             for i, (each, sizes) in enumerate(zip(problem.sites, problem.capacities, strict=True))
         ]
-        return VoteStore.open(path, settings, records, provenance=provenance())
-
-
-def _missing(
-    job: Job,
-    wanted: Mapping[Purpose, int],
-    counts: Mapping[Purpose, npt.NDArray[np.int64]],
-    store: VoteStore | None,
-    advance: Advance,
-) -> Iterator[Chunk]:
-    """The chunks that are left to do; what the store has is added to the counts on the way."""
-    for graph in range(len(job.sites)):
-        for purpose, samples in wanted.items():
-            stored = {} if store is None else {c: (n, votes) for c, n, votes in store.chunks(graph, purpose)}
-            for chunk in chunks_of(graph, purpose, samples, job.chunk_size):
-                n, votes = stored.get(chunk.number, (0, None))
-                if votes is not None and n == chunk.samples:
-                    counts[purpose][graph] += votes
-                    advance(chunk.samples)
-                else:  # not there, or with another number of samples: the last chunk of another run
-                    yield chunk
-
-
-def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:
-    """Counts a stored chunk of every graph again: a classifier that has changed must not go on here."""
-
-    def recounted() -> Iterator[Chunk]:
-        for graph in range(len(job.sites)):
-            stored = (Chunk(graph, each, *chunk) for each in PURPOSES for chunk in store.done(graph, each).items())
-            if (chunk := chunk_to_recount(stored)) is not None:
-                yield chunk
-
-    for chunk, votes in tallies(job, recounted(), executor):
-        # Refuses other votes than the stored ones.
-        store.add(chunk.graph, chunk.purpose, chunk.number, votes, samples=chunk.samples)
+        stopping = {} if isinstance(plan, FixedPlan) else {"plan": type(plan).__name__}
+        return VoteStore.open(path, settings, records, provenance=provenance() | stopping)
 
 
 def _as_list(graphs: Sequence[Graph]) -> list[Graph]:
     if isinstance(graphs, Graph):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
     return list(graphs)
+
+
+def _plan(samples: object, selection_samples: int | None) -> Plan:
+    """The plan that is meant: that of a number of votes draws them all."""
+    if isinstance(samples, Plan):
+        if selection_samples is not None:
+            hint = "The plan says how many selection votes there are."
+            raise InvalidParameterError("selection_samples", "be left out beside a plan", selection_samples, hint)
+        return samples
+    n = _whole(samples, "samples", 1)
+    select = max(100, n // 100) if selection_samples is None else selection_samples
+    return FixedPlan(Wanted(_whole(select, "selection_samples", 1), n))
 
 
 def _whole(value: object, name: str, least: int) -> int:

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
-from starcert.classifiers.base import Classifier, DrawsItself, checked_answers
+from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
-from starcert.sampling.room import CopyBytes, check_fit, fitting_batch
+from starcert.sampling.room import check_fit, fitting_batch
 from starcert.sampling.sampler import Sampler, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
-from starcert.system.memory import available
+from starcert.sampling.views import clean_copy
 from starcert.system.processes import Pending
 
 if TYPE_CHECKING:
@@ -30,21 +30,17 @@ if TYPE_CHECKING:
     from starcert.noise import Noise
 
 __all__ = [
-    "CHUNK_SIZE",
     "PURPOSES",
     "Chunk",
     "Job",
     "Tally",
-    "backend_of",
+    "answers_on",
     "check_memory",
     "chunk_to_recount",
     "chunks_of",
     "count_chunk",
     "tallies",
 ]
-
-CHUNK_SIZE = 1024
-"""Samples in a chunk, unless said otherwise."""
 
 PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
 
@@ -64,7 +60,7 @@ class Chunk(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A chunk and the votes it gave, one count a class."""
+    """A chunk and the votes it gave, shape (targets, classes)."""
 
     chunk: Chunk
     counts: Counts
@@ -90,16 +86,28 @@ class Job:
     chunk_size: int = CHUNK_SIZE
     batch_size: int | None = None
 
+    def n_targets(self, graph: int) -> int:
+        """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
+        n_targets = self.classifier.n_targets(self.sites[graph].frame)
+        return 1 if n_targets is None else n_targets
 
-def chunks_of(graph: int, purpose: Purpose, samples: int, chunk_size: int) -> Iterator[Chunk]:
+
+def chunks_of(graph: int, purpose: Purpose, samples: int, chunk_size: int, first: int = 0) -> Iterator[Chunk]:
     """The chunks that make up so many samples; the last one may be partial.
+
+    Args:
+        graph: the number of the graph.
+        purpose: what the samples are for.
+        samples: how many there are in all.
+        chunk_size: samples in a whole chunk.
+        first: so many are there already, in whole chunks, and are left out.
 
     Example:
         >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
         [1024, 1024, 452]
     """
-    for number, start in enumerate(range(0, samples, chunk_size)):
-        yield Chunk(graph, purpose, number, min(chunk_size, samples - start))
+    for start in range(first, samples, chunk_size):
+        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start))
 
 
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
@@ -200,10 +208,11 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
         sites,
         job.noise,
         wanted=classifier.batch_size,
-        device=backend_of(classifier),
-        copy_bytes=_copy_bytes(classifier),
+        device=classifier.backend,
+        copy_bytes=classifier.copy_bytes,
     )
-    counts = np.zeros(classifier.n_classes, dtype=np.int64)
+    n_targets = classifier.n_targets(sites.frame)
+    counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
     first = 0
     for batch in (batch for graphs in portions for batch in graphs.split(most)):
         try:
@@ -211,7 +220,7 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
                 found = scores_of(classifier, batch)
                 answers = np.asarray(found.answers)
             else:
-                answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes)
+                answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes, n_targets)
         except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
             where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
             problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
@@ -221,9 +230,23 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
                 if first <= copy < first + len(batch):
                     name = f"noisy copy {copy} of graph {chunk.graph}"
                     check_alone(classifier, batch, found, copy - first, name=name)
-        counts += np.bincount(answers[: max(0, chunk.samples - first)], minlength=classifier.n_classes)
+        _add_votes(counts, answers[: max(0, chunk.samples - first)])
         first += len(batch)
     return Tally(chunk, counts)
+
+
+def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
+    """The base classifier's own answers on a clean graph, one a target; a ValueError says what is wrong with them."""
+    n_targets = classifier.n_targets(sites.frame)
+    answers = checked_answers(classifier.classify(clean_copy(sites)), 1, classifier.n_classes, n_targets)
+    return answers.reshape(-1)
+
+
+def _add_votes(counts: Counts, answers: npt.NDArray[np.int64]) -> None:
+    """Adds answers, shape (copies,) or (copies, targets), to the counts of each target."""
+    n_targets, n_classes = counts.shape
+    places = answers.reshape(len(answers), n_targets) + n_classes * np.arange(n_targets)
+    counts += np.bincount(places.ravel(), minlength=counts.size).reshape(counts.shape)
 
 
 def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
@@ -236,27 +259,14 @@ def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
     )
 
 
-def backend_of(classifier: Classifier) -> str:
-    """Where noisy graphs for this classifier are drawn: votes depend on it."""
-    return str(getattr(classifier, "backend", "cpu"))
-
-
 def check_memory(job: Job) -> None:
     """Refuses graphs whose noisy copies cannot fit into memory, before anything is counted."""
-    free: int | None = getattr(job.classifier, "free_memory", available)()
-    device, copy_bytes = backend_of(job.classifier), _copy_bytes(job.classifier)
-    check_fit(job.sites, job.noise, free=free, device=device, copy_bytes=copy_bytes)
-
-
-def _copy_bytes(classifier: Classifier) -> CopyBytes:
-    """What a copy takes as the classifier sees it, beside the list of its edges, if it tells."""
-    told: CopyBytes = getattr(classifier, "copy_bytes", lambda _nodes, _edges: 0)
-    return told
+    base = job.classifier
+    check_fit(job.sites, job.noise, free=base.free_memory(), device=base.backend, copy_bytes=base.copy_bytes)
 
 
 def _sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
     """The sampler of a graph: the classifier's own, if it has one (on its device)."""
     if not isinstance(classifier, DrawsItself):
         return kept_sampler(sites, noise)
-    device = str(getattr(classifier, "device", ""))
-    return kept_sampler(sites, noise, owner=classifier, device=device, make=classifier.sampler)
+    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)

@@ -108,3 +108,12 @@ def test_certificates_from_bounds_alone_have_rows_too():
     (row,) = sc.certify(sc.Bounds.certain([0.9995]), sc.Noise(a=0.1)).rows()
     assert not any(name.startswith("votes") for name in row)
     assert row["frontier"] == ((row["reach_a"],),)
+
+
+def test_certificates_are_handed_on_with_their_proofs():
+    result = sc.certify(sc.clopper_pearson(sc.Votes([[990, 10]], selection=[[98, 2]])), sc.Noise(a=0.3))
+    assert Archive.from_result(result).certificates is result
+    bounds = result.bounds
+    better = sc.Bounds(bounds.labels, bounds.failure / 2, bounds.other / 2, bounds.alpha, 2, bounds.votes)
+    kept = Archive.from_result(sc.certify(better, sc.Noise(a=0.3)))  # not what its votes say
+    assert kept.certificates.bounds.failure.tolist() == bounds.failure.tolist()

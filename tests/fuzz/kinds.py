@@ -222,9 +222,9 @@ def write_store(path: Path) -> None:
     """Votes on two graphs."""
     import numpy as np  # noqa: PLC0415
 
-    from starcert.store import GraphRecord, Settings, VoteStore  # noqa: PLC0415
+    from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415
 
-    settings = Settings({"a": 0.1}, "none", n_classes=2, seed=1, chunk_size=10, backend="cpu")
+    settings = VoteSettings({"a": 0.1}, "none", n_classes=2, seed=1, chunk_size=10, backend="cpu")
     records = [GraphRecord(i, f"0{i}", "0", {"a": 6}, name=f"graph {i}") for i in range(2)]
     with VoteStore.open(path, settings, records, provenance={"starcert": "0"}) as store:
         for graph in range(2):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert import voting
 from starcert.errors import StarcertError
 from starcert.sampling.room import check_room, expected_edges, fitting_batch
 from starcert.system import memory
@@ -64,7 +63,7 @@ def test_a_device_holds_more_for_each_site():
 
 
 def test_voting_refuses_before_the_first_vote(monkeypatch):
-    monkeypatch.setattr(voting, "available", lambda: 2 * GIGABYTE)
+    monkeypatch.setattr("starcert.classifiers.base.available", lambda: 2 * GIGABYTE)
     seen = []
     base = sc.classifiers.from_callable(seen.append, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
@@ -74,7 +73,7 @@ def test_voting_refuses_before_the_first_vote(monkeypatch):
 
 
 def test_where_memory_is_not_known_nothing_is_refused(monkeypatch):
-    monkeypatch.setattr(voting, "available", lambda: None)
+    monkeypatch.setattr("starcert.classifiers.base.available", lambda: None)
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")
     votes = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote([sc.Graph(3, [])], samples=10, seed=0)
     assert votes.counts.tolist() == [[10, 0]]

@@ -137,7 +137,7 @@ class Archive:
 
         Args:
             certificates: the result to keep.
-            names: what the graphs are called; by default their numbers.
+            names: what the graphs are called; by default their numbers (and those of their targets).
             labels: the true classes, None where one is not known.
             class_names: what the classes are called; by default their numbers.
             settings: how the run was made, as JSON can say it.
@@ -150,14 +150,14 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
-        return cls(
+        archive = cls(
             noise=certificates.noise,
             votes=votes,
             alpha=alpha,
             max_radius=certificates.max_radius,
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
-            names=tuple(map(str, range(n_graphs)) if names is None else names),
+            names=tuple(certificates.names if names is None else names),
             labels=tuple([None] * n_graphs if labels is None else labels),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
             settings={} if settings is None else settings,
@@ -166,6 +166,9 @@ class Archive:
             together=certificates.bounds.together,
             margins=certificates.bounds.margins,
         )
+        if certificates.bounds.agrees_with(archive.certificates.bounds):
+            vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
+        return archive
 
     def confirmed(self) -> Archive:
         """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""

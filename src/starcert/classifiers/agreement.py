@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from starcert.classifiers.base import Classifier, Scored, Scores, checked_answers
+from starcert.classifiers.base import Classifier, Scores, checked_answers
 from starcert.errors import ClassifierError
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ __all__ = ["LEAST", "asked_alone", "check_alone", "scores_of"]
 FIRST, EACH = 32, 4
 """So many copies of the first graph of a job, and of each other graph, are asked alone."""
 
-FIRST_SCORED, EACH_SCORED = 8, 2
-"""As many where scores are compared: they tell far more than answers do."""
+FIRST_SCORED, EACH_SCORED = 8, 1
+"""As many where scores are compared: one copy's tell more than the answers on many."""
 
 LEAST = 64
 """At least so many copies are asked together where some are asked alone."""
@@ -42,13 +42,15 @@ def asked_alone(graph: int, copies: int, *, scored: bool) -> list[int]:
         [0, 33, 66, 99]
     """
     first, each = (FIRST_SCORED, EACH_SCORED) if scored else (FIRST, EACH)
-    return sorted(set(np.linspace(0, copies - 1, each if graph else first).astype(int).tolist()))
+    wanted = each if graph else first
+    return [copies // 2] if wanted == 1 else sorted(set(np.linspace(0, copies - 1, wanted).astype(int).tolist()))
 
 
 def scores_of(classifier: Classifier, graphs: NoisyGraphs) -> Scores:
     """The answers on a batch, checked, with the numbers that they come from where the classifier offers such."""
-    found = classifier.scored(graphs) if isinstance(classifier, Scored) else Scores(classifier.classify(graphs))
-    return found._replace(answers=checked_answers(found.answers, len(graphs), classifier.n_classes))
+    found = classifier.scored(graphs)
+    n_targets = classifier.n_targets(graphs.frame)
+    return found._replace(answers=checked_answers(found.answers, len(graphs), classifier.n_classes, n_targets))
 
 
 def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, place: int, *, name: str) -> None:
@@ -101,20 +103,21 @@ _ADVICE = (
 
 def _agree(one: Scores, i: int, other: Scores, j: int) -> bool:
     """Whether copy i of one batch and copy j of another were answered alike: up to rounding, where there are scores."""
-    same: bool = np.asarray(one.answers)[i] == np.asarray(other.answers)[j]
+    same = np.asarray(np.asarray(one.answers)[i] == np.asarray(other.answers)[j])
     if one.numbers is None or other.numbers is None:
-        return same
+        return bool(same.all())
     finite = np.abs(other.numbers[np.isfinite(other.numbers)])
     rounding = other.rounding * float(finite.max(initial=0.0))
     if not np.isclose(one.numbers[i], other.numbers[j], rtol=0.0, atol=rounding).all():
         return False
-    second, first = np.sort(other.numbers[j])[-2:]
-    return same or bool(first - second <= 2 * rounding)
+    ordered = np.sort(other.numbers[j], axis=-1)
+    return bool((same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)).all())
 
 
 def _shown(scores: Scores, place: int) -> str:
-    answer = f"class {np.asarray(scores.answers)[place]}"
-    if scores.numbers is None:
+    answers = np.asarray(scores.answers)[place]
+    answer = f"class {answers}" if answers.ndim == 0 else f"classes {answers.tolist()[:5]}"
+    if scores.numbers is None or answers.ndim:
         return answer
     numbers = ", ".join(f"{number:.6g}" for number in scores.numbers[place][:5])
     return f"{answer} ({numbers}{', …' if scores.numbers.shape[1] > 5 else ''})"

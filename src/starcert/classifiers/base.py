@@ -1,59 +1,40 @@
-"""What voting asks of a base classifier, what a classifier may offer besides, and the check of what it answers."""
+"""The contract of a base classifier: what voting asks of it, and what it may offer besides.
+
+`Classifier` is the whole of it. Three parts are owed: `n_classes`, `description` and `classify`. All others have a
+default, and a classifier that can do better overrides them: nothing is looked up by name behind its back. The page
+"Write a classifier" of the documentation goes through them with an example.
+"""
 
 from __future__ import annotations
 
-from inspect import getattr_static
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.system.memory import available
+
 if TYPE_CHECKING:
-    from starcert.graphs import Sites
+    from starcert.graphs import Frame, Sites
     from starcert.noise import Noise
     from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.sampler import Sampler
 
-__all__ = ["Classifier", "DrawsItself", "Scored", "Scores", "checked_answers", "is_classifier"]
+__all__ = ["CHUNK_SIZE", "Classifier", "DrawsItself", "Scores", "checked_answers", "is_classifier"]
 
-
-@runtime_checkable
-class Classifier(Protocol):
-    """A base classifier: answers a whole batch of noisy graphs with one class each.
-
-    Attributes:
-        n_classes: how many classes there are; answers are 0 … n_classes − 1.
-        description: says which classifier it is, as it is now, for the record; equal for equal classifiers only.
-        batch_size: the most graphs that it wants to see at once. Answers must not depend on it.
-
-    The answer on a graph may depend on that graph alone. Voting sees to it: of each clean graph, some noisy copies are
-    asked alone as well as in their batch, and a classifier that answers differently is refused.
-    """
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-
-    @property
-    def description(self) -> str:
-        """Which classifier it is."""
-
-    @property
-    def batch_size(self) -> int:
-        """The most graphs that it wants to see at once."""
-
-    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        """One class for each graph, in their order."""
+CHUNK_SIZE = 1024
+"""Samples in a chunk, unless the classifier or the caller says otherwise."""
 
 
 class Scores(NamedTuple):
     """Answers, and the numbers that they come from.
 
     Attributes:
-        answers: one class for each graph.
-        numbers: shape (graphs, numbers), of which the largest two are the closest where two answers are; None for want
-            of any.
-        rounding: by how much numbers of the same graph may differ, relative to the largest of a batch.
+        answers: what `classify` answers.
+        numbers: shape (copies, numbers), or (copies, targets, numbers); where the largest two are close, so are two
+            answers. None for want of any.
+        rounding: by how much numbers of the same copy may differ, relative to the largest of a batch.
     """
 
     answers: npt.ArrayLike
@@ -61,46 +42,111 @@ class Scores(NamedTuple):
     rounding: float = 0.0
 
 
-@runtime_checkable
-class Scored(Protocol):
-    """What a classifier may offer: the numbers that its answers come from.
+class Classifier(ABC):
+    """A base classifier: answers a whole batch of noisy copies of one graph with one class each.
 
-    Where there are such, copies that are asked alone are compared by them, not by their answers: a difference shows
-    long before an answer changes, and rounding that changes an answer at a tie is no difference.
+    The answer on a copy may depend on that copy alone. Voting sees to it: of each graph, some copies are asked alone as
+    well as in their batch, and a classifier that answers differently is refused.
+
+    Attributes:
+        n_classes: how many classes there are; answers are 0 … n_classes − 1.
+        batch_size: the most copies that it wants to see at once. Answers must not depend on it.
+        chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
+        backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
+
+    Example:
+        >>> class ManyEdges(Classifier):
+        ...     n_classes = 2
+        ...     description = "more than ten edges"
+        ...
+        ...     def classify(self, graphs):
+        ...         return graphs.degrees().sum(axis=1) > 20
+        >>> ManyEdges().batch_size, ManyEdges().chunk_size, ManyEdges().backend
+        (256, 1024, 'cpu')
     """
 
+    n_classes: int
+    batch_size: int = 256
+    chunk_size: int = CHUNK_SIZE
+    backend: str = "cpu"
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """Which classifier it is, as it is now, for the record; equal for equal classifiers only."""
+
+    @abstractmethod
+    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        """One class for each copy, in their order, shape (copies,); or one for each target, shape (copies, targets)."""
+
+    def n_targets(self, frame: Frame) -> int | None:
+        """How many parts of a graph are classified, each by itself; None: the graph itself is, as one.
+
+        Args:
+            frame: what noise leaves alone of the graph. Where its nodes are the targets: `return frame.n_nodes`.
+        """
+        return None
+
     def scored(self, graphs: NoisyGraphs) -> Scores:
-        """One class for each graph, as `classify` answers, with what the answers come from."""
+        """What `classify` answers, with the numbers that the answers come from, if there are any.
+
+        Copies that are asked alone are compared by them where there are such, not by their answers: a difference shows
+        long before an answer changes, and rounding that changes an answer at a tie is no difference.
+        """
+        return Scores(self.classify(graphs))
+
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        """What one noisy copy takes as the classifier sees it, in bytes, beside the list of its edges."""
+        return 0
+
+    def free_memory(self) -> int | None:
+        """The bytes that are free where the classifier works; None: not known."""
+        return available()
 
 
-@runtime_checkable
-class DrawsItself(Protocol):
-    """What a classifier may offer: a sampler of its own, for example one that draws noisy copies on its device."""
+class DrawsItself(Classifier):
+    """A classifier with a sampler of its own, for example one that draws noisy copies on its device.
 
+    Attributes:
+        device: where it is. Its samplers are kept as long as it stays there.
+    """
+
+    @property
+    @abstractmethod
+    def device(self) -> object:
+        """Where it is."""
+
+    @abstractmethod
     def sampler(self, sites: Sites, noise: Noise) -> Sampler:
         """The sampler of a graph."""
 
 
 def is_classifier(value: object) -> TypeGuard[Classifier]:
-    """Whether something has what a classifier needs; nothing of it is computed to find out.
+    """Whether something is a base classifier.
 
     Example:
         >>> is_classifier(len)
         False
     """
-    names = ("n_classes", "description", "batch_size", "classify")
-    return not isinstance(value, type) and all(getattr_static(value, name, None) is not None for name in names)
+    return isinstance(value, Classifier)
 
 
-def checked_answers(answers: npt.ArrayLike, n_graphs: int, n_classes: int) -> npt.NDArray[np.int64]:
+def checked_answers(
+    answers: npt.ArrayLike, n_copies: int, n_classes: int, n_targets: int | None = None
+) -> npt.NDArray[np.int64]:
     """The answers as an array of classes, or a ValueError that says what is wrong with them."""
     array = np.asarray(answers)
-    if array.shape != (n_graphs,):
-        raise ValueError(f"it gave answers of shape {array.shape} for {n_graphs} graphs; one class each is needed")
+    if n_targets is None and array.shape != (n_copies,):
+        raise ValueError(f"it gave answers of shape {array.shape} for {n_copies} graphs; one class each is needed")
+    if n_targets is not None and array.shape != (n_copies, n_targets):
+        raise ValueError(
+            f"it gave answers of shape {array.shape} for {n_copies} graphs; one class for each of {n_targets} targets "
+            "is needed in each"
+        )
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"it answered {array.tolist()[0]!r}; a class is a whole number from 0 to {n_classes - 1}")
+        first = array.ravel().tolist()[0]
+        raise ValueError(f"it answered {first!r}; a class is a whole number from 0 to {n_classes - 1}")
     wrong = ~((array >= 0) & (array < n_classes) & (array == np.floor(array)))
     if wrong.any():
-        first = int(np.argmax(wrong))
-        raise ValueError(f"it answered {array[first].item()!r}; a class is a whole number from 0 to {n_classes - 1}")
+        raise ValueError(f"it answered {array[wrong][0].item()!r}; a class is a whole number from 0 to {n_classes - 1}")
     return array.astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from starcert.classifiers.base import Classifier
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["CallableClassifier", "from_callable"]
 
 
-class CallableClassifier:
+class CallableClassifier(Classifier):
     """A function of a graph, or of a batch of graphs, as a base classifier. See `from_callable`."""
 
     def __init__(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.anatomy import leaf
-from starcert.classifiers.base import Scores
+from starcert.classifiers.base import Classifier, Scores
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, StarcertError
 
@@ -28,7 +28,7 @@ DOUBT = 1e-11
 """Decisions this close to zero, relative to their terms, are left to scikit-learn: their sign may be rounding."""
 
 
-class SklearnClassifier:
+class SklearnClassifier(Classifier):
     """A fitted estimator whose `predict` takes a list of starcert `Graph`s. See `from_sklearn`."""
 
     def __init__(self, estimator: Any, batch_size: int) -> None:  # noqa: ANN401

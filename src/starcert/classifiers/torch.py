@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.classifiers.base import Scores
+from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.features import (
     Features,
     features_of_copies,
@@ -34,7 +34,7 @@ DEVICE_CHUNK = 131_072
 PROBE = 64
 
 
-class TorchClassifier:
+class TorchClassifier(DrawsItself):
     """A module in evaluation mode, without gradients, asked about whole batches. See `from_pyg` and `from_dense`.
 
     On another device than the CPU the noisy graphs are drawn there. The batch is as large as memory allows, and halved
@@ -56,7 +56,7 @@ class TorchClassifier:
         self._description = description
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
-        self.chunk_size = 1024 if on_cpu else DEVICE_CHUNK
+        self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
         # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
         self.batch_size = DEVICE_CHUNK if not on_cpu else 512 if dense else 96
         self._input: tuple[str, list[torch.Tensor | None]] | None = None

@@ -160,15 +160,16 @@ def _votes_object(store: VoteStore) -> dict[str, object]:
         "graphs": [
             {
                 "graph": record.graph,
+                **({"target": target} if record.n_targets > 1 else {}),
                 "name": record.name,
                 "key": record.key,
                 "sites": record.sites,
                 "sizes": dict(record.sizes),
                 "anchored": record.anchored or None,
-                "estimation": counts[record.graph].tolist(),
-                "selection": chosen[record.graph].tolist(),
+                "estimation": counts[row].tolist(),
+                "selection": chosen[row].tolist(),
             }
-            for record in store.graphs
+            for row, (record, target) in enumerate((store.graphs[graph], target) for graph, target in store.rows)
         ],
     }
 
@@ -196,10 +197,12 @@ def _votes_view(store: VoteStore) -> list[RenderableType]:
     for name in ("graph", "estimation", "selection", "sites"):
         table.add_column(name, justify="left" if name == "sites" else "right")
     counts, chosen = store.counts("estimation"), store.counts("selection")
-    for record in store.graphs[:MOST_ROWS]:
+    for number, (graph, target) in enumerate(store.rows[:MOST_ROWS]):
+        record = store.graphs[graph]
         sizes = ", ".join(f"{axis} {size:,}" for axis, size in record.sizes.items())
-        row = [" / ".join(f"{count:,}" for count in table_counts[record.graph]) for table_counts in (counts, chosen)]
-        table.add_row(record.name or str(record.graph), *row, sizes + (" (anchored)" if record.anchored else ""))
-    if len(store.graphs) > MOST_ROWS:
-        table.caption = f"… and {len(store.graphs) - MOST_ROWS:,} more (--json has all)"
+        row = [" / ".join(f"{count:,}" for count in table_counts[number]) for table_counts in (counts, chosen)]
+        name = (record.name or str(graph)) + (f".{target}" if record.n_targets > 1 else "")
+        table.add_row(name, *row, sizes + (" (anchored)" if record.anchored else ""))
+    if len(store.rows) > MOST_ROWS:
+        table.caption = f"… and {len(store.rows) - MOST_ROWS:,} more (--json has all)"
     return [about, "", table]

@@ -62,7 +62,7 @@ def frontier_view(certificate: Certificate) -> list[RenderableType]:
     return [table, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
 
 
-def certificates_table(certificates: Certificates, graphs: list[int], missing: list[int]) -> list[RenderableType]:
+def certificates_table(certificates: Certificates, graphs: list[str], missing: list[int]) -> list[RenderableType]:
     """Many certificates in a table: class, bound, and the maximal radii of each."""
     from rich.table import Table  # noqa: PLC0415
 
@@ -74,7 +74,7 @@ def certificates_table(certificates: Certificates, graphs: list[int], missing: l
         radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii[:MOST_ROWS]))
         if len(one.frontier) > MOST_ROWS:
             radii += f" … and {len(one.frontier) - MOST_ROWS:,} more"
-        table.add_row(str(i), str(one.label), at_least(one.p_lower, decimals=6), radii)
+        table.add_row(i, str(one.label), at_least(one.p_lower, decimals=6), radii)
     if len(certificates) > MOST_ROWS:
         table.caption = f"… and {len(certificates) - MOST_ROWS:,} more (--json has all)"
     notes = _incomplete(certificates[:MOST_ROWS])

@@ -118,14 +118,18 @@ def frontier(
         for name, value in (("--noise", noise), ("--selection", selection)):
             if value is not None:
                 raise InvalidParameterError(name, "be left out with --store", value, "A store has its own.")
-        voted, missing, certificates = _from_store(store, max_radius, 0.01 if alpha is None else alpha)
+        missing, certificates = _from_store(store, max_radius, 0.01 if alpha is None else alpha)
         if as_json:
-            objects = [{"graph": i} | frontier_object(one) for i, one in zip(voted, certificates, strict=True)]
+            several = certificates.targets.any()
+            objects = [
+                {"graph": one.object} | ({"target": one.target} if several else {}) | frontier_object(one)
+                for one in certificates
+            ]
             print(json.dumps({"store": str(store), "graphs": objects, "without_votes": missing}))
-        elif len(voted) == 1 and not missing:
+        elif len(certificates) == 1 and not missing:
             show(*frontier_view(certificates[0]))
         else:
-            show(*certificates_table(certificates, voted, missing))
+            show(*certificates_table(certificates, certificates.names, missing))
         return
     from starcert.certificate import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
 
@@ -161,8 +165,8 @@ def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alp
     return clopper_pearson(Votes([counted], selection=chosen), alpha=0.01 if alpha is None else alpha)
 
 
-def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[int], list[int], Certificates]:
-    """The graphs that have votes, those that have none yet, and the certificates of the former."""
+def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[int], Certificates]:
+    """The graphs that have no votes yet, and the certificates of the others."""
     from starcert.certificate import certify  # noqa: PLC0415
     from starcert.core.confidence import Votes, check_alpha, clopper_pearson  # noqa: PLC0415
     from starcert.noise import Noise  # noqa: PLC0415
@@ -172,8 +176,8 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
     with VoteStore.read(path) as stored:
         law = Noise.from_dict(stored.settings.noise)
         counts, chosen = stored.counts("estimation"), stored.counts("selection")
-        graphs = stored.graphs
-    voted = [i for i in range(len(graphs)) if counts[i].any() and chosen[i].any()]
+        stopped, rows, graphs = stored.stopped, stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
+    voted = [i for i in range(len(rows)) if counts[i].any() and chosen[i].any()]
     if not voted:
         raise InvalidParameterError(
             "--store",
@@ -181,11 +185,15 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
             f"none of {len(graphs)}",
             "Let the run go on: it continues where it was when it is started again.",
         )
+    objects, targets = zip(*(rows[i] for i in voted), strict=True)
     certificates = certify(
-        clopper_pearson(Votes(counts[voted], selection=chosen[voted]), alpha=alpha),
+        clopper_pearson(
+            Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, stopped=stopped),
+            alpha=alpha,
+        ),
         law,
         max_radius=None if max_radius is None else parse_radius(law, max_radius, "--max-radius"),
         boxes=[dict(graphs[i].sizes) for i in voted],  # stored, not computed from sites here
         anchored=[graphs[i].anchored for i in voted],
     )
-    return voted, [i for i in range(len(graphs)) if i not in set(voted)], certificates
+    return [rows[i][0] for i in range(len(graphs)) if i not in set(voted)], certificates

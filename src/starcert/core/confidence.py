@@ -56,22 +56,50 @@ Margins: TypeAlias = Literal["chosen", "multi-class"]
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Counts of the base classifier's answers on noisy copies: one row a graph, one column a class.
+    """Counts of the base classifier's answers on noisy copies: one row a target, one column a class.
+
+    A target is what is classified: a graph as a whole, which is one row then, or each of many of its parts.
 
     Attributes:
-        counts: estimation votes, shape (graphs, classes).
+        counts: estimation votes, shape (rows, classes).
         selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
+        objects: for each row, the number of its graph; by default each row is a graph of its own.
+        targets: for each row, the number of the target in its graph; by default 0.
+        stopped: whether somebody looked at the votes to decide how many there are. Bounds that hold at a number of
+            votes which is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
         np.int64(1000)
+        >>> nodes = Votes([[9, 1], [2, 8], [7, 3]], objects=[0, 0, 1], targets=[0, 1, 0])
+        >>> nodes.row(1).objects, nodes.row(1).targets
+        (array([0]), array([1]))
     """
 
     counts: Counts
-    selection: Counts | None = None
+    selection: Counts | None
+    objects: Counts = field(repr=False)
+    targets: Counts = field(repr=False)
+    stopped: bool = field(repr=False)
 
-    def __init__(self, counts: npt.ArrayLike, selection: npt.ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        counts: npt.ArrayLike,
+        selection: npt.ArrayLike | None = None,
+        *,
+        objects: npt.ArrayLike | None = None,
+        targets: npt.ArrayLike | None = None,
+        stopped: bool = False,
+    ) -> None:
         object.__setattr__(self, "counts", _as_counts(counts, "counts"))
+        object.__setattr__(self, "stopped", stopped)
+        object.__setattr__(self, "selection", None)
+        rows = np.arange(len(self.counts))
+        object.__setattr__(self, "objects", _as_key(rows if objects is None else objects, "objects", len(rows)))
+        object.__setattr__(self, "targets", _as_key(0 * rows if targets is None else targets, "targets", len(rows)))
+        keys = {*zip(self.objects.tolist(), self.targets.tolist(), strict=True)}
+        if len(keys) < len(rows):
+            raise InvalidParameterError("targets", "be different in the rows of one object", self.targets.tolist()[:8])
         if selection is not None:
             object.__setattr__(self, "selection", _as_counts(selection, "selection"))
             if self.selection is not None and self.selection.shape != self.counts.shape:
@@ -86,9 +114,20 @@ class Votes:
         return len(self.counts)
 
     def row(self, index: int) -> Votes:
-        """The votes on one graph."""
+        """The votes on one target."""
         rows = [index]
-        return Votes(self.counts[rows], None if self.selection is None else self.selection[rows])
+        selection = None if self.selection is None else self.selection[rows]
+        keys = {"objects": self.objects[rows], "targets": self.targets[rows]}
+        return Votes(self.counts[rows], selection, **keys, stopped=self.stopped)
+
+
+def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:
+    array = np.asarray(values)
+    if array.shape != (n_rows,) or array.dtype.kind not in "iu" or (n_rows and array.min() < 0):
+        raise InvalidParameterError(name, f"be a whole number, 0 or more, for each of {n_rows} rows", values)
+    key = array.astype(np.int64)
+    key.setflags(write=False)
+    return key
 
 
 def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
@@ -188,10 +227,27 @@ class Bounds:
         return cls(chosen, failure, failure, None, 2)
 
     @property
+    def objects(self) -> Counts:
+        """For each entry the number of its graph, as the votes say; without votes, each is a graph of its own."""
+        return np.arange(len(self)) if self.votes is None else self.votes.objects
+
+    @property
+    def targets(self) -> Counts:
+        """For each entry the number of its target in its graph, as the votes say; 0 without votes."""
+        return np.zeros(len(self), dtype=np.int64) if self.votes is None else self.votes.targets
+
+    @property
     def p_lower(self) -> npt.NDArray[np.float64]:
         """Lower bounds on p_A, for reading: 1 − failure, rounded down."""
         lower = 1 - self.failure
         return np.where(1 - lower < self.failure, np.nextafter(lower, 0), lower)
+
+    def agrees_with(self, other: Bounds) -> bool:
+        """Whether both bound the same classes of the same targets by the same numbers, and fail as seldom."""
+        pairs = ((self.labels, other.labels), (self.failure, other.failure), (self.other, other.other))
+        return (self.alpha, self.together) == (other.alpha, other.together) and all(
+            np.array_equal(mine, theirs) for mine, theirs in pairs
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -296,6 +352,10 @@ def clopper_pearson(
     """
     if not isinstance(votes, Votes):
         raise InvalidParameterError("votes", "be Votes", type(votes).__name__, "Write Votes([[970, 30]]).")
+    if votes.stopped:
+        hint = "Draw a fixed number, for instance samples=100_000; what is stored already is used again."
+        must = "be as many as was fixed in advance, for these bounds to hold"
+        raise InvalidParameterError("votes", must, "votes of a plan that looked at them to stop", hint)
     together = max(1, len(votes)) if check_family(family) == "all" else 1
     return bounds_of(votes, alpha=check_alpha(alpha), together=together, margins=check_margins(margins))
 

@@ -13,13 +13,16 @@ from starcert.binding import bind_all
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.experiments.parts import Part
+from starcert.graphs import Partition
+from starcert.metrics import accuracy
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
+from starcert.voting import answers_on
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
     from starcert.datasets.dataset import Dataset
-    from starcert.graphs import Graph, Partition
+    from starcert.graphs import Graph
 
 __all__ = [
     "ALPHA",
@@ -134,7 +137,7 @@ def plurality(votes: Votes, labels: npt.ArrayLike) -> float:
         >>> plurality(Votes([[90, 10], [51, 49], [40, 60]]), [0, 0, 0])
         0.6666666666666666
     """
-    return float(np.mean(votes.counts.argmax(axis=1) == np.asarray(labels)))
+    return accuracy(votes.counts.argmax(axis=1), labels)
 
 
 def draw_of_data(seed: int) -> Dataset:
@@ -145,8 +148,6 @@ def draw_of_data(seed: int) -> Dataset:
 
 
 def answers(base: Classifier, graphs: Sequence[Graph]) -> list[int]:
-    """The base classifier's own answers: its vote on each graph under noise that never flips anything."""
-    still = SmoothedClassifier(base, Noise(all=0.0))
-    votes = still.vote(graphs, samples=1, selection_samples=1, seed=0, chunk_size=1, progress=False)
-    found: list[int] = votes.counts.argmax(axis=1).tolist()
-    return found
+    """The base classifier's own answers on clean graphs."""
+    everything = Partition.everything("all")
+    return [int(answers_on(base, everything.sites(graph))[0]) for graph in graphs]

@@ -15,7 +15,7 @@ from starcert.experiments.mutag_checks import SHOWN_RADIUS, certified_at, checks
 from starcert.experiments.mutag_votes import BOX, MODELS, MutagResults, MutagSettings, compute, settings
 from starcert.experiments.outcome import Outcome, Picture, Table
 from starcert.experiments.parts import StudyParts
-from starcert.metrics import certified_ratio
+from starcert.metrics import accuracy, certified_ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,7 +149,7 @@ def tables(found: MutagResults) -> list[Table]:
             theirs = [published("mutag")[name][radius[0]][radius[1]] for name in CERTIFICATES]
             ratios.append([where, *radius, *(float(share[radius]) for share in shares), *theirs])
     sweep: list[list[object]] = [
-        [MODELS[model].title, delete, add, float(np.mean(judged.clean == judged.labels)), judged.accuracy,
+        [MODELS[model].title, delete, add, accuracy(judged.clean, judged.labels), judged.accuracy,
          found.majority_share, judged.largest_share,
          clearly_better(judged, found.majority_share)[0], certified_at(judged)]
         for (model, delete, add), judged in found.sweep.items()

@@ -25,7 +25,7 @@ from starcert.experiments.levels import ALPHA, answers
 from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Graph, Partition
 from starcert.laws import Flip
-from starcert.metrics import majority_share, right
+from starcert.metrics import accuracy, majority_share, right
 from starcert.models.gcn import GCN
 from starcert.models.training import train
 from starcert.noise import Noise
@@ -108,7 +108,7 @@ def train_and_vote(
             progress=False,
         )
         votes = smoothed.vote(tested.graphs, samples=samples, seed=seed, progress=False)
-        clean = answers(smoothed.base, tested.graphs)
+        clean = answers(smoothed.classifier, tested.graphs)
     finally:
         torch.set_num_threads(threads)
     assert votes.selection is not None
@@ -199,7 +199,7 @@ class JudgedMolecules:
     @property
     def accuracy(self) -> float:
         """The share of those."""
-        return self.right / len(self.labels)
+        return accuracy(self.sparsity_aware, self.labels)
 
     @property
     def largest_share(self) -> float:

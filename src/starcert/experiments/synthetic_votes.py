@@ -207,7 +207,7 @@ def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
         settings,
         data,
         {
-            name: float(np.mean(np.array(answers(base, part.graphs)) == part.labels))
+            name: accuracy(answers(base, part.graphs), part.labels)
             for name, part in (("training", data.train), ("validation", data.validation), ("test", data.test))
         },
         own.support_vectors,

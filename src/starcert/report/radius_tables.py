@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from starcert.archive import Archive
 from starcert.attacks import slacks_of
-from starcert.metrics import has_sites, right
+from starcert.metrics import Radii, certified_counts, has_sites, open_ended, right
 from starcert.noise import Noise
 from starcert.report.slices import Pair, Slices
 
@@ -124,19 +124,16 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     there = has_sites(archive.certificates)
     capacities = [capacity or (None,) * n_axes for capacity in archive.capacities]
     ends = [0] * n_axes
-    tallies: list[dict[tuple[tuple[float, ...], ...], list[int]]] = []
+    tallies: list[dict[Radii, list[int]]] = []
     counted = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
     for pair, numbers in zip(slices.pairs, counted, strict=True):
-        tally: dict[tuple[tuple[float, ...], ...], list[int]] = {}
+        tally: dict[Radii, list[int]] = {}
         for graph in numbers:
             capacity, radii = capacities[graph], slices.of(graph, pair)
             for place, axis in enumerate(pair):
                 ends[axis] = max(ends[axis], *(radius[place] for radius in radii), 0)
             sizes = [capacity[axis] for axis in pair]
-            saturated = tuple(
-                tuple(math.inf if r == size else r for r, size in zip(radius, sizes, strict=True)) for radius in radii
-            )
-            counts = tally.setdefault(saturated, [0, 0])
+            counts = tally.setdefault(open_ended(radii, sizes), [0, 0])
             counts[0] += 1
             counts[1] += int(is_right[graph])
         tallies.append(tally)
@@ -146,7 +143,11 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
         ticks(end + 1 if limit is None else min(end + 1, limit), most)
         for end, limit in zip(ends, slices.box, strict=True)
     ]
-    found = [_counts(tally, [axes[axis] for axis in pair]) for pair, tally in zip(slices.pairs, tallies, strict=True)]
+    nobody: dict[Radii, list[int]] = {(): [0, 0]}
+    found = [
+        certified_counts(tally or nobody, [axes[axis] for axis in pair]).reshape(2, -1, len(axes[pair[-1]]))
+        for pair, tally in zip(slices.pairs, tallies, strict=True)
+    ]
     classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in counted]
     return Surfaces(
         axes,
@@ -161,23 +162,3 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
 def most_frequent(classes: Counter[int]) -> tuple[int, int] | None:
     """The most frequent class, of equals the first, and how often it is there; None if there is none."""
     return min(classes.items(), key=lambda item: (-item[1], item[0]), default=None)
-
-
-def _counts(
-    tally: dict[tuple[tuple[float, ...], ...], list[int]], axes: Sequence[Sequence[int]]
-) -> npt.NDArray[np.int64]:
-    """For each weight of a tally, the sum over the radii that cover a pair of counts; shape (weights, first, last)."""
-    first, last = (np.zeros(1), np.array(axes[0])) if len(axes) == 1 else (np.array(axes[0]), np.array(axes[1]))
-    # ends[w, i, k]: the weight of the graphs that are certified at exactly the first k counts of the last axis.
-    ends = np.zeros((2, len(first), len(last) + 1), dtype=np.int64)
-    rows = np.arange(len(first))
-    for radii, weights in tally.items():
-        heights = np.full(len(first), -1.0)
-        for radius in radii:
-            up = radius[0] if len(radius) > 1 else math.inf
-            covered = first <= up
-            heights[covered] = np.maximum(heights[covered], radius[-1])
-        covers = np.searchsorted(last, heights, side="right")
-        for kind, weight in enumerate(weights):
-            ends[kind, rows, covers] += weight
-    return ends[:, :, :0:-1].cumsum(axis=2)[:, :, ::-1]

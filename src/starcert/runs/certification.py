@@ -17,7 +17,6 @@ from starcert.runs.workers import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
 from starcert.system.tables import csv_lines
-from starcert.voting import CHUNK_SIZE, backend_of
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -138,8 +137,8 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "samples": settings.samples,
         "selection_samples": settings.selection_samples,
         "seed": settings.seed,
-        "chunk_size": getattr(base, "chunk_size", CHUNK_SIZE),
-        "backend": backend_of(base),
+        "chunk_size": base.chunk_size,
+        "backend": base.backend,
         "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
 

@@ -20,7 +20,7 @@ from starcert.noise import Noise
 from starcert.runs.data import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
 from starcert.system.terminal import progress_bar
-from starcert.voting import Chunk, Job, count_chunk
+from starcert.voting import answers_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,14 +187,12 @@ def clean_answers(classifier: Classifier, reference: Reference, data: RunData, s
     """The base classifier's answer on every clean graph: whatever does not fit is found out before any sampling."""
     answers = []
     with progress_bar("clean graphs", len(data)) as advance:
-        for number, (name, each) in enumerate(zip(data.names, sites, strict=True)):
-            still = Noise(dict.fromkeys(each.regions, 0.0)) if each.regions else Noise(all=0.0)
-            job = Job(classifier, still, (), 0, 1)
+        for name, each in zip(data.names, sites, strict=True):
             try:
-                counts = count_chunk(classifier, each, job, Chunk(number, "selection", 0, 1)).counts
-            except ClassifierError as error:
-                _refuse(reference, name, each.graph, error.__cause__ or error)
-            answers.append(int(counts.argmax()))
+                (answer,) = answers_on(classifier, each).tolist()
+            except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
+                _refuse(reference, name, each.graph, error)
+            answers.append(answer)
             advance(1)
     return answers
 

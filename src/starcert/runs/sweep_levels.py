@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from starcert.certificate import Certificates
 from starcert.core.confidence import Votes
-from starcert.metrics import right, steps_to, votes_needed
+from starcert.metrics import certified_counts, open_ended, right, steps_to, votes_needed
 from starcert.noise import Noise
 from starcert.system.terminal import progress_bar
 
@@ -223,18 +223,11 @@ def _counts(outcome: LevelOutcome, box: tuple[int, ...]) -> npt.NDArray[np.int64
 
     More flips than a graph has sites are no further attack: a radius that takes all of an axis has no end there.
     """
-    shape = tuple(limit + 1 for limit in box)
-    if prod(shape) > MOST_CELLS:
+    if prod(limit + 1 for limit in box) > MOST_CELLS:
         return None
-    rows = zip(outcome.radii, map(tuple, outcome.capacities.tolist()), outcome.right.tolist(), strict=True)
-    counts = np.zeros(shape, dtype=np.int64)
-    for (radii, capacity), n in Counter((radii, sizes) for radii, sizes, is_right in rows if is_right).items():
-        certified = np.zeros(shape, dtype=np.bool_)
-        for radius in radii:
-            inside = (slice(None if count >= size else count + 1) for count, size in zip(radius, capacity, strict=True))
-            certified[tuple(inside)] = True
-        counts += n * certified
-    return counts
+    rows = zip(outcome.radii, outcome.capacities.tolist(), outcome.right.tolist(), strict=True)
+    frontiers = Counter(open_ended(radii, sizes) for radii, sizes, is_right in rows if is_right)
+    return certified_counts(frontiers, [range(limit + 1) for limit in box])
 
 
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from starcert.errors import StarcertError
 from starcert.runs.user_code import import_file
 from starcert.system.processes import available_cores, worker_processes
-from starcert.voting import backend_of
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -68,7 +67,7 @@ def voting_workers(
     reason = "" if workers == 1 else _stays(classifier)
     if reason:
         note(f"All votes are counted in one process: {reason}.")
-    with one_thread(backend_of(classifier)):
+    with one_thread(classifier.backend):
         if workers == 1 or reason:
             yield None
             return
@@ -79,7 +78,7 @@ def voting_workers(
 
 def _stays(classifier: Classifier) -> str:
     """Why a classifier cannot leave this process; "" if it can."""
-    if backend_of(classifier) != "cpu":
+    if classifier.backend != "cpu":
         return "the model is on a device, which processes would have to share"
     try:
         pickle.dumps(classifier)

@@ -8,7 +8,6 @@ nor are bounds made from those that chose the class. No global generator is touc
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -66,4 +65,6 @@ class WordStream:
             >>> int(later.at_least(1)[0]) == int(other.at_least(1)[0])
             True
         """
-        return deepcopy(self)
+        twin = type(self)(np.random.SeedSequence(0))  # a copy of its state is some ten times faster than of all of it
+        twin._source.state, twin._pending = self._source.state, self._pending
+        return twin

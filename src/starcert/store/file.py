@@ -1,6 +1,6 @@
 """The file of a vote store: how it is opened, and the checks before any of it is believed.
 
-A store is an SQLite database with two tables, whose definitions carry their own explanation (`SCHEMA`). It may come
+A store is an SQLite database with two tables, whose definitions carry their own explanation (`SCHEMAS`). It may come
 from anywhere, so nothing in it is taken on trust: who wrote it, its format, the exact text of its schema, SQLite's own
 `quick_check`, and the types, ranges and digest of every row are checked first. Nothing in it is ever unpickled or run.
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,31 +22,44 @@ from pathlib import Path
 from typing import NamedTuple
 
 from starcert.errors import InvalidParameterError, StoreError
-from starcert.store.records import GraphRecord, Record, Session, Settings, StoredChunk, record_row
+from starcert.store.records import GraphRecord, Record, Session, StoredChunk, VoteSettings, record_row
 from starcert.system import locks
 
-__all__ = ["Contents", "connect", "create_schema", "distrusting", "lock", "target_file", "transaction", "verify"]
+__all__ = [
+    "Contents",
+    "chunk_columns",
+    "connect",
+    "create_schema",
+    "lock",
+    "read_errors",
+    "target_file",
+    "transaction",
+    "upgrade",
+    "verify",
+]
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 1
-SCHEMA = {
-    "records": """CREATE TABLE records (
+FORMAT = 2
+RECORDS = """CREATE TABLE records (
   kind TEXT NOT NULL, -- settings, graph or session
   number INTEGER NOT NULL, -- 0, 1, 2, ... within a kind
   value TEXT NOT NULL, -- JSON
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
   PRIMARY KEY (kind, number)
-) WITHOUT ROWID""",
-    "chunks": """CREATE TABLE chunks (
+) WITHOUT ROWID"""
+CHUNKS = """CREATE TABLE chunks (
   graph INTEGER NOT NULL, -- number of the graph's record
+  target INTEGER NOT NULL, -- 0, 1, 2, ... within the graph; 0 where the graph itself is classified
   purpose TEXT NOT NULL, -- selection or estimation
   chunk INTEGER NOT NULL, -- 0, 1, 2, ...
   samples INTEGER NOT NULL, -- votes in the chunk
   counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
-  PRIMARY KEY (graph, purpose, chunk)
-) WITHOUT ROWID""",
-}
+  PRIMARY KEY (graph, target, purpose, chunk)
+) WITHOUT ROWID"""
+# Until version 0.2 there were no targets. Such a file is read as it is, and gets the new format when it is continued.
+_CHUNKS_1 = re.sub(r"  target .*\n", "", CHUNKS).replace("target, ", "")
+SCHEMAS = {1: {"records": RECORDS, "chunks": _CHUNKS_1}, FORMAT: {"records": RECORDS, "chunks": CHUNKS}}
 
 LONGEST_VALUE = 2**26  # bytes of one value: no row of a foreign file can ask for more memory
 WRITER_PATIENCE = 60.0  # seconds: a reader checks a large file in one go, and a commit waits for it
@@ -63,10 +77,11 @@ _ADVICE = {
 class Contents(NamedTuple):
     """What a store holds, its votes apart."""
 
-    settings: Settings
+    settings: VoteSettings
     graphs: tuple[GraphRecord, ...]
     sessions: tuple[Session, ...]
     n_chunks: int
+    format: int = FORMAT
 
 
 def target_file(path: str | os.PathLike[str]) -> Path:
@@ -109,7 +124,7 @@ def connect(path: Path, resources: ExitStack, *, writing: bool) -> sqlite3.Conne
     except sqlite3.Error as error:
         raise write_error(path, error, "open the file") from error
     resources.callback(db.close)
-    with distrusting(path):
+    with read_errors(path):
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         for setting in ("trusted_schema = OFF", "cell_size_check = ON"):
             db.execute(f"PRAGMA {setting}")
@@ -122,8 +137,22 @@ def create_schema(db: sqlite3.Connection) -> None:
     """Writes the frame of a new store; inside a transaction, so that all of it is there or nothing."""
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {FORMAT}")
-    for text in SCHEMA.values():
+    for text in SCHEMAS[FORMAT].values():
         db.execute(text)
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Gives a file of format 1 the columns of this one; inside a transaction, like `create_schema`."""
+    db.execute("ALTER TABLE chunks RENAME TO chunks_1")
+    db.execute(CHUNKS)
+    db.execute(f"INSERT INTO chunks SELECT {chunk_columns(1)} FROM chunks_1")
+    db.execute("DROP TABLE chunks_1")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def chunk_columns(version: int) -> str:
+    """The columns of `StoredChunk.row` in a file of this format; votes of format 1 are all on target 0."""
+    return f"graph, {'0 AS target' if version == 1 else 'target'}, purpose, chunk, samples, counts, digest"
 
 
 def write_error(path: Path, error: sqlite3.Error, doing: str, n_safe: int = 0) -> StoreError:
@@ -154,7 +183,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 @contextmanager
-def distrusting(path: Path) -> Iterator[None]:
+def read_errors(path: Path) -> Iterator[None]:
     """Turns whatever a bad file can bring about while it is read into a StoreError that gives the reason."""
     try:
         yield
@@ -169,28 +198,33 @@ def distrusting(path: Path) -> Iterator[None]:
 
 
 def verify(db: sqlite3.Connection) -> Contents:
-    """What the file holds, once all of it has been checked; to be called inside `distrusting`.
+    """What the file holds, once all of it has been checked; to be called inside `read_errors`.
 
     Raises:
         ValueError: the reason why the file cannot be used; sqlite3.Error where SQLite itself finds it.
     """
     db.execute("BEGIN")  # one snapshot, even while another process writes
     try:
-        _verify_frame(db)
+        version = _verify_frame(db)
         contents = _read_records(db)
         n_chunks = 0
-        for row in db.execute("SELECT graph, purpose, chunk, samples, counts, digest FROM chunks"):
-            chunk = StoredChunk.parse(row, contents.settings)
+        for row in db.execute(f"SELECT {chunk_columns(version)} FROM chunks"):
+            chunk = StoredChunk.from_row(row, contents.settings)
             if chunk.graph >= len(contents.graphs):
                 raise ValueError(f"there are votes on graph {chunk.graph}, but only {len(contents.graphs)} graphs")
+            if chunk.target >= (n_targets := contents.graphs[chunk.graph].n_targets):
+                name = f"target {chunk.target} of graph {chunk.graph}"
+                raise ValueError(f"there are votes on {name}, which has only {n_targets}")
             n_chunks += 1
-        return contents._replace(n_chunks=n_chunks)
+        return contents._replace(n_chunks=n_chunks, format=version)
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
 
 
-def _verify_frame(db: sqlite3.Connection) -> None:
+def _verify_frame(db: sqlite3.Connection) -> int:
+    """The format of the file, once its frame is known to be ours."""
+
     def pragma(name: str) -> object:
         return db.execute(f"PRAGMA {name}").fetchone()[0]
 
@@ -199,7 +233,7 @@ def _verify_frame(db: sqlite3.Connection) -> None:
     if pragma("application_id") != APPLICATION_ID:
         raise ValueError("it is an SQLite database, but not one of starcert's")
     version = pragma("user_version")
-    if version != FORMAT:
+    if not isinstance(version, int) or version not in SCHEMAS:
         raise ValueError(
             f"its format is {version}, this starcert reads format {FORMAT}: use the starcert that wrote it"
         )
@@ -207,16 +241,17 @@ def _verify_frame(db: sqlite3.Connection) -> None:
         raise ValueError("its journal mode is not the one that starcert uses")
     # Nothing may stand there that SQLite would run on its own, a trigger, a view or a check: the text must be ours.
     found = {tuple(row) for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")}
-    expected = {("table", name, name, text) for name, text in SCHEMA.items()}
+    expected = {("table", name, name, text) for name, text in SCHEMAS[version].items()}
     if found != expected:
         names = sorted({str(row[1]) for row in found ^ expected})
         raise ValueError(f"its schema is not starcert's: {', '.join(names)} does not belong there, or is otherwise")
     if (verdict := pragma("quick_check(1)")) != "ok":
         raise ValueError(f"it is damaged: {' '.join(str(verdict).split())}")
+    return version
 
 
 def _read_records(db: sqlite3.Connection) -> Contents:
-    makers: dict[str, type[Record]] = {"settings": Settings, "graph": GraphRecord, "session": Session}
+    makers: dict[str, type[Record]] = {"settings": VoteSettings, "graph": GraphRecord, "session": Session}
     found: dict[str, list[Record]] = {kind: [] for kind in makers}
     for kind, number, value, digest in db.execute("SELECT kind, number, value, digest FROM records ORDER BY 1, 2"):
         name = f"the record {kind!r} {number!r}"
@@ -231,7 +266,7 @@ def _read_records(db: sqlite3.Connection) -> Contents:
         if again != (kind, number, value, digest) or number != getattr(record, "graph", number):
             raise ValueError(f"{name} does not agree with its digest or its number")
         found[kind].append(record)
-    settings = [record for record in found["settings"] if isinstance(record, Settings)]
+    settings = [record for record in found["settings"] if isinstance(record, VoteSettings)]
     graphs = tuple(record for record in found["graph"] if isinstance(record, GraphRecord))
     sessions = tuple(record for record in found["session"] if isinstance(record, Session))
     if len(settings) != 1 or not sessions:

@@ -24,8 +24,8 @@ __all__ = [
     "GraphRecord",
     "Record",
     "Session",
-    "Settings",
     "StoredChunk",
+    "VoteSettings",
     "differences",
     "record_row",
     "whole",
@@ -38,7 +38,7 @@ MAX_COUNT = 2**31
 
 
 @dataclass(frozen=True)
-class Settings:
+class VoteSettings:
     """What must be equal for a run to continue: votes are a function of it, the graph, the purpose and the chunk.
 
     Attributes:
@@ -50,7 +50,7 @@ class Settings:
         backend: what draws the noise, such as "cpu".
 
     Example:
-        >>> Settings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=1000, backend="cpu").noise
+        >>> VoteSettings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=1000, backend="cpu").noise
         {'motif': 0.02}
     """
 
@@ -82,6 +82,7 @@ class GraphRecord:
         sizes: how many attackable sites each axis has.
         anchored: why its regions depend on its own edges, or "".
         name: a label for people; a run continues even if it changes.
+        n_targets: how many parts of it are classified, each by itself; 1 where the graph itself is.
     """
 
     graph: int
@@ -90,6 +91,7 @@ class GraphRecord:
     sizes: Mapping[str, int]
     anchored: str = ""
     name: str = ""
+    n_targets: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "graph", whole(self.graph, "graph", MAX_COUNT))
@@ -97,6 +99,7 @@ class GraphRecord:
             object.__setattr__(self, field, _text(getattr(self, field), field))
         sizes = {axis: whole(size, f"sizes[{axis}]", 2**63 - 1) for axis, size in _mapping(self.sizes, "sizes").items()}
         object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "n_targets", whole(self.n_targets, "n_targets", MAX_COUNT, 1))
 
 
 @dataclass(frozen=True)
@@ -112,34 +115,44 @@ class Session:
         object.__setattr__(self, "provenance", {key: _text(note, f"provenance[{key}]") for key, note in notes.items()})
 
 
-Record: TypeAlias = Settings | GraphRecord | Session
+Record: TypeAlias = VoteSettings | GraphRecord | Session
 
 
 def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:
     """A record as it is stored: kind, number, JSON, digest."""
-    value = json.dumps(asdict(record), allow_nan=False)
+    fields = asdict(record)
+    if fields.get("n_targets") == 1:  # not said, as in format 1
+        del fields["n_targets"]
+    value = json.dumps(fields, allow_nan=False)
     return kind, number, value, blake2b(f"{kind} {number} {value}".encode(), digest_size=16).digest()
 
 
 class StoredChunk(NamedTuple):
-    """The votes of one chunk."""
+    """The votes of one chunk on one target."""
 
     graph: int
+    target: int
     purpose: str
     chunk: int
     samples: int
     counts: tuple[int, ...]
 
     @property
-    def row(self) -> tuple[int, str, int, int, bytes, bytes]:
+    def key(self) -> tuple[int, int, str, int]:
+        """Graph, target, purpose and chunk number."""
+        return self[:4]
+
+    @property
+    def row(self) -> tuple[int, int, str, int, int, bytes, bytes]:
         """The chunk as it is stored, with its digest."""
         blob = struct.pack(f"<{len(self.counts)}q", *self.counts)
-        head = f"{self.graph} {self.purpose} {self.chunk} {self.samples} ".encode()
-        return *self[:4], blob, blake2b(head + blob, digest_size=16).digest()
+        place = f"{self.graph}.{self.target}" if self.target else f"{self.graph}"  # target 0 as in format 1
+        head = f"{place} {self.purpose} {self.chunk} {self.samples} ".encode()
+        return *self[:5], blob, blake2b(head + blob, digest_size=16).digest()
 
     @classmethod
-    def take(
-        cls, settings: Settings, graph: int, purpose: str, chunk: int, counts: npt.ArrayLike, samples: int
+    def from_caller(
+        cls, settings: VoteSettings, place: tuple[int, int, str], chunk: int, counts: npt.ArrayLike, samples: int
     ) -> StoredChunk:
         """A chunk that a caller brings, checked."""
         array = np.asarray(counts)
@@ -148,19 +161,21 @@ class StoredChunk(NamedTuple):
         votes = tuple(map(int, array))
         if sum(votes) != whole(samples, "samples", settings.chunk_size, 1):
             raise InvalidParameterError("counts", f"add up to the {samples} samples", votes)
-        return cls(graph, purpose, whole(chunk, "chunk", MAX_COUNT - 1), sum(votes), votes)
+        return cls(*place, whole(chunk, "chunk", MAX_COUNT - 1), sum(votes), votes)
 
     @classmethod
-    def parse(cls, row: Sequence[object], settings: Settings) -> StoredChunk:
+    def from_row(cls, row: Sequence[object], settings: VoteSettings) -> StoredChunk:
         """A stored row, checked: whole numbers, none negative, one for each class, that add up.
 
         Raises:
             ValueError: the reason why the row cannot be believed.
         """
-        graph, purpose, number, samples, blob, digest = row
+        graph, target, purpose, number, samples, blob, digest = row
         name = f"chunk {number!r} of graph {graph!r} ({purpose!r})"
         if type(graph) is not int or not 0 <= graph < MAX_COUNT or purpose not in PURPOSES:
             raise ValueError(f"{name} has no valid graph or purpose")
+        if type(target) is not int or not 0 <= target < MAX_COUNT:
+            raise ValueError(f"{name} has no valid target")
         if type(number) is not int or not 0 <= number < MAX_COUNT:
             raise ValueError(f"{name} has no valid number")
         if type(samples) is not int or not 1 <= samples <= settings.chunk_size:
@@ -170,7 +185,7 @@ class StoredChunk(NamedTuple):
         counts = struct.unpack(f"<{settings.n_classes}q", blob)
         if min(counts) < 0 or sum(counts) != samples:
             raise ValueError(f"{name} has counts that are negative or do not add up to its {samples} samples")
-        chunk = cls(graph, str(purpose), number, samples, counts)
+        chunk = cls(graph, target, str(purpose), number, samples, counts)
         if chunk.row[-1] != digest:
             raise ValueError(f"{name} does not agree with its digest")
         return chunk
@@ -182,7 +197,11 @@ def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, .
     for before, after in zip(stored, now, strict=False):
         prefix = f"graph {before.graph} " if isinstance(before, GraphRecord) else ""
         found += _compare({**asdict(before), "name": ""}, {**asdict(after), "name": ""}, prefix)
-        if isinstance(before, Settings) and isinstance(after, Settings) and list(before.noise) != list(after.noise):
+        if (
+            isinstance(before, VoteSettings)
+            and isinstance(after, VoteSettings)
+            and list(before.noise) != list(after.noise)
+        ):
             found.append(f"order of the regions: stored {list(before.noise)}, now {list(after.noise)}")
     return tuple(found)
 

@@ -1,8 +1,9 @@
 """Votes on disk: durable, resumable, self-describing.
 
-A run votes on graphs 0..G−1, for two purposes, in chunks 0, 1, 2, …; one row holds one chunk. Votes are a function of
-the settings, so a chunk that was lost can be drawn again, but a stored one is never counted twice or in part: rows are
-written in transactions, and a kill at any moment loses at most what came in the last half second.
+A run votes on graphs 0..G−1 (or on targets 0, 1, 2, … of each), for two purposes, in chunks 0, 1, 2, …; one row holds
+one chunk of one target. Votes are a function of the settings, so a chunk that was lost can be drawn again, but a stored
+one is never counted twice or in part: rows are written in transactions, and a kill at any moment loses at most what
+came in the last half second.
 """
 
 from __future__ import annotations
@@ -21,21 +22,33 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError, StoreError, StoreSettingsError
-from starcert.store.file import Contents, connect, create_schema, distrusting, lock, target_file, transaction, verify
+from starcert.store.file import (
+    FORMAT,
+    Contents,
+    chunk_columns,
+    connect,
+    create_schema,
+    lock,
+    read_errors,
+    target_file,
+    transaction,
+    upgrade,
+    verify,
+)
 from starcert.store.records import (
     MAX_COUNT,
     PURPOSES,
     GraphRecord,
     Session,
-    Settings,
     StoredChunk,
+    VoteSettings,
     differences,
     record_row,
     whole,
 )
 from starcert.system.memory import in_words
 
-__all__ = ["GraphRecord", "Session", "Settings", "Summary", "VoteStore"]
+__all__ = ["GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -47,7 +60,7 @@ MOST_BYTES = 2**31
 
 
 @dataclass(frozen=True)
-class Summary:
+class StoreSummary:
     """What a store holds, in a few numbers.
 
     Attributes:
@@ -76,7 +89,7 @@ class VoteStore:
 
     Example:
         >>> import tempfile
-        >>> settings = Settings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=100, backend="cpu")
+        >>> settings = VoteSettings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=100, backend="cpu")
         >>> graphs = [GraphRecord(0, key="g0", sites="d41d", sizes={"motif": 10})]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with VoteStore.open(f"{folder}/votes.db", settings, graphs, provenance={"starcert": "1.0"}) as store:
@@ -88,7 +101,7 @@ class VoteStore:
 
     def __init__(self, path: Path, resources: ExitStack, *, writing: bool) -> None:
         self.path = path
-        self.settings: Settings
+        self.settings: VoteSettings
         self.graphs: tuple[GraphRecord, ...] = ()
         self.sessions: tuple[Session, ...] = ()
         self._writing = writing
@@ -98,7 +111,8 @@ class VoteStore:
         self._db = connect(path, resources, writing=writing)
         self._resources = resources
         self._n_committed = 0
-        self._waiting: dict[tuple[int, str, int], StoredChunk] = {}
+        self._columns = chunk_columns(FORMAT)
+        self._waiting: dict[tuple[int, int, str, int], StoredChunk] = {}
         self._waiting_since = 0.0
         self._alarm: threading.Timer | None = None
 
@@ -106,7 +120,7 @@ class VoteStore:
     def open(
         cls,
         path: str | os.PathLike[str],
-        settings: Settings,
+        settings: VoteSettings,
         graphs: Sequence[GraphRecord],
         *,
         provenance: Mapping[str, str],
@@ -134,7 +148,7 @@ class VoteStore:
         with ExitStack() as resources:
             lock(target, resources)
             store = cls(target, resources, writing=True)
-            with distrusting(target):
+            with read_errors(target):
                 new = not store._db.execute("PRAGMA page_count").fetchone()[0]
                 if new and target.stat().st_size:  # SQLite takes a file of one byte for an empty one
                     raise ValueError("file is not a database")
@@ -145,11 +159,13 @@ class VoteStore:
             records = [record_row("session", len(contents.sessions), session)]
             records += [record_row("graph", record.graph, record) for record in graphs[len(contents.graphs) :]]
             with transaction(store._db, target, "create the file" if new else "continue", contents.n_chunks):
+                if contents.format != FORMAT:
+                    upgrade(store._db)
                 if new:
                     create_schema(store._db)
                     records.append(record_row("settings", 0, settings))
                 store._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
-            store.sessions = (*contents.sessions, session)
+            store.sessions, store._columns = (*contents.sessions, session), chunk_columns(FORMAT)
             store._resources = resources.pop_all()
         return store
 
@@ -165,7 +181,7 @@ class VoteStore:
             raise StoreError(f"{target}: there is no such file. SmoothedClassifier.vote(…, store=FILE) makes one.")
         with ExitStack() as resources:
             store = cls(target, resources, writing=False)
-            with distrusting(target):
+            with read_errors(target):
                 contents = verify(store._db)
             store._adopt(contents, contents.graphs)
             store._resources = resources.pop_all()
@@ -176,17 +192,27 @@ class VoteStore:
         """The provenance of the first session; `sessions` has them all."""
         return self.sessions[0].provenance
 
-    def done(self, graph: int, purpose: str) -> dict[int, int]:
-        """The chunks that need not be drawn again, with their samples; those not yet committed are among them."""
-        return {chunk.chunk: chunk.samples for chunk in self._chunks_of(graph, purpose)}
+    @property
+    def rows(self) -> list[tuple[int, int]]:
+        """The numbers of graph and target of each row of `counts`."""
+        return [(record.graph, target) for record in self.graphs for target in range(record.n_targets)]
 
-    def chunks(self, graph: int, purpose: str) -> list[tuple[int, int, Counts]]:
-        """The chunks of a graph in order: number, samples, votes for each class."""
-        chunks = self._chunks_of(graph, purpose)
+    @property
+    def stopped(self) -> bool:
+        """Whether a plan has looked at these votes to decide how many there are; see `Votes.stopped`."""
+        return any("plan" in session.provenance for session in self.sessions)
+
+    def done(self, graph: int, purpose: str, target: int = 0) -> dict[int, int]:
+        """The chunks that need not be drawn again, with their samples; those not yet committed are among them."""
+        return {chunk.chunk: chunk.samples for chunk in self._chunks_of(graph, purpose, target)}
+
+    def chunks(self, graph: int, purpose: str, target: int = 0) -> list[tuple[int, int, Counts]]:
+        """The chunks of a target in order: number, samples, votes for each class."""
+        chunks = self._chunks_of(graph, purpose, target)
         return [(chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64)) for chunk in chunks]
 
     def counts(self, purpose: str, *, limit: Mapping[int, int] | None = None) -> Counts:
-        """The votes for each class, summed over chunks, shape (graphs, classes).
+        """The votes for each class, summed over chunks, shape (graphs, classes); one row for each target of a graph.
 
         Args:
             purpose: "selection" or "estimation".
@@ -194,20 +220,21 @@ class VoteStore:
         """
         purpose = _purpose(purpose)
         self.flush()
-        needed = 8 * len(self.graphs) * self.settings.n_classes
+        firsts = np.cumsum([0, *(record.n_targets for record in self.graphs)])
+        needed = 8 * int(firsts[-1]) * self.settings.n_classes
         if needed > MOST_BYTES:
             raise StoreError(
                 f"{self.path}: the votes on {len(self.graphs):,} graphs for {self.settings.n_classes:,} classes would "
                 f"take {in_words(needed)}. Read it graph by graph: VoteStore.chunks."
             )
-        totals = np.zeros((len(self.graphs), self.settings.n_classes), dtype=np.int64)
+        totals = np.zeros((int(firsts[-1]), self.settings.n_classes), dtype=np.int64)
         first = {graph: whole(chunks, f"limit[{graph}]", MAX_COUNT) for graph, chunks in (limit or {}).items()}
         for chunk in self._select("purpose = ?", purpose):
             if chunk.chunk < first.get(chunk.graph, MAX_COUNT):
-                totals[chunk.graph] += chunk.counts
+                totals[firsts[chunk.graph] + chunk.target] += chunk.counts
         return totals
 
-    def summary(self) -> Summary:
+    def summary(self) -> StoreSummary:
         """Numbers about the store, after checking all of it once more."""
         self._require_open()
         self.flush()
@@ -215,7 +242,7 @@ class VoteStore:
         by_graph = {purpose: [0] * len(self.graphs) for purpose in PURPOSES}
         integrity, file_bytes = "good", 0
         try:
-            with self._turn, distrusting(self.path):
+            with self._turn, read_errors(self.path):
                 file_bytes = self.path.stat().st_size
                 verify(self._db)
             for chunk in self._select("1"):
@@ -225,10 +252,12 @@ class VoteStore:
             integrity = str(error)
         samples = {purpose: sum(each) for purpose, each in by_graph.items()}
         each_graph = {purpose: tuple(each) for purpose, each in by_graph.items()}
-        return Summary(chunks, samples, each_graph, file_bytes, integrity)
+        return StoreSummary(chunks, samples, each_graph, file_bytes, integrity)
 
-    def add(self, graph: int, purpose: str, chunk: int, counts: npt.ArrayLike, *, samples: int) -> None:
-        """Takes in one chunk; it is committed within half a second.
+    def add(
+        self, graph: int, purpose: str, chunk: int, counts: npt.ArrayLike, *, samples: int, target: int = 0
+    ) -> None:
+        """Takes in one chunk of one target; it is committed within half a second.
 
         Adding a chunk again changes nothing if its votes are the same. A chunk with fewer samples is the beginning of
         the same chunk with more: the longer one is kept.
@@ -238,17 +267,17 @@ class VoteStore:
                 case they are kept and tried again by the next `add`, `flush` or `close`.
         """
         self._require_writer()
-        new = StoredChunk.take(self.settings, *self._place(graph, purpose), chunk, counts, samples)
+        new = StoredChunk.from_caller(self.settings, self._place(graph, purpose, target), chunk, counts, samples)
         with self._turn:
-            if new[:3] in self._waiting:
-                if self._serves(self._waiting[new[:3]], new):
+            if new.key in self._waiting:
+                if self._serves(self._waiting[new.key], new):
                     return
             elif self._is_stored(new):
                 return
             if not self._waiting:
                 self._waiting_since = time.monotonic()
                 self._set_alarm()
-            self._waiting[new[:3]] = new
+            self._waiting[new.key] = new
             if len(self._waiting) >= COMMIT_ROWS or time.monotonic() - self._waiting_since >= COMMIT_SECONDS:
                 self.flush()
 
@@ -265,7 +294,7 @@ class VoteStore:
             with transaction(self._db, self.path, doing, self._n_committed):
                 # A commit that reported a failure may have succeeded: look what is there.
                 new = [chunk.row for chunk in self._waiting.values() if not self._is_stored(chunk)]
-                self._db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", new)
+                self._db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", new)
             self._n_committed += number
             self._waiting.clear()
             self._stop_alarm()
@@ -303,6 +332,7 @@ class VoteStore:
         # Of a graph that is stored, the stored record with its name is the one to show.
         self.graphs = (*contents.graphs[: len(graphs)], *graphs[len(contents.graphs) :])
         self.settings, self.sessions, self._n_committed = contents.settings, contents.sessions, contents.n_chunks
+        self._columns = chunk_columns(contents.format)
 
     def _require_open(self) -> None:
         if not self._open or self._process != os.getpid():
@@ -316,26 +346,30 @@ class VoteStore:
 
     def _select(self, condition: str, *values: object) -> Iterator[StoredChunk]:
         """Stored chunks, each checked again: the file may have changed since it was opened."""
-        query = f"SELECT graph, purpose, chunk, samples, counts, digest FROM chunks WHERE graph < ? AND {condition}"
+        query = f"SELECT {self._columns} FROM chunks WHERE graph < ? AND {condition}"
         self._require_open()
-        with self._turn, distrusting(self.path):
+        with self._turn, read_errors(self.path):
             for row in self._db.execute(query, (len(self.graphs), *values)):
-                yield StoredChunk.parse(row, self.settings)
+                chunk = StoredChunk.from_row(row, self.settings)
+                if chunk.target >= self.graphs[chunk.graph].n_targets:
+                    raise ValueError(f"there are votes on target {chunk.target} of graph {chunk.graph}, which has none")
+                yield chunk
 
-    def _place(self, graph: int, purpose: str) -> tuple[int, str]:
+    def _place(self, graph: int, purpose: str, target: int) -> tuple[int, int, str]:
         self._require_open()
-        return whole(graph, "graph", len(self.graphs) - 1), _purpose(purpose)
+        graph = whole(graph, "graph", len(self.graphs) - 1)
+        return graph, whole(target, "target", self.graphs[graph].n_targets - 1), _purpose(purpose)
 
-    def _chunks_of(self, graph: int, purpose: str) -> list[StoredChunk]:
-        place = self._place(graph, purpose)
+    def _chunks_of(self, graph: int, purpose: str, target: int) -> list[StoredChunk]:
+        place = self._place(graph, purpose, target)
         with self._turn:
-            committed = list(self._select("graph = ? AND purpose = ?", *place))
-            waiting = {key: chunk for key, chunk in self._waiting.items() if key[:2] == place}
-            return sorted(({chunk[:3]: chunk for chunk in committed} | waiting).values())
+            committed = list(self._select("graph = ? AND target = ? AND purpose = ?", *place))
+            waiting = {key: chunk for key, chunk in self._waiting.items() if key[:3] == place}
+            return sorted(({chunk.key: chunk for chunk in committed} | waiting).values())
 
     def _is_stored(self, new: StoredChunk) -> bool:
         """Whether the chunk is stored, with as many samples or more."""
-        found = list(self._select("graph = ? AND purpose = ? AND chunk = ?", *new[:3]))
+        found = list(self._select("graph = ? AND target = ? AND purpose = ? AND chunk = ?", *new.key))
         return any(self._serves(old, new) for old in found)  # there is one at most
 
     def _serves(self, old: StoredChunk, new: StoredChunk) -> bool:
@@ -343,7 +377,8 @@ class VoteStore:
         shorter, longer = sorted((old, new), key=lambda chunk: chunk.samples)
         begins = all(few <= many for few, many in zip(shorter.counts, longer.counts, strict=True))
         if not begins or (old.samples == new.samples and old != new):
-            where = f"graph {new.graph}, {new.purpose}, chunk {new.chunk}"
+            of_target = f", target {new.target}" if self.graphs[new.graph].n_targets > 1 else ""
+            where = f"graph {new.graph}{of_target}, {new.purpose}, chunk {new.chunk}"
             raise StoreError(
                 f"{self.path}: the same settings gave other votes on {where}: stored {list(old.counts)}, now"
                 f" {list(new.counts)}."

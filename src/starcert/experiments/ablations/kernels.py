@@ -146,7 +146,7 @@ def clean_accuracy(kernel: str, settings: Settings) -> dict[str, float]:
     """The share of right answers without noise, on training, validation and test graphs."""
     base, data = _trained(kernel, settings.data_seed)
     splits = {"training": data.train, "validation": data.validation, "test": data.test}
-    return {name: float(np.mean(np.array(answers(base, s.graphs)) == s.labels)) for name, s in splits.items()}
+    return {name: accuracy(answers(base, s.graphs), s.labels) for name, s in splits.items()}
 
 
 def block_votes(kernel: str, at: int, settings: Settings) -> dict[str, Any]:

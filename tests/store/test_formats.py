@@ -1,0 +1,63 @@
+"""Files of the format before, which knew no targets, are read as they are, and continued in the format of today."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from starcert.errors import StoreError
+from starcert.store import VoteStore
+from starcert.store.file import FORMAT, SCHEMAS
+from store_worlds import SETTINGS, check_votes, edit, fill, graphs_of, opened
+
+FORMAT_1 = Path(__file__).with_name("format_1.db")
+"""Three graphs with two chunks each, written by version 0.2.0."""
+
+
+@pytest.fixture
+def old(path):
+    return Path(shutil.copy(FORMAT_1, path))
+
+
+def test_format_1_is_read_as_it_is(old):
+    with VoteStore.read(old) as store:
+        assert store.settings == SETTINGS
+        assert store.graphs == tuple(graphs_of(3))
+        assert check_votes(store) == 3 * 2 * 2
+        assert store.rows == [(0, 0), (1, 0), (2, 0)]
+    assert old.read_bytes() == FORMAT_1.read_bytes()
+
+
+def test_format_1_is_continued_in_the_format_of_today(old):
+    with opened(old) as store:
+        assert check_votes(store) == 3 * 2 * 2
+        fill(store, 4)
+    with VoteStore.read(old) as store:
+        assert check_votes(store) == 3 * 2 * 4
+        assert len(store.sessions) == 2
+    with closing(sqlite3.connect(old)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+        assert db.execute("SELECT name, sql FROM sqlite_master ORDER BY name DESC").fetchall() == [
+            *SCHEMAS[FORMAT].items()
+        ]
+
+
+def test_a_reader_of_format_1_reads_on_while_it_is_continued(old):
+    with VoteStore.read(old) as reader:
+        with opened(old) as store:
+            fill(store, 3)
+        assert check_votes(reader) == 3 * 2 * 3
+
+
+def test_a_file_that_says_a_format_must_have_its_schema(old):
+    edit(old, f"PRAGMA user_version = {FORMAT}")
+    with pytest.raises(StoreError, match="its schema is not starcert's: chunks"):
+        VoteStore.read(old)
+
+
+def test_damage_in_format_1_is_found(old):
+    edit(old, "UPDATE chunks SET chunk = 7 WHERE chunk = 1 AND graph = 2 AND purpose = 'selection'")
+    with pytest.raises(StoreError, match=r"chunk 7 of graph 2 .* does not agree with its digest"):
+        VoteStore.read(old)

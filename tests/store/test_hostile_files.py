@@ -1,0 +1,246 @@
+"""Files from anywhere: nothing in one is believed before it is checked."""
+
+import dataclasses
+import json
+import os
+import random
+import struct
+
+import pytest
+
+from starcert.errors import StoreError
+from starcert.store import VoteStore
+from starcert.store.file import FORMAT
+from starcert.store.records import StoredChunk
+from store_worlds import SETTINGS, edit, everything, fill, opened
+
+
+def refused(path, reason):
+    """Both ways of opening refuse the file, give the reason in one line, and leave it as it is."""
+    before = path.read_bytes()
+    for way in (VoteStore.read, opened):
+        with pytest.raises(StoreError, match=reason) as caught:
+            way(path)
+        assert str(path) in str(caught.value)
+        assert str(caught.value).isprintable()
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"x", b"hello, world\n", b"\n" * 511, b"graph,votes\n" * 5000, random.Random(1).randbytes(20_000), bytes(8192)],
+)
+def test_what_is_no_database_is_refused(path, content):
+    path.write_bytes(content)
+    refused(path, "file is not a database|nothing was stored")
+
+
+def test_a_foreign_database_is_refused(path):
+    edit(path, "CREATE TABLE chunks (x)", "INSERT INTO chunks VALUES (1)")
+    refused(path, "not one of starcert's")
+
+
+@pytest.mark.parametrize("version", [0, FORMAT + 1, -1])
+def test_another_format_is_refused(full, version):
+    edit(full, f"PRAGMA user_version = {version}")
+    refused(full, f"its format is {version}, this starcert reads format {FORMAT}")
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("CREATE TRIGGER trap AFTER INSERT ON chunks BEGIN DELETE FROM chunks; END", "trap"),
+        ("CREATE VIEW look AS SELECT * FROM chunks", "look"),
+        ("CREATE TABLE more (x)", "more"),
+        ("CREATE INDEX quick ON chunks (samples)", "quick"),
+        ("ALTER TABLE chunks ADD COLUMN weight INTEGER", "chunks"),
+        ("ALTER TABLE records RENAME TO notes", "notes, records"),
+        ("DROP TABLE chunks", "chunks"),
+        ("ANALYZE", "sqlite_stat1"),
+    ],
+)
+def test_another_schema_is_refused(full, statement, name):
+    edit(full, statement)
+    refused(full, f"its schema is not starcert's: {name}")
+
+
+def test_a_view_in_the_place_of_a_table_is_refused_and_not_run(full):
+    edit(full, "ALTER TABLE chunks RENAME TO kept", "CREATE VIEW chunks AS SELECT * FROM kept, json_each(zeroblob(9))")
+    refused(full, "its schema is not starcert's: chunks, kept")
+
+
+def test_a_schema_that_sqlite_cannot_parse_is_refused(full):
+    edit(
+        full,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = 'CREATE TABLE chunks ((' WHERE name='chunks'",
+    )
+    refused(full, "malformed database schema")
+
+
+def test_a_write_ahead_log_is_refused(full):
+    edit(full, "PRAGMA journal_mode = WAL")
+    with pytest.raises(StoreError, match="journal mode"):
+        VoteStore.read(full)
+
+
+def test_a_truncated_file_is_refused(full):
+    content = full.read_bytes()
+    for size in (1, 50, 100, 4096, len(content) - 4096, len(content) - 1):
+        full.write_bytes(content[:size])
+        refused(full, "cannot be used")
+
+
+def test_a_row_that_vanished_from_its_page_is_noticed(full):
+    """All rows that are left are good; only the bookkeeping of the page tells."""
+    content = full.read_bytes()
+    leaves = [start for start in range(0, len(content), 4096) if content[start] == 10]
+    assert leaves
+    for start in leaves:
+        cells = int.from_bytes(content[start + 3 : start + 5], "big") - 1
+        full.write_bytes(content[: start + 3] + cells.to_bytes(2, "big") + content[start + 5 :])
+        refused(full, "it is damaged")
+
+
+def counts_blob(*counts):
+    return struct.pack(f"<{len(counts)}q", *counts)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("counts", counts_blob(1, 2, 3), "do not add up to its 1000 samples"),
+        ("counts", counts_blob(1001, -1, 0), "negative"),
+        ("counts", counts_blob(2**62, 2**62, 1000), "do not add up"),
+        ("counts", counts_blob(500, 500), "does not hold 3 counts"),
+        ("counts", counts_blob(500, 500, 0, 0), "does not hold 3 counts"),
+        ("counts", b"", "does not hold 3 counts"),
+        ("counts", "[500, 500, 0]", "does not hold 3 counts"),
+        ("counts", counts_blob(0, 0, 1000), "does not agree with its digest"),
+        ("samples", 2**60, "samples, not 1 to 1000"),
+        ("samples", 0, "samples, not 1 to 1000"),
+        ("samples", "many", "samples, not 1 to 1000"),
+        ("samples", 1000.5, "samples, not 1 to 1000"),
+        ("samples", 999, "do not add up"),
+        ("chunk", 77, "does not agree with its digest"),
+        ("chunk", -1, "has no valid number"),
+        ("chunk", "x", "has no valid number"),
+        ("chunk", 2**40, "has no valid number"),
+        ("graph", 2**40, "no valid graph or purpose"),
+        ("graph", "x", "no valid graph or purpose"),
+        ("target", 2**40, "has no valid target"),
+        ("target", "x", "has no valid target"),
+        ("target", 1, "does not agree with its digest"),
+        ("purpose", "training\x1b[2J", "no valid graph or purpose"),
+        ("purpose", 7, "no valid graph or purpose"),
+        ("digest", b"0" * 16, "does not agree with its digest"),
+    ],
+)
+def test_votes_that_cannot_be_are_refused(full, column, value, reason):
+    query = f"UPDATE chunks SET {column} = ? WHERE graph = 1 AND purpose = 'estimation' AND chunk = 2"
+    edit(full, (query, (value,)))
+    refused(full, reason)
+
+
+def test_huge_counts_that_add_up_are_refused(full):
+    row = StoredChunk(0, 0, "selection", 9, 2**55, (2**55, 0, 0)).row
+    edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    refused(full, "samples, not 1 to 1000")
+
+
+def test_votes_on_a_graph_that_is_not_there_are_refused(full):
+    row = StoredChunk(3, 0, "selection", 0, 1, (1, 0, 0)).row
+    edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    refused(full, "votes on graph 3, but only 3 graphs")
+
+
+def test_votes_on_a_target_that_is_not_there_are_refused(full):
+    row = StoredChunk(1, 1, "selection", 0, 1, (1, 0, 0)).row
+    edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    refused(full, "votes on target 1 of graph 1, which has only 1")
+
+
+SETTINGS_TEXT = json.dumps(dataclasses.asdict(SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SETTINGS_TEXT.replace("0.04", "NaN"), r"noise\[bonds\]\[delete\].* must be a probability"),
+        (SETTINGS_TEXT.replace("0.04", "1e999"), "must be a probability"),
+        (SETTINGS_TEXT.replace("0.04", '"0.04"'), "must be a probability"),
+        (SETTINGS_TEXT.replace("0.04", "0.05"), "does not agree with its digest"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": 3.0'), "'n_classes' must be a whole number"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": 99999999999'), "'n_classes' must be a whole number"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": ' + "9" * 5000), "is not what it should be"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": true'), "'n_classes'"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": 2, "n_classes": 3'), "digest"),
+        (SETTINGS_TEXT.replace('"cpu"', "7"), "'backend' must be a string"),
+        (SETTINGS_TEXT.replace('"backend"', '"front"'), "is not what it should be"),
+        ("[" * 100_000, "is not what it should be"),
+        ("[1, 2]", "is not what it should be"),
+        ("{", "is not what it should be"),
+        ("7", "is not what it should be"),
+        (b"\xff\xfe\x00", "is not what it should be"),
+        (7, "is not what it should be"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(full, text, reason):
+    edit(full, ("UPDATE records SET value = ? WHERE kind = 'settings'", (text,)))
+    refused(full, reason)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("DELETE FROM records WHERE kind = 'settings'", "settings are missing"),
+        ("DELETE FROM records WHERE kind = 'session'", "no session"),
+        ("DELETE FROM records WHERE kind = 'graph' AND number = 1", "one before it is missing"),
+        ("DELETE FROM records WHERE kind = 'graph' AND number = 2", "only 2 graphs"),
+        ("UPDATE records SET kind = 'code' WHERE kind = 'session'", "'code' 0 does not belong there"),
+        ("UPDATE records SET number = 5 WHERE kind = 'graph' AND number = 2", "'graph' 5 does not belong"),
+        ("UPDATE records SET value = replace(value, 'key1', 'key9') WHERE kind = 'graph'", "'graph' 1 does not agree"),
+    ],
+)
+def test_records_that_cannot_be_are_refused(full, statement, reason):
+    edit(full, statement)
+    refused(full, reason)
+
+
+def test_damage_anywhere_is_found_or_does_not_matter(full, tmp_path):
+    """Bits flipped, bytes changed, blocks wiped, ends cut off: an error, or exactly the original votes."""
+    with opened(full) as store:
+        fill(store, 40)
+    with VoteStore.read(full) as store:
+        expected = everything(store)
+    content = full.read_bytes()
+    rng = random.Random(2024)
+    refusals = 0
+    for trial in range(160):
+        damaged = bytearray(content)
+        place = (
+            rng.randrange(len(content))
+            if trial % 2
+            else rng.randrange(200) + 4096 * rng.randrange(len(content) // 4096)
+        )
+        place = min(place, len(content) - 1)
+        match trial % 5:
+            case 0 | 1:
+                damaged[place] ^= 1 << rng.randrange(8)
+            case 2:
+                damaged[place] ^= rng.randrange(1, 256)
+            case 3:
+                damaged[place : place + 64] = bytes(64)
+            case 4:
+                del damaged[max(place, 1) :]
+        target = tmp_path / f"{trial}.db"
+        target.write_bytes(damaged)
+        for way in (VoteStore.read, opened):
+            try:
+                with way(target) as store:
+                    settings, graphs, sessions, votes = everything(store)
+                    assert (settings, graphs, sessions[:2], votes) == expected, (trial, place)
+            except StoreError:
+                refusals += 1
+    assert refusals > 160
