@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starcert import __version__
+from starcert.system.rounding import at_least, fails_at_most
 from starcert.system.terminal import plain
-from starcert.system.words import at_least, fails_at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from starcert.system.words import at_least, at_most, fails_at_most, holds_at_least
+from starcert.system.rounding import at_least, at_most, fails_at_most, holds_at_least
 
 floats = st.one_of(
     st.floats(0, 1),
