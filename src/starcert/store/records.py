@@ -246,4 +246,5 @@ def _law(value: object, name: str) -> float | dict[str, float]:
     try:
         return law_from_json(value).to_json()
     except InvalidParameterError as error:
-        raise InvalidParameterError(name, *error.args[1:]) from None
+        part = f"[{error.parameter}]" if isinstance(value, Mapping) and error.parameter in value else ""
+        raise InvalidParameterError(name + part, *error.args[1:]) from None
