@@ -136,3 +136,8 @@ def test_certificates_are_made_and_an_archive_declines(tmp_path):
     with pytest.raises(InvalidParameterError, match=r"'noise\[a\]' must be a Flip: an archive knows no other law"):
         sc.archive.write(tmp_path / "kept.json", sc.archive.Archive.from_result(result))
     assert not (tmp_path / "kept.json").exists()
+
+
+def test_node_pairs_decline_a_law_on_more_values_than_they_have():
+    with pytest.raises(InvalidParameterError, match=r"'noise\[all\]' must be a law on the 2 values of"):
+        sc.Problem(sc.Noise(all=sc.Categorical(0.3, 3)), (sc.Partition.everything("all").sites(sc.Graph(3, [])),))

@@ -345,14 +345,14 @@ def law_from_json(value: object) -> Law:
         >>> law_from_json({"categorical": 0.3, "values": 4})
         Categorical(0.3, 4)
     """
-    if not isinstance(value, Mapping):
-        return Flip(value)  # type: ignore[arg-type]  # checked there
-    if set(value) == {"delete", "add"}:
+    if isinstance(value, Mapping) and set(value) == {"delete", "add"}:
         return Flip(**value)
-    if set(value) == {"categorical", "values"}:
+    if isinstance(value, Mapping) and set(value) == {"categorical", "values"}:
         return Categorical(value["categorical"], value["values"])
-    hint = "Write 0.02, or { delete = 0.04, add = 0.2 }."
-    raise InvalidParameterError("law", "be a probability, or delete and add", dict(value), hint)
+    if isinstance(value, Mapping) or math.isnan(real_number(value)):
+        hint = "Write 0.02, or { delete = 0.04, add = 0.2 }."
+        raise InvalidParameterError("law", "be a probability, or delete and add", value, hint)
+    return Flip(real_number(value))
 
 
 def law_from_text(text: str, name: str) -> Law:
@@ -392,4 +392,4 @@ def probability(value: object, name: str) -> float:
     number = real_number(value)
     if not 0 <= number <= 1:
         raise InvalidParameterError(name, "be a probability from 0 to 1", value)
-    return number
+    return number + 0.0  # −0.0 becomes 0.0: one way to write one value

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
+from starcert.laws import law_from_json
 
 __all__ = [
     "PURPOSES",
@@ -42,7 +43,7 @@ class VoteSettings:
     """What must be equal for a run to continue: votes are a function of it, the graph, the purpose and the chunk.
 
     Attributes:
-        noise: the flip law of each region: p, or a mapping with `delete` and `add`. Kept to the last bit, in order.
+        noise: the law of each region as `Law.to_json` has it: p for `Flip(p)`. Kept to the last bit, in order.
         classifier: a description of the base classifier.
         n_classes: how many classes it answers with.
         seed: the seed of the run.
@@ -242,15 +243,8 @@ def _mapping(value: object, name: str) -> dict[str, object]:
 
 
 def _law(value: object, name: str) -> float | dict[str, float]:
-    if isinstance(value, Mapping):
-        if set(value) != {"delete", "add"}:
-            raise InvalidParameterError(name, "be a probability, or one for 'delete' and one for 'add'", dict(value))
-        return {way: _probability(p, f"{name}[{way}]") for way, p in value.items()}
-    return _probability(value, name)
-
-
-def _probability(value: object, name: str) -> float:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not (real and 0 <= value <= 1):  # type: ignore[operator]  # compared before it is rounded: it may be huge
-        raise InvalidParameterError(name, "be a probability from 0 to 1", value)
-    return float(value) + 0.0  # type: ignore[arg-type]  # −0.0 becomes 0.0: one way to write one value
+    try:
+        return law_from_json(value).to_json()
+    except InvalidParameterError as error:
+        part = f"[{error.parameter}]" if isinstance(value, Mapping) and error.parameter in value else ""
+        raise InvalidParameterError(name + part, *error.args[1:]) from None
