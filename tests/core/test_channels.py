@@ -9,6 +9,7 @@ from starcert.core.channels import Channel, Product
 
 probability = st.floats(0, 1).map(Fraction)
 tiny = Fraction(5e-324)
+HALF = Fraction(1, 2)
 
 
 def test_a_channel_and_its_mirror_are_equal():
@@ -30,8 +31,30 @@ def test_reversing_exchanges_adding_and_deleting():
 
 @pytest.mark.parametrize("value", [Fraction(-1, 10), Fraction(11, 10)])
 def test_what_is_no_probability_is_refused(value):
-    with pytest.raises(ValueError, match="sum to 1 on either side"):
+    with pytest.raises(ValueError, match="two probabilities"):
         Channel.of_bit(value, Fraction(1, 2))
+
+
+@pytest.mark.parametrize(
+    "outcomes", [[], [(1, HALF)], [(HALF, HALF), (HALF, HALF), (0, HALF)], [(Fraction(3, 2), 1), (-HALF, 0)]]
+)
+def test_outcomes_are_masses_that_sum_to_one_on_either_side(outcomes):
+    with pytest.raises(ValueError, match="sum to 1 on either side"):
+        Channel(outcomes)
+
+
+@given(probability, probability)
+def test_a_bit_has_the_outcomes_that_merging_gives(a, b):
+    assert Channel.of_bit(a, b) == Channel([(a, b), (1 - a, 1 - b)])
+    assert Channel.of_bit(a, b).reversed() == Channel([(b, a), (1 - b, 1 - a)])
+
+
+def test_outcomes_with_one_ratio_are_one_and_what_neither_side_shows_is_none():
+    eighth = Fraction(1, 8)
+    channel = Channel([(eighth, 4 * eighth), (0, 0), (6 * eighth, 3 * eighth), (eighth, eighth)])
+    assert channel.outcomes == ((6 * eighth, 3 * eighth), (eighth, eighth), (eighth, 4 * eighth))
+    assert Channel([(eighth, eighth)] * 8).free
+    assert Channel([(eighth, 2 * eighth)] * 4 + [(4 * eighth, 0)]).outcomes == ((HALF, 0), (HALF, 1))
 
 
 def test_equal_channels_merge_and_free_ones_drop_out():

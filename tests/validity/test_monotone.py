@@ -8,11 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-import starcert as sc
+from starcert.attacks import slacks_of
 from starcert.core.channels import Channel
 
 fractions = st.fractions(0, 1, max_denominator=50)
-channels = st.builds(Channel.of_bit, fractions, fractions)
+weights = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4)
+
+
+def channel(weights: list[tuple[int, int]]) -> Channel:
+    """Outcomes with these weights on either side, and one more that both sides show."""
+    sums = [sum(side) + 1 for side in zip(*weights, strict=True)]
+    return Channel((Fraction(r, sums[0]), Fraction(q, sums[1])) for r, q in [*weights, (1, 1)])
+
+
+channels = st.builds(Channel.of_bit, fractions, fractions) | st.builds(channel, weights)
 
 
 @settings(max_examples=150)
@@ -34,7 +43,7 @@ def test_proved_brackets_fall_too(seed):
     rng = np.random.default_rng([13, seed])
     noise = oracles.random_noise(rng, 2)
     box = [(i, j) for i in range(5) for j in range(5)]
-    proved = {r: sc.attacks.slacks_of(noise.product).bracket(r) for r in box}
+    proved = {r: slacks_of(noise.product).bracket(r) for r in box}
     for i, j in box:
         for larger in ((i + 1, j), (i, j + 1)):
             if larger in proved:

@@ -74,7 +74,19 @@ class Channel:
             >>> Channel.of_bit(Fraction(1, 50), Fraction(49, 50)) == Channel.of_bit(Fraction(49, 50), Fraction(1, 50))
             True
         """
-        return cls([(1 - clean, 1 - attacked), (clean, attacked)])
+        if not (0 <= clean <= 1 and 0 <= attacked <= 1):
+            raise ValueError(f"A channel is made of two probabilities. Got {clean} and {attacked}.")
+        if clean == attacked:
+            return cls._of_kept(((Fraction(1), Fraction(1)),))
+        bit = (1 - clean, 1 - attacked), (clean, attacked)
+        return cls._of_kept(bit if clean < attacked else bit[::-1])
+
+    @classmethod
+    def _of_kept(cls, outcomes: tuple[Outcome, ...]) -> Channel:
+        """The channel of outcomes that are in order and merged."""
+        channel = object.__new__(cls)
+        object.__setattr__(channel, "outcomes", outcomes)
+        return channel
 
     @property
     def free(self) -> bool:
@@ -110,7 +122,7 @@ class Channel:
 
         `Flip(p)` is its own reverse; adding and deleting under one flip law are each other's.
         """
-        return Channel([(attacked, clean) for clean, attacked in self.outcomes])
+        return Channel._of_kept(tuple((attacked, clean) for clean, attacked in self.outcomes[::-1]))
 
     @property
     def log_ratios(self) -> tuple[float, ...]:
@@ -152,6 +164,14 @@ class Product:
 
     def __init__(self, channels: Iterable[Channel]) -> None:
         object.__setattr__(self, "channels", tuple(channels))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Many fractions are hashed once: what is known of a product is looked up again and again."""
+        return hash(self.channels)
 
     @cached_property
     def factors(self) -> tuple[Channel, ...]:
