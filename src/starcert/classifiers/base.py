@@ -50,6 +50,7 @@ class Classifier(ABC):
 
     Attributes:
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
+        class_names: what the classifier calls its classes, in the order of their numbers; None: nothing.
         batch_size: the most copies that it wants to see at once. Answers must not depend on it.
         chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
         backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
@@ -66,6 +67,7 @@ class Classifier(ABC):
     """
 
     n_classes: int
+    class_names: tuple[str, ...] | None = None
     batch_size: int = 256
     chunk_size: int = CHUNK_SIZE
     backend: str = "cpu"

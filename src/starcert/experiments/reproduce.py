@@ -64,7 +64,7 @@ STUDIES = {
     for study in (
         Study("synthetic", "starcert.experiments.synthetic", "noise levels on the motif data, main text"),
         Study("samples", "starcert.experiments.samples", "the effect of the number of votes, appendix"),
-        Study("kernels", "starcert.experiments.ablations.kernels", "three kernels as base classifiers, appendix"),
+        Study("kernels", "starcert.experiments.kernels_study", "three kernels as base classifiers, appendix"),
         Study("mutag", "starcert.experiments.mutag", "molecules and a graph neural network, main text and beyond"),
     )
 }

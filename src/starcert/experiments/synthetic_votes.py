@@ -46,7 +46,7 @@ __all__ = [
     "FEATURED_RADIUS",
     "ISOTROPIC",
     "SCORE_WINDOW",
-    "Draw",
+    "DataDraw",
     "SyntheticResults",
     "SyntheticSettings",
     "compute",
@@ -93,7 +93,7 @@ def settings(samples: int | None, seed: int, quick: bool) -> SyntheticSettings:
 
 
 @dataclass(frozen=True)
-class Draw:
+class DataDraw:
     """The study on other data: a few rows of its tables, and its own machine.
 
     Attributes:
@@ -144,7 +144,7 @@ class SyntheticResults:
     accuracy: Grid
     plurality: Grid
     smallest_p_lower: Grid
-    draws: list[Draw]
+    draws: list[DataDraw]
     featured_draws: list[float]
 
     @cached_property
@@ -201,7 +201,7 @@ def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
     shares = table(lambda level: plurality(level.votes, labels))
     smallest = table(lambda level: level.smallest_p_lower)
     own_rows = [rows.index(r) for r in DRAWN_ROWS]
-    own = Draw(settings.data_seed, scores[own_rows], shares[own_rows], smallest[own_rows], len(model.svc_.support_))
+    own = DataDraw(settings.data_seed, scores[own_rows], shares[own_rows], smallest[own_rows], len(model.svc_.support_))
     closely = Level.of(noises[FEATURED], regions, test, read_votes(done[featured.name]))
     return SyntheticResults(
         settings,
@@ -254,7 +254,7 @@ def draw_votes(data_seed: int, samples: int, seed: int) -> dict[str, Any]:
     return {"support_vectors": len(model.svc_.support_), "labels": data.test.labels.tolist(), "votes": votes}
 
 
-def _draw(seed: int, found: dict[str, Any], samples: int) -> Draw:
+def _draw(seed: int, found: dict[str, Any], samples: int) -> DataDraw:
     columns, labels = published("synthetic")["p_motif"], found["labels"]
     figures = np.empty((3, len(DRAWN_ROWS), len(columns)))
     for i, r in enumerate(DRAWN_ROWS):
@@ -268,4 +268,4 @@ def _draw(seed: int, found: dict[str, Any], samples: int) -> Draw:
                 plurality(votes, labels),
                 bounds.p_lower.min(),
             )
-    return Draw(seed, figures[0], figures[1], figures[2], found["support_vectors"])
+    return DataDraw(seed, figures[0], figures[1], figures[2], found["support_vectors"])

@@ -228,8 +228,8 @@ def aligned(data: RunData, classifier: Classifier) -> RunData:
     An estimator's `classes_` go by their names; otherwise class k of the data is answer k.
     """
     n_classes = classifier.n_classes
-    own = getattr(getattr(classifier, "estimator", None), "classes_", None)
-    names = tuple(map(str, range(n_classes) if own is None else own))
+    own = classifier.class_names
+    names = tuple(map(str, range(n_classes))) if own is None else own
     if not data.class_names:
         return replace(data, class_names=names)
     if own is not None and set(data.class_names) <= set(names):

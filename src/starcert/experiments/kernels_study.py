@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
     from starcert.datasets.dataset import Dataset
 
-__all__ = ["KERNELS", "TITLE", "Settings", "run", "settings"]
+__all__ = ["KERNELS", "TITLE", "KernelsSettings", "run", "settings"]
 
 TITLE = "Three kernels as base classifiers"
 KERNELS: dict[str, tuple[str, dict[str, int]]] = {
@@ -63,7 +63,7 @@ BLOCK = 5
 
 
 @dataclass(frozen=True)
-class Settings:
+class KernelsSettings:
     """What the study depends on.
 
     Attributes:
@@ -83,14 +83,14 @@ class Settings:
     data_seed: int = 0
 
 
-def settings(samples: int | None, seed: int, quick: bool) -> Settings:
+def settings(samples: int | None, seed: int, quick: bool) -> KernelsSettings:
     """The settings that a command line asks for."""
     if quick:
-        return Settings(samples or 500, 20, 0, 500, seed)
-    return Settings(samples or 10_000, seed=seed)
+        return KernelsSettings(samples or 500, 20, 0, 500, seed)
+    return KernelsSettings(samples or 10_000, seed=seed)
 
 
-def run(settings: Settings, parts: StudyParts) -> Outcome:
+def run(settings: KernelsSettings, parts: StudyParts) -> Outcome:
     """The whole study."""
     data = draw_of_data(settings.data_seed)
     blocks = range(0, settings.test, BLOCK)
@@ -142,14 +142,14 @@ def _trained(kernel: str, data_seed: int) -> tuple[Classifier, Dataset]:
     return from_sklearn(getattr(models, name)(**parameters).fit(data.train.graphs, data.train.labels)), data
 
 
-def clean_accuracy(kernel: str, settings: Settings) -> dict[str, float]:
+def clean_accuracy(kernel: str, settings: KernelsSettings) -> dict[str, float]:
     """The share of right answers without noise, on training, validation and test graphs."""
     base, data = _trained(kernel, settings.data_seed)
     splits = {"training": data.train, "validation": data.validation, "test": data.test}
     return {name: accuracy(answers(base, s.graphs), s.labels) for name, s in splits.items()}
 
 
-def block_votes(kernel: str, at: int, settings: Settings) -> dict[str, Any]:
+def block_votes(kernel: str, at: int, settings: KernelsSettings) -> dict[str, Any]:
     """The votes of a kernel's machine on `BLOCK` of the test graphs."""
     base, data = _trained(kernel, settings.data_seed)
     graphs = data.test.graphs[at : min(at + BLOCK, settings.test)]
@@ -157,7 +157,7 @@ def block_votes(kernel: str, at: int, settings: Settings) -> dict[str, Any]:
     return vote(base, _noise(), data.partition, graphs, settings.samples, settings.seed)
 
 
-def draw_bound(kernel: str, data_seed: int, settings: Settings) -> float:
+def draw_bound(kernel: str, data_seed: int, settings: KernelsSettings) -> float:
     """The smallest p_lower of another draw of the data, as if it had as many votes as the study."""
     base, data = _trained(kernel, data_seed)
     graphs = data.test.graphs[: settings.test]
@@ -176,7 +176,7 @@ def _checks(
     labels: Labels,
     clean: dict[str, dict[str, float]],
     draws: dict[str, list[float]],
-    settings: Settings,
+    settings: KernelsSettings,
 ) -> list[Check]:
     told = published("kernels")["smallest_p_lower"]
     shares = {kernel: accuracy(level.certificates, labels) for kernel, level in levels.items()}

@@ -8,7 +8,7 @@ import pytest
 
 import starcert as sc
 import study_worlds as worlds
-from starcert.experiments.ablations import kernels
+from starcert.experiments import kernels_study as kernels
 from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, answers, as_if
 from starcert.experiments.parts import StudyParts
@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 
 few = partial(worlds.small_data, train=8)
-SETTINGS = kernels.Settings(samples=60, test=6, draws=1, draw_samples=30, seed=2)
+SETTINGS = kernels.KernelsSettings(samples=60, test=6, draws=1, draw_samples=30, seed=2)
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,9 @@ def base_of(kernel, data):
 
 
 def test_settings_of_the_command_line():
-    assert kernels.settings(None, 1, False) == kernels.Settings(10_000, 100, 3, 1_000, 1)
-    assert kernels.settings(300, 1, False) == kernels.Settings(300, 100, 3, 1_000, 1)
-    assert kernels.settings(None, 4, True) == kernels.Settings(500, 20, 0, 500, 4)
+    assert kernels.settings(None, 1, False) == kernels.KernelsSettings(10_000, 100, 3, 1_000, 1)
+    assert kernels.settings(300, 1, False) == kernels.KernelsSettings(300, 100, 3, 1_000, 1)
+    assert kernels.settings(None, 4, True) == kernels.KernelsSettings(500, 20, 0, 500, 4)
 
 
 def test_votes_in_blocks_are_the_votes_of_all_graphs(study):
@@ -123,7 +123,7 @@ SAME = {"vertex_histogram": 3, "nspd": 90, "nspd_radius_0": 2, "graphlet": 60}
 def test_claims(votes, clean, holds):
     levels = made_up(votes, LABELS)
     draws = {kernel: [level.smallest_p_lower] * 3 for kernel, level in levels.items()}
-    found = kernels._checks(levels, LABELS, clean, draws, kernels.Settings())
+    found = kernels._checks(levels, LABELS, clean, draws, kernels.KernelsSettings())
     assert [check.holds for check in found[:3]] == holds
     assert [check.documented for check in found] == [True, True, False, True, True, True]
     summary = kernels._summary(levels, LABELS)[0]
@@ -138,7 +138,7 @@ def test_published_bounds_lie_where_the_next_draw_is_expected():
         for kernel, name in kernels.PUBLISHED.items()
     }
     draws["nspd_radius_0"] = [1 - 8 * (1 - bound) for bound in draws["nspd_radius_0"]]
-    found = kernels._checks(levels, LABELS, CLEAN, draws, kernels.Settings())
+    found = kernels._checks(levels, LABELS, CLEAN, draws, kernels.KernelsSettings())
     assert [check.holds for check in found[3:]] == [True, False, True]
-    fewer = kernels._checks(levels, LABELS, CLEAN, draws, kernels.Settings(samples=9_999))
+    fewer = kernels._checks(levels, LABELS, CLEAN, draws, kernels.KernelsSettings(samples=9_999))
     assert [check.holds for check in fewer[1:]] == [None] * 5

@@ -1,1 +1,0 @@
-"""The paper's appendix: the number of votes, and the base classifier."""

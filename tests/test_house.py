@@ -1,0 +1,46 @@
+"""The house is as CONTRIBUTING.md draws it: its layers, its files, and one name for each thing."""
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MODULES = sorted((ROOT / "src" / "starcert").rglob("*.py"))
+
+
+def test_the_layers_are_those_of_the_import_contract():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (each["layers"] for each in contracts if each["name"] == "Data flows one way")
+    drawn = re.search(r"The layers, .*?\n\n((?:    \w+\n)+)", CONTRIBUTING, re.DOTALL)
+    assert drawn is not None
+    assert drawn[1].split() == [layer for layer in layers if layer != "__main__"]
+
+
+def test_every_file_that_is_named_is_there():
+    named = re.findall(r"[\w/.]+(?:\.py|\.md|/)(?=[\s,;:)`]|$)", CONTRIBUTING)
+    assert len(named) > 30
+    places = [ROOT, ROOT / "src" / "starcert"]
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+@pytest.mark.parametrize("kind", [ast.ClassDef])
+def test_no_two_public_classes_have_one_name(kind):
+    names = Counter(
+        node.name
+        for module in MODULES
+        for node in ast.parse(module.read_text(encoding="utf-8")).body
+        if isinstance(node, kind) and not node.name.startswith("_")
+    )
+    assert len(names) > 100
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_feature_of_a_classifier_is_looked_up_by_name():
+    """What a classifier may offer is in its contract."""
+    looked_up = re.compile(r"getattr\((?:\w+\.)*(?:classifier|base)\b")
+    assert [module.name for module in MODULES if looked_up.search(module.read_text(encoding="utf-8"))] == []
