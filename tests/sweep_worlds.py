@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from starcert.runs.option_words import parse_grid
+from starcert.runs.grid import parse_grid
 from starcert.runs.settings import RunSettings
 from starcert.runs.sweep_levels import SweepLevel
 from starcert.runs.sweep_result import SweepResult, SweepSettings

@@ -4,8 +4,7 @@ import pytest
 
 import starcert as sc
 from starcert.errors import InvalidParameterError
-from starcert.runs.grid import Grid, noise_text
-from starcert.runs.option_words import parse_grid
+from starcert.runs.grid import Grid, noise_text, parse_grid
 
 
 def texts(grid, fixed=None):

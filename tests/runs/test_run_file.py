@@ -68,5 +68,19 @@ def test_the_head_is_that_of_the_last_run():
     assert rewritten(head.format(1) + MINE, head.format(2) + MINE) == head.format(2) + MINE
 
 
+@pytest.mark.parametrize(
+    "there",
+    [
+        "seed = 1  # lucky\nnoise.motif = 0.5\nnoise.rest.delete = 0.3\nnoise.rest.add = 0.1\n",
+        "seed = 1\n[noise]\nmotif = 0.02\n[expected]\nmodel = '1'\n[noise.rest]\ndelete = 0.3\nadd = 0.2\n",
+        "noise = { motif = 0.02, rest = { delete = 0.3, add = 0.1 } }  # on one line\nexpected = {}\n",
+        "noise = 3\nexpected = [1]\n",
+        "[[noise]]\nmotif = 1\n",
+    ],
+)
+def test_whatever_way_it_is_written_it_says_what_it_should(there):
+    assert tomllib.loads(rewritten(there, MINE)) == tomllib.loads(MINE)
+
+
 def test_a_file_that_is_none_is_replaced():
     assert rewritten("seed = ", "seed = 1\n") == "seed = 1\n"

@@ -12,9 +12,8 @@ import runs_worlds as worlds
 import starcert as sc
 from starcert.errors import StarcertError
 from starcert.runs.certification import certify_run
-from starcert.runs.grid import noise_text
+from starcert.runs.grid import noise_text, parse_grid
 from starcert.runs.inputs import read_inputs, try_model
-from starcert.runs.option_words import parse_grid
 from starcert.runs.run_file import read_run_file
 from starcert.runs.sweep import run_sweep, sweep_settings
 from starcert.smoothing import SmoothedClassifier

@@ -4,7 +4,7 @@ import pytest
 
 import runs_worlds as worlds
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.runs.option_words import parse_grid
+from starcert.runs.grid import parse_grid
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import run_settings
 from starcert.runs.sweep import sweep_settings

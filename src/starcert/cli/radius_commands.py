@@ -12,7 +12,7 @@ from starcert import __version__
 from starcert.cli.command_line import JsonOption, app
 from starcert.cli.printing import certificates_table, frontier_object, frontier_view, show
 from starcert.errors import InvalidParameterError
-from starcert.runs.option_words import parse_counts, parse_noise, parse_radius
+from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import typer
 
 from starcert.cli.command_line import DebugOption, app
 from starcert.cli.printing import show
-from starcert.runs.option_words import parse_grid
 from starcert.runs.settings import SETTINGS, check_options
 from starcert.system.terminal import say
 
@@ -108,11 +107,12 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
     options = check_options(given)
-    levels = parse_grid(grid) if grid else None
     from starcert.cli.run_printing import sweep_view  # noqa: PLC0415  (numpy and more: only where it is needed)
+    from starcert.runs.grid import parse_grid  # noqa: PLC0415
     from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
     from starcert.runs.sweep import run_sweep, sweep_settings  # noqa: PLC0415
 
+    levels = parse_grid(grid) if grid else None
     file = RunFile() if run is None else read_run_file(run)
     settings = sweep_settings(file, options, levels)
     show(*sweep_view(run_sweep(settings, expected={} if "model" in options else file.expected, note=_note)))

@@ -13,10 +13,10 @@ from itertools import product
 from math import prod
 
 from starcert.errors import InvalidParameterError
-from starcert.laws import Law, as_flip, law_from_json, probability
+from starcert.laws import Law, as_flip, law_from_json, law_from_text, probability
 from starcert.noise import Noise
 
-__all__ = ["MOST_LEVELS", "Factor", "Grid", "noise_text"]
+__all__ = ["MOST_LEVELS", "Factor", "Grid", "noise_text", "parse_grid"]
 
 MOST_LEVELS = 1_000
 _WAYS = ("delete", "add")
@@ -189,6 +189,38 @@ class Grid:
                     raise InvalidParameterError("grid", f"say both {region}.delete and {region}.add", got, hint)
                 ways[way] = known.numbers[way]
         return law_from_json(ways)
+
+
+def parse_grid(texts: Sequence[str]) -> Grid:
+    """A grid from REGION=P,P,… with commas between regions too; P may be DELETE/ADD.
+
+    REGION.delete=P,P,… and REGION.add=P,P,… vary the two apart. A part without = is one more level of what was named
+    last.
+    """
+    levels: list[tuple[str, list[str]]] = []
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        name, equals, value = (word.strip() for word in part.rpartition("="))
+        if equals and name and "=" not in name:
+            levels.append((name, [value]))
+        elif levels and not equals:
+            levels[-1][1].append(value)
+        else:
+            hint = "For example motif=0.02,0.05,0.1,random=0.2,0.45 or bonds=0.04/0.2,0.1/0.3."
+            raise InvalidParameterError("--grid", "be REGION=P,P,… for each region", ", ".join(texts), hint)
+    factors = []
+    for name, values in levels:
+        laws = [law_from_text(value, f"--grid {name}") for value in values]
+        if "." in name and not all("flip" in law.numbers for law in laws):
+            hint = f"Write {name}=0.04,0.1, or {name.partition('.')[0]}=0.04/0.2 for both."
+            raise InvalidParameterError(f"--grid {name}", "be probabilities", ", ".join(values), hint)
+        try:
+            factors.append(Factor(name, tuple(law.numbers["flip"] if "." in name else law for law in laws)))
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"--grid {name}", *error.args[1:]) from None
+    try:
+        return Grid(tuple(factors))
+    except InvalidParameterError as error:
+        raise InvalidParameterError("--grid", *error.args[1:]) from None
 
 
 def _check_known(regions: Mapping[str, None], fixed: Noise) -> None:

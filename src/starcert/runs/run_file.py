@@ -223,15 +223,18 @@ def rewritten(there: str, text: str) -> str:
         seed = 1  # mine
         workers = 2  # too many?
     """
+    new = tomlkit.parse(text)
     try:
         old = tomlkit.parse(there)
-    except (ValueError, TOMLKitError):
+        for key in [key for key in old if key not in new and key in SETTINGS and SETTINGS[key].written]:
+            del old[key]
+        _update(old, new)
+        found = _with_head(tomlkit.dumps(old), text)
+        kept = {key: item for key, item in old.unwrap().items() if key not in new}
+        right = tomlkit.parse(found).unwrap() == new.unwrap() | kept
+    except (ValueError, TOMLKitError):  # what is there is no TOML, or written in a way that cannot be changed in place
         return text
-    new = tomlkit.parse(text)
-    for key in [key for key in old if key not in new and key in SETTINGS and SETTINGS[key].written]:
-        del old[key]
-    _update(old, new)
-    return _with_head(tomlkit.dumps(old), text)
+    return found if right else text
 
 
 def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starcert.errors import InvalidParameterError
-from starcert.runs import setting_checks as checks
-from starcert.runs.option_words import parse_by_axis, parse_noise
-from starcert.runs.setting_checks import Setting, SettingCheck
+from starcert.runs import setting_values as values_of
+from starcert.runs.setting_values import Setting, SettingCheck
 from starcert.runs.user_code import Reference
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def _declared(field: Field[Any]) -> Setting:
     return replace(setting, shown=setting.shown or shown * known, optional=field.default is None)
 
 
-_SAMPLES, _SEED = checks.whole_number(1, 10**12), checks.whole_number(0, 2**64 - 1)
+_SAMPLES, _SEED = values_of.whole_number(1, 10**12), values_of.whole_number(0, 2**64 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +72,7 @@ class RunSettings:
 
     model: Reference = field(
         metadata=_about(
-            checks.as_model,
+            values_of.as_model,
             "A function that returns a starcert classifier, a PyG module called as model(x, edge_index, batch), a "
             "fitted scikit-learn estimator on graphs, or a function from a networkx graph to its class. It may have "
             "the parameters device, data, train (the training part under --split), noise and regions (to train with "
@@ -84,7 +83,7 @@ class RunSettings:
     )
     data: Path | str = field(
         metadata=_about(
-            checks.as_data,
+            values_of.as_data,
             "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
             "with the classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
             "or molecules (a file .smi, or .csv with a column smiles).",
@@ -96,7 +95,7 @@ class RunSettings:
     regions: Reference | str | None = field(
         default=None,
         metadata=_about(
-            checks.as_regions,
+            values_of.as_regions,
             "Where the regions of the noise are: a builder with its parameters, such as communities:resolution=1.5, "
             "node_labels:attribute=part or node_sets:motif=0-9,rest=*; or file.py:function, from a Graph to its "
             "Partition. Without it, all node pairs are one region.",
@@ -105,10 +104,10 @@ class RunSettings:
     )
     noise: Noise = field(
         metadata=_about(
-            checks.as_noise,
+            values_of.as_noise,
             "Flip probabilities by region: motif=0.02,random=0.45. "
             "delete/add counts deletions and additions apart: bonds=0.04/0.2 has the axes bonds.delete, bonds.add.",
-            parse=parse_noise,
+            parse=values_of.parse_noise,
             metavar="REGION=P[/P],…",
             example="motif=0.02,random=0.45",
             sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
@@ -140,7 +139,7 @@ class RunSettings:
     alpha: float = field(
         default=0.01,
         metadata=_about(
-            checks.as_alpha,
+            values_of.as_alpha,
             "The probability that a graph's certificate fails (not the confidence).",
             kind=float,
             changes="certificates",
@@ -149,7 +148,7 @@ class RunSettings:
     family: Family = field(
         default="each",
         metadata=_about(
-            checks.as_family,
+            values_of.as_family,
             "What fails with probability alpha: each certificate by itself, or any of all (alpha is divided by their "
             "number, so that all hold together).",
             metavar="each|all",
@@ -160,9 +159,9 @@ class RunSettings:
     max_radius: tuple[int, ...] | None = field(
         default=None,
         metadata=_about(
-            checks.as_radius,
+            values_of.as_radius,
             "The box of radii to look at: motif=3,random=45. Without it, all that can be flipped.",
-            parse=parse_by_axis,
+            parse=values_of.parse_by_axis,
             metavar="AXIS=COUNT,…",
             changes="certificates",
         ),
@@ -181,7 +180,7 @@ class RunSettings:
     split: str = field(
         default="all",
         metadata=_about(
-            checks.one_of("all", "train", "validation", "test"),
+            values_of.one_of("all", "train", "validation", "test"),
             "The part to certify: all, or train, validation or test of 80/10/10% of every class.",
             metavar="PART",
             of_sweeps=True,
@@ -192,12 +191,14 @@ class RunSettings:
     split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int))
     device: str | None = field(
         default=None,
-        metadata=_about(checks.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is"),
+        metadata=_about(
+            values_of.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is"
+        ),
     )
     workers: int = field(
         default=1,
         metadata=_about(
-            checks.whole_number(1, 1024),
+            values_of.whole_number(1, 1024),
             "Processes that count votes, each with one torch thread.",
             kind=int,
             changes="nothing",
@@ -206,7 +207,7 @@ class RunSettings:
     store: Path | None = field(
         default=None,
         metadata=_about(
-            checks.as_path,
+            values_of.as_path,
             "The file of votes, to share between runs.",
             shown="votes.db in the output",
             kind=Path,
@@ -218,7 +219,7 @@ class RunSettings:
     out: Path = field(
         default=Path("certified"),
         metadata=_about(
-            checks.as_out_folder,
+            values_of.as_out_folder,
             "The output folder.",
             shown="certified, beside the run file",
             kind=Path,
@@ -309,7 +310,7 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     if given.get("max_radius") is not None:
-        noise = checks.as_noise(given["noise"], Path.cwd(), "noise")
+        noise = values_of.as_noise(given["noise"], Path.cwd(), "noise")
         called = option_name("max_radius") if "max_radius" in options else "max_radius"
         given["max_radius"] = noise.radius(given["max_radius"], called)
     return RunSettings(**given)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from starcert.errors import InvalidParameterError, StoreError
 from starcert.store.records import GraphRecord, Record, Session, StoredChunk, VoteSettings, record_row
-from starcert.system import locks
+from starcert.system.files import lock_file, unlock_file
 
 __all__ = [
     "Contents",
@@ -101,7 +101,7 @@ def lock(path: Path, resources: ExitStack) -> None:
     """Becomes the one writer until `resources` are closed, or the process ends in whatever way."""
     beside = f"{path}-lock"
     try:
-        handle = locks.take_file(beside)
+        handle = lock_file(beside)
     except OSError as error:
         doing = f"lock the file (by {beside}): {error.strerror or error}"
         raise StoreError(f"{path}: could not {doing}. {_PERMISSION}") from error
@@ -110,7 +110,7 @@ def lock(path: Path, resources: ExitStack) -> None:
             f"{path}: another process is writing votes into it. Wait for its end or stop it, or write into another"
             " file; VoteStore.read works meanwhile."
         )
-    resources.callback(locks.let_go, handle, beside)
+    resources.callback(unlock_file, handle, beside)
 
 
 def connect(path: Path, resources: ExitStack, *, writing: bool) -> sqlite3.Connection:

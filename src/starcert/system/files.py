@@ -2,6 +2,8 @@
 
 A file is written as a draft beside it, `.NAME.0123456789abcdef.part`, which is locked until it gets its name. A draft
 without a lock was left by a process that was killed: whoever writes the same file next removes it.
+
+A lock is one on an open file: the system takes it back however a process ends, so that none is ever left over.
 """
 
 from __future__ import annotations
@@ -9,15 +11,19 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from starcert.system import locks
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
-__all__ = ["is_empty", "write_whole"]
+__all__ = ["is_empty", "lock_file", "try_lock", "unlock_file", "write_whole"]
 
 _ENDING = r"\.[0-9a-f]{16}\.part"
 
@@ -77,7 +83,7 @@ def _new_draft(final: Path) -> tuple[Path, BinaryIO]:
         file = draft.open("xb")
         try:
             # Without a lock somebody has just taken it for one that was left over, and removes it.
-            if locks.take(file.fileno()) and os.fstat(file.fileno()).st_nlink:
+            if try_lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
                 return draft, file
         except OSError:  # no locks on this file system: nobody removes drafts there
             return draft, file
@@ -90,7 +96,7 @@ def _remove_drafts(final: Path) -> None:
         for each in final.parent.iterdir():
             if re.fullmatch(re.escape(_stem(final)) + _ENDING, each.name):
                 with suppress(OSError), each.open("rb+") as file:  # removed by another, or not ours to remove
-                    if locks.take(file.fileno()):
+                    if try_lock(file.fileno()):
                         each.unlink()
 
 
@@ -106,3 +112,79 @@ def _settle(folder: Path) -> None:
         return
     finally:
         os.close(handle)
+
+
+def try_lock(handle: int) -> bool:
+    """Takes the lock of an open file, until that file is closed; False if somebody else has it.
+
+    Two openings of one file are two candidates, in one process as in two.
+
+    Raises:
+        OSError: the file system has no locks.
+    """
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def lock_file(path: str) -> int | None:
+    """Takes the lock that a file stands for, and makes the file if need be; None if somebody else has the lock.
+
+    Who has it may remove the file, as the last thing before it is closed. So a lock counts only if the file still
+    has its name once it is locked; else somebody has just let go of it, and the next file of that name is tried.
+
+    Returns:
+        The open file. A copy of it in a forked process is closed at once: the lock ends with the one that took it.
+
+    Raises:
+        OSError: the file cannot be made, or its file system has no locks.
+    """
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            taken, named = try_lock(handle), _is_named(handle, path)
+        except BaseException:
+            os.close(handle)
+            raise
+        if taken and named:
+            _held.add(handle)
+            return handle
+        os.close(handle)
+        if named:
+            return None
+
+
+def unlock_file(handle: int, path: str) -> None:
+    """Removes the file of a lock, and lets go of it."""
+    try:
+        os.unlink(path)
+    except OSError:  # some systems remove no open file; one that is left over means nothing
+        pass
+    finally:
+        _held.discard(handle)
+        os.close(handle)
+
+
+def _is_named(handle: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+_held: set[int] = set()
+
+
+def _forget() -> None:
+    for handle in _held:
+        os.close(handle)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

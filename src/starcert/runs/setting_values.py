@@ -1,10 +1,11 @@
-"""What a setting is, and its checks: from what a run file, an option or Python has to the value that a run works with.
+"""What a setting is, and its values: from what an option, a run file or Python has to what a run works with.
 
 A check gets a value, the folder that relative paths begin in, and what a message calls the setting.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,10 @@ __all__ = [
     "as_radius",
     "as_regions",
     "one_of",
+    "parse_by_axis",
+    "parse_counts",
+    "parse_noise",
+    "parse_radius",
     "whole_number",
 ]
 
@@ -224,3 +229,50 @@ def _is_number(value: object) -> bool:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def parse_noise(text: str, option: str = "--noise") -> Noise:
+    """A noise from REGION=P or REGION=DELETE/ADD, separated by commas."""
+    from starcert.laws import law_from_text  # noqa: PLC0415
+    from starcert.noise import Noise  # noqa: PLC0415
+
+    items = _parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
+    return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items})
+
+
+def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:
+    """A radius from AXIS=COUNT, separated by commas, or from counts alone in the order of the axes."""
+    return law.radius(parse_by_axis(text, option), option)
+
+
+def parse_by_axis(text: str, option: str) -> Sequence[float] | dict[str, float]:
+    """The counts of a radius, by their axes or in the order of these; whether they fit a noise is not looked at."""
+    if "=" not in text:
+        return parse_counts(text, option)
+    items = _parse_items(text, option, "be AXIS=COUNT, separated by commas")
+    return {name: _number(value, f"{option} {name}") for name, value in items}
+
+
+def _parse_items(text: str, option: str, requirement: str) -> list[tuple[str, str]]:
+    items: list[tuple[str, str]] = []
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not (name and equals and value):
+            raise InvalidParameterError(option, requirement, text)
+        if name in dict(items):
+            raise InvalidParameterError(option, f"name {name!r} once", text)
+        items.append((name, value))
+    return items
+
+
+def parse_counts(text: str, option: str) -> list[float]:
+    """Numbers separated by commas."""
+    return [_number(part, option) for part in text.split(",")]
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise InvalidParameterError(option, "be a whole number, or several with commas", text) from None
+    return int(value) if math.isfinite(value) and value == int(value) else value
