@@ -1,9 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import starcert as sc
 from kernel_worlds import draw, listed, random_graph
-from starcert.kernels.collection import collect, node_labels_of, put_neighbours
+from starcert.kernels.collection import collect, neighbours, node_labels_of
 
 
 def test_a_batch_is_the_list_of_its_copies():
@@ -30,11 +32,12 @@ def test_labels_are_equal_as_python_has_it():
 
 
 def test_neighbours_of_every_node():
-    graph = random_graph(12, 0.4, 3)
-    begin, near = np.empty(13, np.int64), np.empty(2 * graph.n_edges, np.int64)
-    put_neighbours(graph.edges[:, 0], graph.edges[:, 1], begin, near)
-    for node, row in enumerate(graph.to_numpy()):
-        assert sorted(near[begin[node] : begin[node + 1]].tolist()) == np.flatnonzero(row).tolist()
+    graphs = [random_graph(12, 0.4, 3), random_graph(7, 0.4, 3), random_graph(1, 0.4, 3)]
+    for number, graph in enumerate(graphs):
+        begin, near = neighbours(collect(graphs, None), number)
+        assert [sorted(near[a:b].tolist()) for a, b in pairwise(begin)] == [
+            np.flatnonzero(row).tolist() for row in graph.to_numpy()
+        ]
 
 
 def test_a_missing_attribute_is_named_with_those_there_are():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from kernel_worlds import quietly
+from kernel_worlds import motif_graph, quietly
 
 pytest.importorskip("sklearn")
 pytest.importorskip("grakel")
@@ -63,3 +63,15 @@ def test_edges_by_the_labels_of_their_ends(molecules):
     np.testing.assert_array_equal(
         (features @ features.T).toarray(), quietly(grakel.EdgeHistogram().fit_transform, converted)
     )
+
+
+def test_what_sets_the_published_nspd_apart():
+    """Between a graph and the same graph numbered otherwise, hardly more than GraKeL's levels of radius 0 agree."""
+    graphs = [motif_graph(kind, kind) for kind in (0, 1)]
+    order = np.random.default_rng(0).permutation(20)
+    renamed = [sc.Graph(20, order[graph.edges]) for graph in graphs]
+    theirs = quietly(grakel.NeighborhoodSubgraphPairwiseDistance(r=3, d=4).fit, grakel_input(graphs, "degree"))
+    same, other = (np.diag(quietly(theirs.transform, grakel_input(each, "degree"))) for each in (graphs, renamed))
+    assert (other < 0.35 * same).all()
+    ours = kernels.NeighbourhoodPairs().fit(graphs)
+    np.testing.assert_array_equal(ours.transform(graphs).toarray(), ours.transform(renamed).toarray())

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from starcert.classifiers.anatomy import leaf
 from starcert.classifiers.base import Classifier, Scores
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError
+from starcert.kernels import GraphKernel
+from starcert.models import KernelSVM
 
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
@@ -176,12 +181,8 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
     _check(estimator)
     if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
         raise InvalidParameterError("batch_size", "be a whole number, 1 or more", batch_size)
-    from sklearn.pipeline import Pipeline  # noqa: PLC0415
-
-    from starcert.kernels import GraphKernel  # noqa: PLC0415  (scikit-learn)
-
     # A class derived from one of these may answer in another way.
-    if _is_kernel_svm(estimator) and isinstance(estimator.kernel_, GraphKernel):
+    if type(estimator) is KernelSVM and isinstance(estimator.kernel_, GraphKernel):
         return KernelClassifier(estimator, batch_size or 1024)
     if type(estimator) is Pipeline and len(estimator) > 1 and isinstance(estimator[0], GraphKernel):
         return PipelineClassifier(estimator, batch_size or 1024)
@@ -189,13 +190,6 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
 
 
 def _check(estimator: object) -> None:
-    try:
-        from sklearn.exceptions import NotFittedError  # noqa: PLC0415  (half a second)
-        from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415
-    except ImportError as error:
-        raise StarcertError(
-            f"from_sklearn needs scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
-        ) from error
     if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
         hint = "starcert.classifiers.from_callable takes any function."
         raise InvalidParameterError("estimator", "be a fitted scikit-learn classifier with predict", estimator, hint)
@@ -205,13 +199,6 @@ def _check(estimator: object) -> None:
         raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
     if len(getattr(estimator, "classes_", ())) < 2:
         raise InvalidParameterError("estimator", "have two classes_ at least", getattr(estimator, "classes_", None))
-
-
-def _is_kernel_svm(estimator: object) -> bool:
-    """Whether this is a `KernelSVM` itself."""
-    from starcert.models import KernelSVM  # noqa: PLC0415  (scikit-learn)
-
-    return type(estimator) is KernelSVM
 
 
 def _looks_at_its_batch(estimator: Any) -> bool:  # noqa: ANN401
@@ -247,7 +234,7 @@ def _decisions(estimator: Any, copies: Any, count: int) -> npt.NDArray[np.float6
 
 def _describe(estimator: Any) -> str:  # noqa: ANN401
     """Kernel, parameters and a digest of what was fitted: equal for equal models."""
-    if not _is_kernel_svm(estimator) or not type(estimator.kernel_).__module__.startswith(("grakel.", "starcert.")):
+    if type(estimator) is not KernelSVM or not type(estimator.kernel_).__module__.startswith(("grakel.", "starcert.")):
         return f"{type(estimator).__name__} {identity(estimator)}"
     # What GraKeL keeps of its training graphs comes in the order of hash tables; it follows from those graphs.
     kernel, svc = estimator.kernel_, estimator.svc_

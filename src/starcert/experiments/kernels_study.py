@@ -45,13 +45,14 @@ PUBLISHED = {"vertex_histogram": "vertex_histogram", "nspd_radius_0": "nspd", "g
 
 NUMBERED = (
     "The published NSPD is GraKeL's. Its hashes of neighbourhoods of radius 1 and more depend on the numbering of the "
-    "nodes, so that between two graphs only its levels of radius 0 agree: labels at a distance, `nspd_radius_0` here."
+    "nodes, so that between two graphs hardly any but its levels of radius 0 agree: labels at a distance, "
+    "`nspd_radius_0` here."
 )
 """Why NSPD is there twice: the note of a check."""
 
 ISOMORPHIC = (
-    "Here neighbourhoods up to radius 3 are compared as the kernel is defined, up to isomorphism. A flip or two in the "
-    "ring change most of them, and with them the answer."
+    "Here neighbourhoods up to radius 3 are compared as the kernel is defined, up to isomorphism. Two or three flips "
+    "in the ring then often change the answer; at radius 0 they do not."
 )
 """Why NSPD as it is defined certifies less: the note of a check."""
 

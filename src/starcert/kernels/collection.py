@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from starcert.core.compiled import compiled
 from starcert.errors import InvalidParameterError
@@ -15,7 +14,7 @@ from starcert.graphs.content import digest
 from starcert.kernels.words import Integers, Words
 from starcert.sampling.batch import EdgeList, NoisyGraphs
 
-__all__ = ["DEGREE", "Collection", "checked_graphs", "collect", "node_labels_of", "put_neighbours"]
+__all__ = ["DEGREE", "Collection", "checked_graphs", "collect", "neighbours", "node_labels_of"]
 
 DEGREE = "degree"
 """The node label that is no node data: the degree."""
@@ -37,11 +36,6 @@ class Collection(NamedTuple):
     u: Integers
     v: Integers
     labels: Words
-
-    @property
-    def neighbourhoods(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """All but the labels, for compiled code."""
-        return self[:4]
 
 
 def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> Collection:
@@ -131,19 +125,17 @@ def _degrees(nodes: Integers, starts: Integers, u: Integers, v: Integers) -> Wor
 
 
 @compiled
-def put_neighbours(u: npt.NDArray[Any], v: npt.NDArray[Any], begin: Integers, near: Integers) -> None:
-    """Lists the neighbours of the nodes of one graph: those of node i are `near[begin[i]:begin[i + 1]]`."""
-    begin[:] = 0
-    for edge in range(u.size):
-        begin[u[edge] + 1] += 1
-        begin[v[edge] + 1] += 1
-    for node in range(1, begin.size):
-        begin[node] += begin[node - 1]
-    for edge in range(u.size):
-        near[begin[u[edge]]] = v[edge]
-        near[begin[v[edge]]] = u[edge]
-        begin[u[edge]] += 1
-        begin[v[edge]] += 1
-    for node in range(begin.size - 1, 0, -1):
-        begin[node] = begin[node - 1]
-    begin[0] = 0
+def neighbours(graphs: Collection, graph: int) -> tuple[Integers, Integers]:
+    """Where the neighbours of each node of a graph begin, and all neighbours: `near[begin[i]:begin[i + 1]]` are i's."""
+    n, first, last = graphs.nodes[graph + 1] - graphs.nodes[graph], graphs.starts[graph], graphs.starts[graph + 1]
+    end, near = np.zeros(n + 1, np.int64), np.empty(2 * (last - first), np.int64)
+    for edge in range(first, last):
+        end[graphs.u[edge]] += 1
+        end[graphs.v[edge]] += 1
+    for node in range(1, n + 1):
+        end[node] += end[node - 1]
+    for edge in range(first, last):  # from the back: every end becomes a beginning
+        for one, other in ((graphs.u[edge], graphs.v[edge]), (graphs.v[edge], graphs.u[edge])):
+            end[one] -= 1
+            near[end[one]] = other
+    return end, near

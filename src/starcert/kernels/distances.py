@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from starcert.core.compiled import compiled
-from starcert.kernels.collection import DEGREE, Collection, put_neighbours
+from starcert.kernels.collection import DEGREE, Collection, neighbours
 from starcert.kernels.kernel import GraphKernel, whole_number
 from starcert.kernels.words import Counts, Integers, Words, count_words, empty_table, join, mix, slot
 
@@ -30,7 +30,7 @@ class ShortestPath(GraphKernel):
 
     def count(self, graphs: Collection) -> Counts:
         """See `GraphKernel`."""
-        return count_words(*_pairs(*graphs))
+        return count_words(*_pairs(graphs))
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """See `GraphKernel`."""
@@ -57,8 +57,7 @@ class NeighbourhoodPairs(GraphKernel):
     def count(self, graphs: Collection) -> Counts:
         """See `GraphKernel`."""
         radii, distances = 1 + whole_number("radius", self.radius, 0), 1 + whole_number("distance", self.distance, 0)
-        levels = _neighbourhood_pairs(*graphs, radii, distances)
-        return count_words(*levels).normalised().joined(radii * distances)
+        return count_words(*_neighbourhood_pairs(graphs, radii, distances)).normalised().joined(radii * distances)
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """See `GraphKernel`."""
@@ -87,67 +86,48 @@ def _walk(
 
 
 @compiled
-def _pairs(
-    nodes: Integers, starts: Integers, u: Integers, v: Integers, labels: Words
-) -> tuple[Integers, Integers, Words]:
+def _pairs(graphs: Collection) -> tuple[Integers, Integers, Words]:
     """For every graph, a word for each ordered pair of nodes that a path joins."""
-    graphs = nodes.size - 1
-    begins, ends = np.zeros(graphs, np.int64), np.zeros(graphs, np.int64)
-    for graph in range(1, graphs):
-        begins[graph] = begins[graph - 1] + (nodes[graph] - nodes[graph - 1]) ** 2
-    words = np.empty(begins[-1] + (nodes[-1] - nodes[-2]) ** 2 if graphs else 0, np.uint64)
-    for graph in range(graphs):
-        own, end = labels[nodes[graph] : nodes[graph + 1]], begins[graph]
-        n = own.size
-        begin, near = np.empty(n + 1, np.int64), np.empty(2 * (starts[graph + 1] - starts[graph]), np.int64)
-        put_neighbours(u[starts[graph] : starts[graph + 1]], v[starts[graph] : starts[graph + 1]], begin, near)
-        everywhere, distance, queue = np.zeros(n, np.int64), np.full(n, -1, np.int64), np.empty(n, np.int64)
+    sizes = np.diff(graphs.nodes)
+    bounds, words, end = np.zeros(sizes.size + 1, np.int64), np.empty((sizes**2).sum(), np.uint64), 0
+    for graph in range(sizes.size):
+        begin, near = neighbours(graphs, graph)
+        n, labels = sizes[graph], graphs.labels[graphs.nodes[graph] :]
+        everywhere, distance, queue = np.zeros(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
         for source in range(n):
-            count = _walk(source, begin, near, everywhere, 0, distance, queue)
-            for i in range(1, count):
-                words[end] = join(join(own[source], own[queue[i]]), np.uint64(distance[queue[i]]))
+            distance[:] = -1
+            for i in range(1, _walk(source, begin, near, everywhere, 0, distance, queue)):
+                words[end] = join(join(labels[source], labels[queue[i]]), np.uint64(distance[queue[i]]))
                 end += 1
-            for i in range(count):
-                distance[queue[i]] = -1
-        ends[graph] = end
-    return begins, ends, words
+        bounds[graph + 1] = end
+    return bounds[:-1], bounds[1:], words
 
 
 @compiled
-def _neighbourhood_pairs(
-    nodes: Integers, starts: Integers, u: Integers, v: Integers, labels: Words, radii: int, distances: int
-) -> tuple[Integers, Integers, Words]:
+def _neighbourhood_pairs(graphs: Collection, radii: int, distances: int) -> tuple[Integers, Integers, Words]:
     """For every level (r, d) of every graph, a word for each ordered pair of nodes d apart."""
-    graphs, levels = nodes.size - 1, radii * distances
-    begins, ends = np.zeros(graphs * levels, np.int64), np.zeros(graphs * levels, np.int64)
-    most = 0
-    for graph in range(graphs):
-        most += (nodes[graph + 1] - nodes[graph]) ** 2
-    words, end = np.empty(radii * most, np.uint64), 0
-    for graph in range(graphs):
-        own = labels[nodes[graph] : nodes[graph + 1]]
-        n = own.size
-        begin, near = np.empty(n + 1, np.int64), np.empty(2 * (starts[graph + 1] - starts[graph]), np.int64)
-        put_neighbours(u[starts[graph] : starts[graph + 1]], v[starts[graph] : starts[graph + 1]], begin, near)
-        apart, around = _neighbourhoods(own, begin, near, radii, distances)
+    sizes = np.diff(graphs.nodes)
+    bounds, level = np.zeros(sizes.size * radii * distances + 1, np.int64), 0
+    words, end = np.empty(radii * (sizes**2).sum(), np.uint64), 0
+    for graph in range(sizes.size):
+        begin, near = neighbours(graphs, graph)
+        n, labels = sizes[graph], graphs.labels[graphs.nodes[graph] : graphs.nodes[graph + 1]]
+        apart, around = _neighbourhoods(labels, begin, near, radii)
         for r in range(radii):
             for d in range(distances):
-                level = (graph * radii + r) * distances + d
                 about = join(np.uint64(r), np.uint64(d))
-                begins[level] = end
                 for one in range(n):
                     for other in range(n):
                         if apart[one, other] == d:
                             words[end] = join(about, join(around[r, one], around[r, other]))
                             end += 1
-                ends[level] = end
-    return begins, ends, words
+                level += 1
+                bounds[level] = end
+    return bounds[:-1], bounds[1:], words
 
 
 @compiled
-def _neighbourhoods(
-    labels: Words, begin: Integers, near: Integers, radii: int, distances: int
-) -> tuple[Integers, Words]:
+def _neighbourhoods(labels: Words, begin: Integers, near: Integers, radii: int) -> tuple[Integers, Words]:
     """The distances of all nodes of a graph (−1: none), and a word for each neighbourhood, shape (radii, nodes)."""
     n = labels.size
     apart, around = np.full((n, n), -1, np.int64), np.empty((radii, n), np.uint64)

@@ -8,13 +8,13 @@ chosen nodes that it is a neighbour of. So every connected set is met once, on t
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.core.compiled import compiled
-from starcert.kernels.collection import Collection, put_neighbours
+from starcert.kernels.collection import Collection, neighbours
 from starcert.kernels.kernel import GraphKernel, whole_number
 from starcert.kernels.words import Counts, Integers
 
@@ -50,7 +50,7 @@ class Graphlets(GraphKernel):
         largest = whole_number("largest", self.largest, 3, LARGEST, hint)
         smallest = whole_number("smallest", self.smallest, 3, largest, hint)
         table = _numbered(largest)
-        counts = _count(*graphs.neighbourhoods, smallest, largest, table, int(table.max()) + 1)
+        counts = _count(graphs, smallest, largest, table, int(table.max()) + 1)
         rows, words = np.nonzero(counts)
         starts = np.searchsorted(rows, np.arange(len(counts) + 1))
         return Counts(starts, words.astype(np.uint64), counts[rows, words].astype(np.float64))
@@ -60,31 +60,19 @@ def shapes(k: int) -> Integers:
     """The shape of every graph on k nodes, as the number of its isomorphism class.
 
     Bit b of a graph's number says whether the b-th pair of nodes is joined, in the order (0, 1), (0, 2), (1, 2),
-    (0, 3), …: what is known of the first nodes stays. Two graphs are isomorphic iff swaps of neighbouring nodes lead
-    from one to the other.
+    (0, 3), …: what is known of the first nodes stays.
 
     Example:
         >>> shapes(3).tolist()  # no edge, one edge, a path, a triangle
         [0, 1, 1, 2, 1, 2, 2, 3]
     """
     pairs = sorted(combinations(range(k), 2), key=lambda pair: pair[::-1])
-    place = {pair: bit for bit, pair in enumerate(pairs)}
-    codes = np.arange(1 << len(pairs))
-    least = codes.copy()
-    swapped = []
-    for node in range(k - 1):
-        moved = np.zeros_like(codes)
-        name = {node: node + 1, node + 1: node}
-        for bit, (u, v) in enumerate(pairs):
-            a, b = sorted((name.get(u, u), name.get(v, v)))
-            moved |= ((codes >> bit) & 1) << place[a, b]
-        swapped.append(moved)
-    while True:
-        before = least
-        for moved in swapped:
-            least = np.minimum(least, least[moved])
-        if np.array_equal(before, least):
-            return np.unique(least, return_inverse=True)[1].astype(np.int64)
+    places = np.zeros((k, k), dtype=np.int64)
+    for place, (u, v) in enumerate(pairs):
+        places[u, v] = places[v, u] = place
+    bits = (np.arange(1 << len(pairs))[:, None] >> np.arange(len(pairs))) & 1
+    renamed = [bits @ (1 << np.array([places[name[u], name[v]] for u, v in pairs])) for name in permutations(range(k))]
+    return np.unique(np.min(renamed, axis=0), return_inverse=True)[1].astype(np.int64)
 
 
 @cache
@@ -98,19 +86,15 @@ def _numbered(largest: int) -> Integers:
 
 
 @compiled
-def _count(
-    nodes: Integers, starts: Integers, u: Integers, v: Integers, smallest: int, largest: int, table: Integers, most: int
-) -> Integers:
+def _count(graphs: Collection, smallest: int, largest: int, table: Integers, most: int) -> Integers:
     """How many sets of each shape every graph has, shape (graphs, shapes)."""
-    counts = np.zeros((nodes.size - 1, most), np.int64)
-    for graph in range(nodes.size - 1):
-        n, first, last = nodes[graph + 1] - nodes[graph], starts[graph], starts[graph + 1]
-        begin, near = np.empty(n + 1, np.int64), np.empty(2 * (last - first), np.int64)
-        put_neighbours(u[first:last], v[first:last], begin, near)
-        joined, met = np.zeros((n, n), np.uint8), np.zeros(n, np.uint8)
-        for edge in range(first, last):
-            joined[u[edge], v[edge]] = joined[v[edge], u[edge]] = 1
-        candidates = np.empty((largest, n), np.int64)
+    counts = np.zeros((graphs.nodes.size - 1, most), np.int64)
+    for graph in range(graphs.nodes.size - 1):
+        begin, near = neighbours(graphs, graph)
+        n = begin.size - 1
+        joined, met, candidates = np.zeros((n, n), np.uint8), np.zeros(n, np.uint8), np.empty((largest, n), np.int64)
+        for node in range(n):
+            joined[node, near[begin[node] : begin[node + 1]]] = 1
         for root in range(n):
             _grow(root, begin, near, joined, met, candidates, smallest, largest, table, counts[graph])
     return counts

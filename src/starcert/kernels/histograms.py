@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.compiled import compiled
-from starcert.kernels.collection import DEGREE, Collection, put_neighbours
+from starcert.kernels.collection import DEGREE, Collection, neighbours
 from starcert.kernels.kernel import GraphKernel, whole_number
 from starcert.kernels.words import Counts, Floats, Integers, Words, count_words, join, mix
 from starcert.sampling.sliced import SlicedGraphs, count_ends, new_counters
@@ -66,11 +66,7 @@ class EdgeHistogram(GraphKernel):
 
     def count(self, graphs: Collection) -> Counts:
         """See `GraphKernel`."""
-        return count_words(graphs.starts[:-1], graphs.starts[1:], _edge_words(*graphs))
-
-    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """See `GraphKernel`."""
-        return 50.0 * n_edges
+        return count_words(graphs.starts[:-1], graphs.starts[1:], _edge_words(graphs))
 
 
 class WeisfeilerLehman(GraphKernel):
@@ -89,35 +85,31 @@ class WeisfeilerLehman(GraphKernel):
     def count(self, graphs: Collection) -> Counts:
         """See `GraphKernel`."""
         times = 1 + whole_number("rounds", self.rounds, 0)
-        return count_words(times * graphs.nodes[:-1], times * graphs.nodes[1:], _refine(*graphs, times))
-
-    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """See `GraphKernel`."""
-        return 50.0 * n_nodes * (1 + self.rounds)
+        return count_words(times * graphs.nodes[:-1], times * graphs.nodes[1:], _refine(graphs, times))
 
 
 @compiled
-def _edge_words(nodes: Integers, starts: Integers, u: Integers, v: Integers, labels: Words) -> Words:
-    words = np.empty(u.size, np.uint64)
-    for graph in range(nodes.size - 1):
-        own = labels[nodes[graph] : nodes[graph + 1]]
-        for edge in range(starts[graph], starts[graph + 1]):
-            words[edge] = mix(own[u[edge]]) + mix(own[v[edge]])
+def _edge_words(graphs: Collection) -> Words:
+    words = np.empty(graphs.u.size, np.uint64)
+    for graph in range(graphs.nodes.size - 1):
+        labels = graphs.labels[graphs.nodes[graph] :]
+        for edge in range(graphs.starts[graph], graphs.starts[graph + 1]):
+            words[edge] = mix(labels[graphs.u[edge]]) + mix(labels[graphs.v[edge]])
     return words
 
 
 @compiled
-def _refine(nodes: Integers, starts: Integers, u: Integers, v: Integers, labels: Words, times: int) -> Words:
+def _refine(graphs: Collection, times: int) -> Words:
     """The labels of all rounds, those of the nodes of one graph together."""
-    words = np.empty(times * labels.size, np.uint64)
-    for graph in range(nodes.size - 1):
-        first, n = nodes[graph], nodes[graph + 1] - nodes[graph]
-        begin, near = np.empty(n + 1, np.int64), np.empty(2 * (starts[graph + 1] - starts[graph]), np.int64)
-        put_neighbours(u[starts[graph] : starts[graph + 1]], v[starts[graph] : starts[graph + 1]], begin, near)
-        now, then = labels[first : first + n].copy(), np.empty(n, np.uint64)
+    words, end = np.empty(times * graphs.labels.size, np.uint64), 0
+    for graph in range(graphs.nodes.size - 1):
+        begin, near = neighbours(graphs, graph)
+        now = graphs.labels[graphs.nodes[graph] : graphs.nodes[graph + 1]].copy()
+        then = now.copy()
         for time in range(times):
-            for node in range(n):
-                words[times * first + time * n + node] = join(np.uint64(time), now[node])
+            for node in range(now.size):
+                words[end] = join(np.uint64(time), now[node])
+                end += 1
                 around = np.uint64(0)
                 for k in range(begin[node], begin[node + 1]):
                     around += mix(now[near[k]])

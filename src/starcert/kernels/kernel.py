@@ -63,7 +63,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What a graph of this size takes while its features are counted."""
-        return 100.0 * n_nodes
+        return 400.0 * (n_nodes + n_edges)
 
     def fit(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Self:  # noqa: N803
         """Learn which features there are."""

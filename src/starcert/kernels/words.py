@@ -123,24 +123,15 @@ def count_words(starts: Integers, ends: Integers, words: Words) -> Counts:
 
 @compiled
 def _count_words(starts: Integers, ends: Integers, words: Words) -> tuple[Integers, Words, Floats]:
-    longest = 0
-    for row in range(starts.size):
-        longest = max(longest, ends[row] - starts[row])
-    table, used = empty_table(longest), np.empty(longest, np.int64)
     begins = np.zeros(starts.size + 1, np.int64)
-    found, counts = np.empty(words.size, np.uint64), np.empty(words.size)
+    found, counts = np.empty(words.size, np.uint64), np.zeros(words.size)
     end = 0
     for row in range(starts.size):
-        begin = end
-        for i in range(starts[row], ends[row]):
-            at = slot(table, found, words[i])
-            if table[at] < 0:
-                table[at], used[end - begin] = end, at
-                found[end], counts[end] = words[i], 0.0
+        for word in np.sort(words[starts[row] : ends[row]]):
+            if end == begins[row] or found[end - 1] != word:
+                found[end] = word
                 end += 1
-            counts[table[at]] += 1.0
-        for i in range(end - begin):
-            table[used[i]] = -1
+            counts[end - 1] += 1.0
         begins[row + 1] = end
     return begins, found[:end].copy(), counts[:end].copy()
 

@@ -12,22 +12,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.svm import SVC
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
 from starcert.graphs.content import digest
 from starcert.kernels import GraphKernel, Graphlets, NeighbourhoodPairs, VertexHistogram
 from starcert.kernels.collection import DEGREE, checked_graphs, node_labels_of
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, clone
-    from sklearn.svm import SVC
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, column_or_1d
-except ImportError as error:
-    raise StarcertError(
-        f"Graph kernels need scikit-learn ({error}). Install it with: pip install 'starcert[kernels]'"
-    ) from error
 
 __all__ = ["KernelSVM", "grakel_input", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"]
 
@@ -135,40 +129,29 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return matrix
 
     def __getstate__(self) -> dict[str, Any]:
+        """Without the function and the shapes in a fitted `GraphletSampling`, which do not survive pickling."""
         state = dict(super().__getstate__())
-        if _is_grakel(state.get("kernel_")) and type(state["kernel_"]).__name__ == "GraphletSampling":
-            state["kernel_"] = _packed(state["kernel_"])
+        kernel: Any = state.get("kernel_")
+        if _is_grakel(kernel) and type(kernel).__name__ == "GraphletSampling":
+            left_out = ("sample_graphlets_", "_graph_bins", "_Y_graph_bins")
+            shapes = [
+                (len(shape._vertices), [(v, end.name) for v, vertex in shape._vertices.items() for end in vertex.edges])
+                for shape in kernel._graph_bins.values()
+            ]
+            kept = {name: value for name, value in vars(kernel).items() if name not in left_out}
+            state["kernel_"] = clone(kernel), kept, shapes
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if isinstance(state.get("kernel_"), tuple):
-            state = {**state, "kernel_": _unpacked(*state["kernel_"])}
+            from grakel.kernels._isomorphism import Graph as Shape  # noqa: PLC0415
+
+            kernel, kept, shapes = state["kernel_"]
+            kernel.initialize()
+            vars(kernel).update(kept)
+            kernel._graph_bins = {number: Shape(size, iter(edges)) for number, (size, edges) in enumerate(shapes)}
+            state = {**state, "kernel_": kernel}
         super().__setstate__(state)
-
-
-def _packed(
-    kernel: Any,  # noqa: ANN401
-) -> tuple[dict[str, Any], dict[str, Any], list[tuple[int, list[tuple[int, int]]]]]:
-    """A fitted `GraphletSampling` without the function and the shapes in it, which do not survive pickling."""
-    left_out = ("sample_graphlets_", "_graph_bins", "_Y_graph_bins")
-    shapes = [
-        (len(shape._vertices), [(v, other.name) for v, vertex in shape._vertices.items() for other in vertex.edges])
-        for shape in kernel._graph_bins.values()
-    ]
-    return kernel.get_params(), {name: value for name, value in vars(kernel).items() if name not in left_out}, shapes
-
-
-def _unpacked(
-    parameters: dict[str, Any], attributes: dict[str, Any], shapes: list[tuple[int, list[tuple[int, int]]]]
-) -> Any:  # noqa: ANN401
-    from grakel.kernels import GraphletSampling  # noqa: PLC0415
-    from grakel.kernels._isomorphism import Graph as Shape  # noqa: PLC0415
-
-    kernel = GraphletSampling(**parameters)
-    kernel.initialize()
-    vars(kernel).update(attributes)
-    kernel._graph_bins = {number: Shape(size, iter(edges)) for number, (size, edges) in enumerate(shapes)}
-    return kernel
 
 
 def _is_grakel(kernel: object) -> bool:
