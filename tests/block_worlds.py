@@ -42,7 +42,7 @@ def blocks(draw, n_nodes: int = 9) -> tuple[AnyBlock, set[tuple[int, int]]]:
         "empty": lambda: draw(st.sampled_from([(inside(row([])), set()), _listed(set()), (within([]), set())])),
     }[kind]()
     if isinstance(block, Block) and draw(st.booleans()):
-        u, v = block.endpoints(np.arange(block.size))
+        u, v = block.coordinates(np.arange(block.size))
         numbers = sorted(draw(st.sets(st.integers(0, block.size - 1)))) if block.size else []
         pairs = pairs - {frozenset((int(u[i]), int(v[i]))) for i in numbers}
         block = Block(block.nodes, block.first, row(numbers), block.last)
@@ -71,4 +71,4 @@ def _listed(pairs: set[tuple[int, int]]) -> tuple[Listed, set[frozenset[int]]]:
 
 def numbered(block: AnyBlock) -> list[list[int]]:
     """The pairs of a block in the order of their numbers."""
-    return np.stack(block.endpoints(np.arange(block.size)), axis=1).tolist()
+    return np.stack(block.coordinates(np.arange(block.size)), axis=1).tolist()

@@ -13,7 +13,7 @@ def named_pairs(rule, graph: sc.Graph) -> dict[str, set[frozenset]]:
     sites = partition_by_rule(rule, graph).sites(graph)
     found: dict[str, set[frozenset]] = {}
     for region, offset, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
-        u, v = sites.endpoints(np.arange(offset, offset + size))
+        u, v = sites.coordinates(np.arange(offset, offset + size))
         found[region] = {frozenset((graph.nodes[a], graph.nodes[b])) for a, b in zip(u, v, strict=True)}
         assert len(found[region]) == size
     assert len(set().union(*found.values())) == sum(map(len, found.values()))

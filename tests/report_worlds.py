@@ -5,7 +5,6 @@ import numpy as np
 
 import starcert as sc
 from starcert.archive import Archive
-from starcert.binding import capacity
 
 TWO = sc.Noise(core=0.05, rest=0.3)
 ONE = sc.Noise(bonds=0.1)
@@ -48,7 +47,7 @@ def world(noise, counts, *, labels=None, partition=None, max_radius=None, select
         sc.clopper_pearson(sc.Votes(counts, counts if selection else None)),
         noise,
         max_radius=max_radius,
-        capacity=[capacity(each, noise) for each in sites] if known_capacity else None,
+        capacity=[each.capacity(noise) for each in sites] if known_capacity else None,
         anchored=[each.reason for each in sites],
     )
     return Archive.from_result(result, labels=labels, **told), sites

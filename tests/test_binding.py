@@ -5,7 +5,7 @@ import pytest
 
 import starcert as sc
 import worlds
-from starcert.binding import Problem, bind, bind_all, capacity
+from starcert.binding import Problem, bind, bind_all
 from starcert.errors import InvalidParameterError
 
 GRAPHS = worlds.graphs(3)
@@ -25,9 +25,9 @@ def test_a_problem_is_what_its_graphs_are_one_by_one():
     problem = bind_all(GRAPHS, NOISE, by_hubs)
     sites = [bind(graph, NOISE, by_hubs) for graph in GRAPHS]
     assert len(problem) == 3
-    assert problem.graphs == tuple(GRAPHS)
+    assert problem.objects == tuple(GRAPHS)
     assert [each.key for each in problem.sites] == [each.key for each in sites]
-    assert problem.capacities == tuple(capacity(each, NOISE) for each in sites)
+    assert problem.capacities == tuple(each.capacity(NOISE) for each in sites)
     assert problem.anchored == ("The rule for the regions reads the graph's own edges.",) * 3
     assert repr(problem).startswith("Problem(3 graphs, Noise(")
     with pytest.raises(AttributeError):

@@ -17,7 +17,6 @@ import pytest
 
 import starcert as sc
 import worlds
-from starcert.binding import capacity
 from starcert.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
 from starcert.store import VoteStore
 
@@ -65,7 +64,7 @@ def test_capacities_follow_the_axes():
     graph = sc.Graph(5, [(0, 1), (1, 2), (3, 4)])
     partition = sc.Partition.from_node_sets({"a": range(3), "b": [3, 4]})
     noise = sc.Noise(b=0.1, a=sc.Flip(delete=0.1, add=0.2))
-    assert capacity(partition.sites(graph), noise) == (1, 2, 1)
+    assert partition.sites(graph).capacity(noise) == (1, 2, 1)
 
 
 def test_a_radius_beyond_the_region_is_no_further_attack():

@@ -14,6 +14,7 @@ import worlds
 from starcert import voting
 from starcert.classifiers.base import DrawsItself
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError
+from starcert.sampling import sampler as sampler_module
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.voting import Chunk, Job, chunks_of, count_chunk, tallies
@@ -83,7 +84,7 @@ def test_fewer_samples_are_the_first_of_more():
     seen = []
 
     def recording(batch):
-        seen.append(batch.bits)
+        seen.append(batch.values)
         return worlds.dense_core(batch)
 
     sites = worlds.PARTITION.sites(worlds.graphs(1)[0])
@@ -323,7 +324,7 @@ def test_every_classifier_has_its_own_sampler():
 
 def test_threads_share_samplers_without_mixing_them_up():
     """More graphs than are kept, two classifiers with samplers of their own, many threads."""
-    graphs = worlds.graphs(2 * voting.MOST_SAMPLERS)
+    graphs = worlds.graphs(2 * sampler_module.MOST_KEPT)
     classifiers = [OnDevice("cuda:0"), OnDevice("cuda:1")]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -334,4 +335,4 @@ def test_threads_share_samplers_without_mixing_them_up():
     finally:
         sys.setswitchinterval(interval)
     assert found == [each.device for each, _ in jobs]
-    assert len(voting._KEPT) <= voting.MOST_SAMPLERS
+    assert len(sampler_module._KEPT) <= sampler_module.MOST_KEPT

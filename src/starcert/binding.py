@@ -1,4 +1,4 @@
-"""Where the regions of a noise lie in graphs: asked once, by a partition for all graphs or a rule for each.
+"""Where the regions of a noise lie in objects: asked once, by a partition for all graphs or a rule for each.
 
 What is bound is a `Problem`. Votes, certificates, archive and report are all made from the same one: a rule that is
 asked again may give other regions, or hide how it came by them.
@@ -6,40 +6,32 @@ asked again may give other regions, or hide how it came by them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from starcert.errors import InvalidParameterError
-from starcert.graphs import Graph, Partition, Sites
-from starcert.graphs.rule import READS_EDGES, Rule, partition_by_rule, was_seen_to_read_edges
+from starcert.graphs import CleanObject, Graph, Partition, Sites
+from starcert.graphs.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
 from starcert.noise import Noise
 
-__all__ = [
-    "Problem",
-    "Regions",
-    "anchored_together",
-    "bind",
-    "bind_all",
-    "capacity",
-    "check_noise_and_regions",
-    "check_regions",
-]
+__all__ = ["Problem", "Regions", "anchored_together", "bind", "bind_all", "check_noise_and_regions", "check_regions"]
 
-Regions: TypeAlias = Partition | Rule
-"""A partition, if all graphs share their nodes, or a rule: a function from a graph to its partition."""
+Regions: TypeAlias = Partition | Callable[[Any], Partition | Sites]
+"""A partition, if all graphs share their nodes; a rule from a graph to its partition; for objects that are no graphs, a
+function from an object to its sites."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """Graphs, a noise, and where its regions lie in each graph: what is to be certified, bound once.
+    """Objects, a noise, and where its regions lie in each object: what is to be certified, bound once.
 
     Make one with `SmoothedClassifier.problem`, and give it to `vote`, `certify` and `predict` in place of the graphs.
 
     Attributes:
-        noise: a flip law for every region.
-        sites: the sites of each graph.
+        noise: a law for every region.
+        sites: the sites of each object.
 
     Example:
         >>> problem = bind_all([Graph(3, [(0, 1)]), Graph(4, [])], Noise(all=0.1), None)
@@ -58,25 +50,26 @@ class Problem:
         return len(self.sites)
 
     def __repr__(self) -> str:
-        return f"Problem({len(self)} graph{'s' * (len(self) != 1)}, {self.noise!r})"
+        kind = "graph" if all(isinstance(each, Graph) for each in self.objects) else "object"
+        return f"Problem({len(self)} {kind}{'s' * (len(self) != 1)}, {self.noise!r})"
 
     @property
-    def graphs(self) -> tuple[Graph, ...]:
-        """The graphs."""
-        return tuple(each.graph for each in self.sites)
+    def objects(self) -> tuple[CleanObject, ...]:
+        """The clean objects: graphs, mostly."""
+        return tuple(each.clean for each in self.sites)
 
     @cached_property
     def capacities(self) -> tuple[tuple[int, ...], ...]:
-        """For each graph, how many sites an attacker finds on each axis."""
-        return tuple(capacity(each, self.noise) for each in self.sites)
+        """For each object, how many sites an attacker finds on each axis."""
+        return tuple(each.capacity(self.noise) for each in self.sites)
 
     @property
     def anchored(self) -> tuple[str, ...]:
-        """For each graph, why its regions are anchored; "" if they are not."""
+        """For each object, why its regions are anchored; "" if they are not."""
         return tuple(each.reason for each in self.sites)
 
     def under(self, noise: Noise) -> Problem:
-        """The same regions of the same graphs under another noise."""
+        """The same regions of the same objects under another noise."""
         return replace(self, noise=noise)
 
 
@@ -96,7 +89,7 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
 
 
 def check_regions(sites: Sites, noise: Noise) -> None:
-    """Refuses sites whose regions are not those of the noise."""
+    """Refuses sites whose regions are not those of the noise, and laws for other values than their sites have."""
     if set(sites.regions) != set(noise.regions):
         raise InvalidParameterError(
             "regions",
@@ -104,20 +97,16 @@ def check_regions(sites: Sites, noise: Noise) -> None:
             ", ".join(sites.regions),
             "Give every region of the partition a flip law, and no other.",
         )
+    for region, layer in zip(sites.regions, sites.layers, strict=True):
+        if noise[region].alphabet != layer.alphabet:
+            wanted = f"be a law on the {layer.alphabet} values of {layer.name}"
+            got = f"{noise[region]!r} on {noise[region].alphabet} values"
+            raise InvalidParameterError(f"noise[{region}]", wanted, got)
 
 
-def capacity(sites: Sites, noise: Noise) -> tuple[int, ...]:
-    """How many sites an attacker finds on each axis: more flips than these are no further attack."""
-    found = {
-        region: noise[region].capacity((size - ones.size, ones.size))
-        for region, size, ones in zip(sites.regions, sites.sizes, sites.ones, strict=True)
-    }
-    return tuple(count for region in noise for count in found[region])
-
-
-def bind_all(graphs: Iterable[Graph], noise: Noise, regions: Regions | None) -> Problem:
-    """The problem of these graphs: each is bound once, in their order."""
-    return Problem(noise, anchored_together([bind(graph, noise, regions) for graph in graphs], regions))
+def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | None) -> Problem:
+    """The problem of these objects: each is bound once, in their order."""
+    return Problem(noise, anchored_together([bind(each, noise, regions) for each in objects], regions))
 
 
 def anchored_together(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, ...]:
@@ -131,20 +120,22 @@ def anchored_together(sites: Sequence[Sites], regions: Regions | None) -> tuple[
     return tuple(each if each.anchored else each.marked(READS_EDGES) for each in sites)
 
 
-def bind(graph: Graph, noise: Noise, regions: Regions | None) -> Sites:
-    """The sites of a graph; without `regions`, the one region of the noise is every node pair.
+def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
+    """The sites of an object; without `regions`, the one region of the noise is every site.
 
     Example:
         >>> bind(Graph(4, [(0, 1)]), Noise(all=0.1), None)
         Sites(all: 6)
     """
-    if not isinstance(graph, Graph):
+    if not isinstance(clean, CleanObject):
         hint = "Convert it first, for instance with Graph.from_networkx(graph)."
-        raise InvalidParameterError("graphs", "be starcert Graphs", type(graph).__name__, hint)
+        raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
     if regions is None:
-        partition = Partition.everything(noise.regions[0])
-    elif isinstance(regions, Partition):
-        partition = regions
-    else:
-        partition = partition_by_rule(regions, graph)
-    return partition.sites(graph)
+        return Sites.everything(clean, noise.regions[0])
+    if isinstance(clean, Graph):
+        return (regions if isinstance(regions, Partition) else partition_by_rule(regions, clean)).sites(clean)
+    found = None if isinstance(regions, Partition) else regions(clean)
+    if not isinstance(found, Sites) or found.clean is not clean:
+        wanted = f"return the Sites of each object that is no Graph, such as {type(clean).__name__}"
+        raise InvalidParameterError("regions", wanted, regions if found is None else found)
+    return found

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +142,8 @@ def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[S
             )
             heights[below] = np.maximum(heights[below], radius[-1])
         covers = np.searchsorted(last, heights, side="right")
-        ends[(..., *places, covers)] += np.reshape(number, (*number.shape, *[1] * len(shape)))
+        at: tuple[Any, ...] = (..., *places, covers)
+        ends[at] += np.reshape(number, (*number.shape, *[1] * len(shape)))
     return ends[..., :0:-1].cumsum(axis=-1)[..., ::-1]
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from starcert.core.channels import MAX_RADIUS, Product
 from starcert.errors import InvalidParameterError
-from starcert.laws import Flip, law_from_json, real_number
+from starcert.laws import Flip, Law, law_from_json, real_number
 
 __all__ = ["Flip", "Noise", "RadiusLike"]
 
@@ -56,7 +56,7 @@ class Noise:
                     "noise", "have region names without spaces and without any of . , = /", region
                 )
             try:
-                self._laws[region] = law if isinstance(law, Flip) else Flip(law)
+                self._laws[region] = law if isinstance(law, Law) else Flip(law)
             except InvalidParameterError as error:
                 _, requirement, got, hint = error.args
                 if isinstance(law, Sequence) and len(law) == 2:
@@ -128,7 +128,10 @@ class Noise:
         return hash(tuple(self._laws.items()))
 
     def __repr__(self) -> str:
-        laws = {region: repr(law.delete) if law.symmetric else repr(law) for region, law in self._laws.items()}
+        laws = {
+            region: repr(law.delete) if isinstance(law, Flip) and law.symmetric else repr(law)
+            for region, law in self._laws.items()
+        }
         return f"Noise({', '.join(f'{region}={law}' for region, law in laws.items())})"
 
 

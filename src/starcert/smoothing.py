@@ -316,7 +316,7 @@ class SmoothedClassifier(ClassifierConventions):
         records = [
             GraphRecord(
                 graph=i,
-                key=each.graph.key,
+                key=each.clean.key,
                 sites=each.key,
                 sizes=dict(zip(self.noise.axes, sizes, strict=True)),
                 anchored=each.reason,

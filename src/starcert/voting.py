@@ -7,14 +7,11 @@ done is kept at once (in the store, if there is one); what fails is reported wit
 from __future__ import annotations
 
 import pickle
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +19,10 @@ import numpy.typing as npt
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
-from starcert.sampling.room import CopyBytes, check_room, edge_bytes, expected_edges
-from starcert.sampling.sampler import Sampler, clean_copy, sampler
+from starcert.sampling.room import check_fit, fitting_batch
+from starcert.sampling.sampler import Sampler, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
-from starcert.system.memory import available
+from starcert.sampling.views import clean_copy
 from starcert.system.processes import Pending
 
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ __all__ = [
     "Job",
     "Tally",
     "answers_on",
-    "backend_of",
     "check_memory",
     "chunk_to_recount",
     "chunks_of",
@@ -47,12 +43,6 @@ __all__ = [
 ]
 
 PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
-
-MOST_SEEN = 2**30
-"""Bytes that a batch on a CPU may take, as edges and as the classifier sees it."""
-
-MOST_SAMPLERS = 8
-"""So many samplers are kept, the last ones made."""
 
 SPAN = 8
 """So many chunks travel to a worker together: a classifier is sent once for all of them."""
@@ -210,11 +200,17 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     Every graph has its selection chunk 0 once. There the classifier shows, before any vote of the graph counts, that it
     answers copies alone as it answers them in the batches that are used.
     """
-    stream = WordStream.of_chunk(job.seed, sites.graph.key, chunk.purpose, chunk.number)
+    stream = WordStream.of_chunk(job.seed, sites.clean.key, chunk.purpose, chunk.number)
     checking = chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
     drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
     portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
-    most = job.batch_size or _fitting_batch(classifier, sites, job.noise)
+    most = job.batch_size or fitting_batch(
+        sites,
+        job.noise,
+        wanted=classifier.batch_size,
+        device=classifier.backend,
+        copy_bytes=classifier.copy_bytes,
+    )
     n_targets = classifier.n_targets(sites.frame)
     counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
     first = 0
@@ -263,71 +259,14 @@ def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
     )
 
 
-def backend_of(classifier: Classifier) -> str:
-    """Where noisy graphs for this classifier are drawn: votes depend on it."""
-    return str(getattr(classifier, "backend", "cpu"))
-
-
-def _fitting_batch(classifier: Classifier, sites: Sites, noise: Noise) -> int:
-    """As many copies as the classifier wants; here, not more than whose edges stay in some ten megabytes.
-
-    Where noise adds many edges, or the classifier wants matrices, not more than what takes a gigabyte to see.
-    """
-    if backend_of(classifier) != "cpu":  # a device knows its own memory
-        return classifier.batch_size
-    small = max(1, 500_000 // (sites.graph.n_nodes + sites.graph.n_edges + 1))
-    shape = sites.graph.n_nodes, expected_edges(sites, noise)
-    each = edge_bytes(*shape) + _copy_bytes(classifier)(*shape)
-    return min(classifier.batch_size, small, max(1, int(MOST_SEEN / (1 + each))))
-
-
 def check_memory(job: Job) -> None:
     """Refuses graphs whose noisy copies cannot fit into memory, before anything is counted."""
-    free: int | None = getattr(job.classifier, "free_memory", available)()
-    for number, sites in enumerate(job.sites if free is not None else ()):
-        check_room(
-            sites,
-            job.noise,
-            name=f"graph {number}",
-            room=free or 0,
-            device=backend_of(job.classifier),
-            copy_bytes=_copy_bytes(job.classifier),
-        )
-
-
-def _copy_bytes(classifier: Classifier) -> CopyBytes:
-    """What a copy takes as the classifier sees it, beside the list of its edges, if it tells."""
-    told: CopyBytes = getattr(classifier, "copy_bytes", lambda _nodes, _edges: 0)
-    return told
-
-
-_KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object]]] = OrderedDict()
-_KEPT_TURN = Lock()
+    asked = job.classifier
+    check_fit(job.sites, job.noise, free=asked.free_memory(), device=asked.backend, copy_bytes=asked.copy_bytes)
 
 
 def _sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
-    """The sampler of a graph, kept for its next chunk: the classifier's own, if it has one (on its device)."""
-    of_graph = (sites.graph.key, sites.frame.key, sites.key, noise)
+    """The sampler of a graph: the classifier's own, if it has one (on its device)."""
     if not isinstance(classifier, DrawsItself):
-        return _kept(of_graph, lambda: None, lambda: sampler(sites, noise))
-    # Another classifier may come to lie at the same address: the one whose sampler it is must still be there.
-    key = (*of_graph, id(classifier), str(getattr(classifier, "device", "")))
-    try:
-        owner: Callable[[], object] = ref(classifier)
-    except TypeError:  # it does not let itself be watched
-        owner = lambda: classifier  # noqa: E731
-    return _kept(key, owner, lambda: classifier.sampler(sites, noise))
-
-
-def _kept(key: tuple[object, ...], owner: Callable[[], object], make: Callable[[], Sampler]) -> Sampler:
-    with _KEPT_TURN:
-        found = _KEPT.get(key)
-    if found is not None and found[1]() is owner():
-        return found[0]
-    made = make()  # in nobody's way: two threads may make the same one
-    with _KEPT_TURN:
-        _KEPT[key] = made, owner
-        _KEPT.move_to_end(key)
-        if len(_KEPT) > MOST_SAMPLERS:
-            _KEPT.popitem(last=False)
-    return made
+        return kept_sampler(sites, noise)
+    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)

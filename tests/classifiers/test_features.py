@@ -10,10 +10,12 @@ import pytest
 import starcert as sc
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling import sampler as sampler_module
+from starcert.sampling.draws import Way
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.sliced import SlicedGraphs
 from starcert.sampling.streams import WordStream
+from starcert.sampling.views import view_of
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -110,7 +112,8 @@ def batches(noise=NOISE, sites=SITES, samples=70):
         patched.setattr(sampler_module, "ALWAYS_DENSE", 0)
         patched.setattr(sampler_module, "DENSE_SHARE", 1.0)
         yield sampler(sites, noise).draw(stream(), samples)
-    yield device.DeviceSampler(sites, *_laws(sites, _pools(sites, noise)), "cpu").draw(stream(), samples)
+    bits = device.DeviceSampler(sites, *_laws(sites, _pools(sites, noise)), "cpu").draw(stream(), samples)
+    yield view_of(sites, Way.DEVICE, "cpu")(bits)
 
 
 def test_all_ways_to_draw_are_tried():

@@ -30,7 +30,7 @@ def region_of(sites, u, v):
     """The number of the region of a pair, by looking at each of its sites."""
     for i, (offset, size) in enumerate(zip(sites.offsets, sites.sizes, strict=True)):
         for position in range(offset, offset + size):
-            a, b = (int(end[0]) for end in sites.endpoints([position]))
+            a, b = (int(end[0]) for end in sites.coordinates([position]))
             if {a, b} == {u, v}:
                 return i
     return -1

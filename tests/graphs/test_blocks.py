@@ -16,7 +16,7 @@ N_NODES = 8
 def check(block, pairs):
     """Holds the block to a list of its pairs: the same set, numbered both ways."""
     assert block.size == len(pairs)
-    u, v = block.endpoints(np.arange(block.size))
+    u, v = block.coordinates(np.arange(block.size))
     assert u.dtype == v.dtype == np.int64
     numbered = list(zip(u.tolist(), v.tolist(), strict=True))
     assert sorted(numbered) == sorted(pairs)
@@ -24,7 +24,7 @@ def check(block, pairs):
     one, other = (side.ravel() for side in np.meshgrid(np.arange(N_NODES), np.arange(N_NODES)))
     expected = [number.get((min(pair), max(pair)), -1) for pair in zip(one.tolist(), other.tolist(), strict=True)]
     for twin in (block, pickle.loads(pickle.dumps(block))):
-        located = twin.locate(one, other, N_NODES)
+        located = twin.locate(one, other)
         assert located.dtype == np.int64
         assert located.tolist() == expected
     return numbered
@@ -77,7 +77,7 @@ def test_pairs_that_are_left_out_close_ranks(nodes, data):
     out = [pair for pair in pairs if data.draw(st.booleans())]
     rows = np.array(data.draw(st.permutations(out)), dtype=np.int64).reshape(-1, 2)
     kept = [pair for pair in pairs if pair not in out]
-    assert check(without(inside(np.array(nodes, dtype=np.int64)), rows, N_NODES), kept) == kept
+    assert check(without(inside(np.array(nodes, dtype=np.int64)), rows), kept) == kept
 
 
 @given(
@@ -89,19 +89,19 @@ def test_pairs_that_are_left_out_close_ranks(nodes, data):
 )
 def test_leaving_out_more_keeps_what_the_block_was(kind, nodes, data):
     block = kind(np.array(nodes, dtype=np.int64))
-    kept = list(zip(*(ends.tolist() for ends in block.endpoints(np.arange(block.size))), strict=True))
+    kept = list(zip(*(ends.tolist() for ends in block.coordinates(np.arange(block.size))), strict=True))
     for _ in range(2):
         out = data.draw(
             st.lists(st.sampled_from(list(combinations(range(N_NODES), 2))), max_size=9)
         )  # twice, or absent
-        block = without(block, np.array(out, dtype=np.int64).reshape(-1, 2), N_NODES)
+        block = without(block, np.array(out, dtype=np.int64).reshape(-1, 2))
         kept = [pair for pair in kept if pair not in out]
         assert check(block, kept) == kept
 
 
 def test_a_block_of_two_groups_without_a_pair_is_still_one_of_two_groups():
     groups = within([np.array([0, 1, 2]), np.array([3, 4, 5])])
-    assert without(groups, np.array([[0, 1]]), N_NODES).size == 5
+    assert without(groups, np.array([[0, 1]])).size == 5
 
 
 @given(st.sets(st.sampled_from(list(combinations(range(N_NODES), 2)))))
@@ -137,5 +137,5 @@ def test_both_ends_of_every_row_of_a_triangle(n_nodes):
     block = inside(np.arange(n_nodes))
     starts = [row * n_nodes - row * (row + 1) // 2 for row in range(n_nodes)]
     for row in range(n_nodes - 1):
-        (u, w), (v, x) = block.endpoints(np.array([starts[row], starts[row + 1] - 1]))
+        (u, w), (v, x) = block.coordinates(np.array([starts[row], starts[row + 1] - 1]))
         assert (u, v, w, x) == (row, row + 1, row, n_nodes - 1)

@@ -14,7 +14,7 @@ from starcert.graphs import Graph, Partition
 def regions_of(partition, graph):
     """The pairs of each region, by the names of the nodes."""
     sites = partition.sites(graph)
-    u, v = sites.endpoints(np.arange(sites.n_sites))
+    u, v = sites.coordinates(np.arange(sites.n_sites))
     pairs = [{graph.nodes[a], graph.nodes[b]} for a, b in zip(u, v, strict=True)]
     bounds = zip(sites.regions, sites.offsets, sites.sizes, strict=True)
     return {region: pairs[offset : offset + size] for region, offset, size in bounds}

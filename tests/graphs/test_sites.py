@@ -58,7 +58,7 @@ def test_sites_against_listing_all_pairs(case):
     assert sites.sizes == tuple(map(len, regions.values()))
     assert sites.n_sites == sum(sites.sizes)
     assert sites.n_fixed == graph.n_nodes * (graph.n_nodes - 1) // 2 - sites.n_sites
-    u, v = sites.endpoints(np.arange(sites.n_sites))
+    u, v = sites.coordinates(np.arange(sites.n_sites))
     numbered = list(zip(u.tolist(), v.tolist(), strict=True))
     edges = {tuple(edge) for edge in graph.edges.tolist()}
     for region, offset, ones in zip(regions, sites.offsets, sites.ones, strict=True):
@@ -77,7 +77,7 @@ def test_positions_in_any_order(case, shuffler):
     graph, partition, _ = case
     sites = partition.sites(graph)
     positions = np.array([shuffler.randrange(sites.n_sites) for _ in range(9 if sites.n_sites else 0)], dtype=np.int64)
-    assert np.array_equal(sites.locate(*sites.endpoints(positions)), positions)
+    assert np.array_equal(sites.locate(*sites.coordinates(positions)), positions)
 
 
 def large_partitions(n_nodes):
@@ -99,7 +99,7 @@ def test_round_trip_in_large_graphs(n_nodes):
         assert sites.n_sites > n_nodes**2 / 4
         ends = np.array([*sites.offsets, *(offset - 1 for offset in sites.offsets[1:]), sites.n_sites - 1])
         positions = np.concatenate([ends, rng.integers(sites.n_sites, size=20_000)])
-        u, v = sites.endpoints(positions)
+        u, v = sites.coordinates(positions)
         assert (u < v).all()
         assert np.array_equal(sites.locate(u, v), positions)
         assert np.array_equal(sites.locate(v, u), positions)
@@ -110,10 +110,10 @@ def test_every_row_of_a_large_triangle():
     sites = Partition.everything("all").sites(Graph(n_nodes, []))
     rows = np.arange(n_nodes - 1)
     starts = rows * n_nodes - rows * (rows + 1) // 2
-    u, v = sites.endpoints(starts)
+    u, v = sites.coordinates(starts)
     assert np.array_equal(u, rows)
     assert np.array_equal(v, rows + 1)
-    u, v = sites.endpoints(starts[1:] - 1)
+    u, v = sites.coordinates(starts[1:] - 1)
     assert np.array_equal(u, rows[:-1])
     assert (v == n_nodes - 1).all()
 
@@ -164,7 +164,7 @@ graph = Graph(12, [(0, 5), (3, 7)], nodes="abcdefghijkl")
 partition = Partition.from_node_sets({"x": set("afcgb"), "y": set("hkjl")}, between={"xy": ("x", "y")})
 present = Partition.from_present_edges(graph, present="p", absent="q")
 for sites in (partition.sites(graph), present.sites(graph)):
-    print(sites.key, *(end.tolist() for end in sites.endpoints(np.arange(sites.n_sites))))
+    print(sites.key, *(end.tolist() for end in sites.coordinates(np.arange(sites.n_sites))))
 """
     outputs = [
         subprocess.run(
@@ -212,12 +212,12 @@ def test_the_repr_is_short():
 )
 def test_positions_that_are_none_are_refused(positions, problem):
     with pytest.raises(InvalidParameterError, match=problem):
-        Partition.everything("all").sites(Graph(3, [])).endpoints(positions)
+        Partition.everything("all").sites(Graph(3, [])).coordinates(positions)
 
 
 def test_nodes_that_are_none_are_refused():
     sites = Partition.everything("all").sites(Graph(3, []))
-    with pytest.raises(InvalidParameterError, match=r"'v' must be node indices below 3.*Got 3"):
+    with pytest.raises(InvalidParameterError, match=r"'v' must be coordinates of pairs below 3.*Got 3"):
         sites.locate([0, 1], [1, 3])
     with pytest.raises(InvalidParameterError, match="as long as 'u', 2"):
         sites.locate([0, 1], [1])

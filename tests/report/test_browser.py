@@ -14,7 +14,6 @@ from block_worlds import blocks, numbered
 from browsing import open_page, set_value, texts
 from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 from starcert.archive import Archive
-from starcert.binding import capacity
 from starcert.graphs.pairsets import Across, Within
 from starcert.report import write_report
 
@@ -374,7 +373,7 @@ def test_large_graphs_are_described(shown):
     noise = sc.Noise(bonds=0.2)
     sites = sc.Partition.everything("bonds").sites(sc.Graph.from_networkx(nx.cycle_graph(2000)))
     bounds = sc.clopper_pearson(sc.Votes([[5000, 0]], [[10, 0]]))
-    archive = Archive.from_result(sc.certify(bounds, noise, capacity=[capacity(sites, noise)]))
+    archive = Archive.from_result(sc.certify(bounds, noise, capacity=[sites.capacity(noise)]))
     browser = shown(archive, [sites])
     assert texts(browser, "#drawing svg") == []
     assert "Not drawn: graphs with more than 300 nodes" in texts(browser, "#drawing-caption")[0]
@@ -414,7 +413,7 @@ def test_ten_thousand_graphs_open_and_page_through(shown, tmp_path):
     counts = np.stack([10_000 - wrong, wrong], axis=1)
     counts[labels == 1] = counts[labels == 1][:, ::-1]
     bounds = sc.clopper_pearson(sc.Votes(counts, counts))
-    result = sc.certify(bounds, TWO, capacity=[capacity(each, TWO) for each in sites])
+    result = sc.certify(bounds, TWO, capacity=[each.capacity(TWO) for each in sites])
     archive = Archive.from_result(result, names=[f"graph {i}" for i in range(n)], labels=labels.tolist())
     browser = shown(archive, sites)
     assert (tmp_path / "report.html").stat().st_size < 25e6

@@ -12,7 +12,7 @@ GROUPS = (frozenset([0, 4, 5]), frozenset([1]), frozenset([2, 3, 9, 11]))
 
 
 def pairs_of(block):
-    return set(zip(*(side.tolist() for side in block.endpoints(np.arange(block.size))), strict=True))
+    return set(zip(*(side.tolist() for side in block.coordinates(np.arange(block.size))), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,12 @@ import pytest
 import starcert as sc
 from starcert.graphs import Frame, Sites
 from starcert.sampling import sampler as sampler_module
+from starcert.sampling.draws import FlippedDraw, SlicedDraw
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.sliced import SlicedGraphs
 from starcert.sampling.streams import WordStream
+from starcert.sampling.views import clean_copy
 
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
 SETS = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")})
@@ -30,8 +32,8 @@ def batch(request, monkeypatch):
 def adjacency_from_bits(batch) -> np.ndarray:
     """The oracle: bits and fixed edges, put where their node pairs are, one by one."""
     dense = np.zeros((len(batch), 9, 9), dtype=int)
-    u, v = batch._sites.endpoints(np.arange(batch._sites.n_sites))
-    for copy, bits in enumerate(batch.bits):
+    u, v = batch._sites.coordinates(np.arange(batch._sites.n_sites))
+    for copy, bits in enumerate(batch.values):
         for i, j, bit in zip(u, v, bits, strict=True):
             dense[copy, i, j] = dense[copy, j, i] = bit
         for i, j in batch._sites.fixed_edges:
@@ -60,7 +62,7 @@ def test_graphs_are_the_same_copies_with_the_frame_of_the_clean_graph(batch):
         assert Frame.of(graph) == batch.frame == Frame.of(GRAPH)
 
 
-@pytest.mark.parametrize("name", ["graph", "sites"])
+@pytest.mark.parametrize("name", ["clean", "graph", "sites"])
 def test_the_clean_graph_is_shown_to_nobody(batch, name):
     with pytest.raises(
         ValueError, match=r"^An answer that looks at the clean graph is not a function of the noisy copy"
@@ -79,13 +81,14 @@ def test_the_order_of_edges_tells_nothing_of_the_clean_graph():
         clean.remove_node(8)
         clean.add_edges_from([(0, 8), (3, 8)])  # fixed, and the same in all
         sites = SETS.sites(sc.Graph.from_networkx(clean))
-        ends = np.stack(sites.endpoints(np.arange(sites.n_sites)))
+        ends = np.stack(sites.coordinates(np.arange(sites.n_sites)))
         target = np.array([copy.has_edge(u, v) for u, v in ends.T])
         ones = np.sort(np.concatenate(sites.ones))
         flips = np.setxor1d(ones, np.flatnonzero(target))[::-1].astype(np.int64)
-        flipped = FlippedGraphs(sites, ones, ends[:, ones], np.array([0, flips.size]), flips)
+        drawn = FlippedDraw(sites.n_sites, ones, np.array([0, flips.size]), flips)
+        flipped = FlippedGraphs(sites, drawn, ends[:, ones])
         words = np.where(target[:, None], np.uint64(1), np.uint64(0))
-        orders += [batch.edges() for batch in (flipped, SlicedGraphs(sites, ends, words, 0, 1))]
+        orders += [batch.edges() for batch in (flipped, SlicedGraphs(sites, SlicedDraw(words, 0, 1), ends))]
     for order in orders[1:]:
         for one, other in zip(order, orders[0], strict=True):
             np.testing.assert_array_equal(one, other)
@@ -100,13 +103,13 @@ def test_copies_are_simple_and_fixed_sites_never_move(batch):
 
 
 def test_slices_are_the_same_copies(batch):
-    whole = batch.bits
+    whole = batch.values
     for part in (slice(0, 64), slice(10, 75), slice(64, 128), slice(250, 400), slice(5, 5)):
-        np.testing.assert_array_equal(batch[part].bits, whole[part])
+        np.testing.assert_array_equal(batch[part].values, whole[part])
         np.testing.assert_array_equal(batch[part].degrees(), batch.degrees()[part])
         np.testing.assert_array_equal(batch[part].adjacency(), batch.adjacency()[part])
-        np.testing.assert_array_equal(batch[part][3:40].bits, whole[part][3:40])
-    np.testing.assert_array_equal(np.concatenate([p.bits for p in batch.split(77)]), whole)
+        np.testing.assert_array_equal(batch[part][3:40].values, whole[part][3:40])
+    np.testing.assert_array_equal(np.concatenate([p.values for p in batch.split(77)]), whole)
     with pytest.raises(IndexError):
         batch[::2]
 
@@ -136,3 +139,12 @@ def test_noisy_copies_come_without_data_that_tell_of_the_clean_edges():
     drawn = sampler(sc.Partition.everything("all").sites(graph), sc.Noise(all=0.5))
     for copy in drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 3).networkx():
         assert dict(copy.nodes(data=True)) == {0: {"z": 6}, 1: {"z": 7}, 2: {"z": 8}}
+
+
+def test_the_clean_graph_as_its_own_copy():
+    sites = SETS.sites(GRAPH)
+    batch = clean_copy(sites)
+    np.testing.assert_array_equal(batch.adjacency(), GRAPH.to_numpy()[None])
+    np.testing.assert_array_equal(batch.degrees(), GRAPH.to_numpy().sum(axis=0, dtype=int)[None])
+    assert list(batch.copies()) == [GRAPH]
+    assert np.flatnonzero(batch.values[0]).tolist() == np.concatenate(sites.ones).tolist()

@@ -8,37 +8,41 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.sampling.draws import Way
 from starcert.sampling.sampler import _laws, _pools
 from starcert.sampling.streams import WordStream
+from starcert.sampling.views import view_of
 
 torch = pytest.importorskip("torch")
 device = pytest.importorskip("starcert.sampling.device")
 
+CPU = torch.device("cpu")
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
 SITES = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")}).sites(GRAPH)
 
 
 def draw(noise: sc.Noise, samples: int, chunk: int = 0):
     drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), "cpu")
-    return drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", chunk), samples)
+    bits = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", chunk), samples)
+    return view_of(SITES, Way.DEVICE, "cpu")(bits)
 
 
 def test_all_views_agree_and_fixed_sites_never_move():
     batch = draw(sc.Noise(a=0.2, b=sc.Flip(delete=0.5, add=0.1), c=0.05), 300)
     dense = np.zeros((300, 9, 9), dtype=int)
-    u, v = SITES.endpoints(np.arange(SITES.n_sites))
-    dense[:, u, v] = dense[:, v, u] = batch.bits
+    u, v = SITES.coordinates(np.arange(SITES.n_sites))
+    dense[:, u, v] = dense[:, v, u] = batch.values
     for i, j in SITES.fixed_edges:
         dense[:, i, j] = dense[:, j, i] = 1
     np.testing.assert_array_equal(batch.adjacency(), dense)
-    np.testing.assert_array_equal(batch.adjacency_there().numpy(), dense)
+    np.testing.assert_array_equal(batch.adjacency_on(CPU).numpy(), dense)
     np.testing.assert_array_equal(batch.degrees(), dense.sum(axis=1))
-    np.testing.assert_array_equal(batch.degrees_there().numpy(), dense.sum(axis=1))
-    index, owner = (tensor.numpy() for tensor in batch.edge_index_there())
+    np.testing.assert_array_equal(batch.degrees_on(CPU).numpy(), dense.sum(axis=1))
+    index, owner = (tensor.numpy() for tensor in batch.edge_index_on(CPU))
     rebuilt = np.zeros_like(dense)
     rebuilt[owner[index[0]], index[0] % 9, index[1] % 9] += 1
     np.testing.assert_array_equal(rebuilt, dense)
-    np.testing.assert_array_equal(batch[10:20].bits, batch.bits[10:20])
+    np.testing.assert_array_equal(batch[10:20].values, batch.values[10:20])
     assert (dense[:, 8] == GRAPH.to_numpy()[8]).all()
 
 
@@ -49,7 +53,7 @@ def test_flips_follow_the_law_of_their_site():
     clean = np.zeros(SITES.n_sites, dtype=np.uint8)
     for ones in SITES.ones:
         clean[ones] = 1
-    share = (batch.bits ^ clean).mean(axis=0)
+    share = (batch.values ^ clean).mean(axis=0)
     values, law = _laws(SITES, _pools(SITES, noise))
     expected = values[law]
     assert np.abs(share - expected).max() < 5 * math.sqrt(0.25 / samples)
@@ -75,10 +79,10 @@ def test_ties_go_on_with_the_next_digits(monkeypatch):
 
     monkeypatch.setattr(torch.Tensor, "random_", scripted)
     batch = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 2)
-    assert (batch.bits ^ draw_clean()).all()
+    assert (batch.values ^ draw_clean()).all()
     script[:] = [first, second]
     batch = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 2)
-    assert not (batch.bits ^ draw_clean()).any()
+    assert not (batch.values ^ draw_clean()).any()
 
 
 def draw_clean() -> np.ndarray:
@@ -90,9 +94,9 @@ def draw_clean() -> np.ndarray:
 
 def test_large_chunks_are_drawn_in_portions_that_follow_one_another(monkeypatch):
     noise = sc.Noise(a=0.2, b=0.3, c=0.4)
-    whole = draw(noise, 300).bits
+    whole = draw(noise, 300).values
     monkeypatch.setattr(device, "NUMBERS", 64 * SITES.n_sites)
-    np.testing.assert_array_equal(draw(noise, 300).bits, whole)
+    np.testing.assert_array_equal(draw(noise, 300).values, whole)
 
 
 @pytest.mark.parametrize(("held", "wanted"), [(1, 300), (100, 129), (10**9, 200)])
@@ -103,13 +107,13 @@ def test_portions_are_the_copies_of_a_chunk(held, wanted, monkeypatch):
     drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), "cpu")
     portions = list(drawn.portions(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 300, wanted))
     assert len(portions) == (1 if held > 100 else -(-wanted // 64))
-    np.testing.assert_array_equal(np.concatenate([each.bits for each in portions]), draw(noise, 300).bits[:wanted])
+    np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), draw(noise, 300).values[:wanted])
 
 
 def test_a_chunk_is_a_function_of_its_stream():
     noise = sc.Noise(a=0.2, b=0.3, c=0.4)
-    np.testing.assert_array_equal(draw(noise, 50).bits, draw(noise, 50).bits)
-    assert (draw(noise, 50).bits != draw(noise, 50, chunk=1).bits).any()
+    np.testing.assert_array_equal(draw(noise, 50).values, draw(noise, 50).values)
+    assert (draw(noise, 50).values != draw(noise, 50, chunk=1).values).any()
     state = torch.random.get_rng_state()
     draw(noise, 50)
     assert (torch.random.get_rng_state() == state).all()

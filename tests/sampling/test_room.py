@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert import voting
 from starcert.errors import StarcertError
-from starcert.sampling.room import check_room, expected_edges
+from starcert.sampling.room import check_room, expected_edges, fitting_batch
 from starcert.system import memory
 
 EVERYTHING = sc.Partition.everything("all")
@@ -85,8 +84,9 @@ def test_memory_is_known_here():
 
 
 def test_batches_shrink_where_noise_adds_many_edges():
-    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")
-    few, many = (voting._fitting_batch(base, EVERYTHING.sites(LARGE), sc.Noise(all=p)) for p in (1e-6, 0.1))
-    assert (few, many) == (12, 3)
-    small = EVERYTHING.sites(sc.Graph(20, [(0, 1)]))
-    assert voting._fitting_batch(base, small, sc.Noise(all=0.4)) == base.batch_size
+    def fitting(graph: sc.Graph, p: float) -> int:
+        sites, noise = EVERYTHING.sites(graph), sc.Noise(all=p)
+        return fitting_batch(sites, noise, wanted=1024, device="cpu", copy_bytes=nothing_more)
+
+    assert [fitting(LARGE, p) for p in (1e-6, 0.1)] == [12, 3]
+    assert fitting(sc.Graph(20, [(0, 1)]), 0.4) == 1024

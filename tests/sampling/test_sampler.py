@@ -35,7 +35,7 @@ def flips(noise: sc.Noise, samples: int) -> tuple[np.ndarray, np.ndarray, np.nda
     clean = np.zeros(sites.n_sites, dtype=int)
     for ones in sites.ones:
         clean[ones] = 1
-    return batch.bits ^ clean.astype(np.uint8), np.repeat([0, 1], sites.sizes), clean
+    return batch.values ^ clean.astype(np.uint8), np.repeat([0, 1], sites.sizes), clean
 
 
 @pytest.mark.parametrize("p", [(1e-5, 0.3), (1e-3, 0.99), (0.02, 0.45), (0.5, 0.05)])
@@ -102,7 +102,7 @@ def test_portions_are_the_copies_of_a_chunk_however_many_are_held(way, noise, he
     portions = list(drawn.portions(stream, 1000, wanted))
     assert sum(map(len, portions)) == wanted
     assert (len(portions) == 1) == (held > 2500 or wanted < 65)
-    np.testing.assert_array_equal(np.concatenate([each.bits for each in portions]), whole.bits)
+    np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), whole.values)
 
 
 def test_portions_take_no_more_memory_than_they_may(way, monkeypatch):
@@ -127,7 +127,7 @@ def test_ten_thousand_nodes_are_easy():
     sites = sc.Partition.everything("all").sites(graph)
     drawn = sampler(sites, sc.Noise(all=sc.Flip(delete=1e-3, add=1e-5)))
     batch = drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 256)
-    added = np.array([len(g) for g in np.split(batch._positions, batch._starts[1:-1])])
+    added = np.array([len(g) for g in np.split(batch._draw.positions, batch._draw.starts[1:-1])])
     expected = 30 + (49_995_000 - 30_000) * 1e-5
     assert abs(added.mean() - expected) < 5 * math.sqrt(expected / 256)
     edges = np.diff(batch.edges().starts)

@@ -9,6 +9,7 @@ import pytest
 
 import starcert as sc
 from starcert.core.confidence import Bounds
+from starcert.sampling.draws import FlippedDraw, SlicedDraw
 from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sliced import SlicedGraphs
 
@@ -60,13 +61,14 @@ def every_copy(clean: np.ndarray, flipped: bool):
     graph = sc.Graph(4, [site for site, bit in zip(SITES, clean, strict=True) if bit], node_data=DATA)
     sites = sc.Partition.everything("all").sites(graph)
     ends = np.array(SITES).T
-    assert np.array_equal(np.stack(sites.endpoints(np.arange(6))), ends)
+    assert np.array_equal(np.stack(sites.coordinates(np.arange(6))), ends)
     if flipped:
         copies, positions = np.nonzero(clean != GRAPHS)
         ones = np.flatnonzero(clean)
-        return FlippedGraphs(sites, ones, ends[:, ones], np.searchsorted(copies, np.arange(65)), positions)
+        drawn = FlippedDraw(6, ones, np.searchsorted(copies, np.arange(65)), positions)
+        return FlippedGraphs(sites, drawn, ends[:, ones])
     words = (GRAPHS.T.astype(np.uint64) << np.arange(64, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)[:, None]
-    return SlicedGraphs(sites, ends, words, 0, 64)
+    return SlicedGraphs(sites, SlicedDraw(words, 0, 64), ends)
 
 
 def answers(classifier) -> np.ndarray:

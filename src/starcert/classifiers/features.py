@@ -25,7 +25,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.errors import InvalidParameterError
-from starcert.graphs.edgeless import EdgesAskedError, without_edges
+from starcert.graphs.rule import EdgesAskedError, without_edges
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame, Graph
@@ -174,7 +174,7 @@ def features_of_copies(source: Source, graphs: NoisyGraphs, dtype: torch.dtype, 
     """Features of each noisy copy, shape (copies, nodes, …)."""
     if isinstance(source, DegreeFeatures):
         table = torch.from_numpy(source.table(graphs.frame.n_nodes)).to(device, dtype)
-        return torch.nn.functional.embedding(_degrees(graphs, device), table)
+        return torch.nn.functional.embedding(graphs.degrees_on(device), table)
     assert callable(source)  # node data are never those of the copy
     given = [_given(source, copy) for copy in graphs.copies()]
     kinds = dict.fromkeys((tuple(x.shape), x.dtype) for x in given)
@@ -209,12 +209,6 @@ def _as_tensor(values: Any, n_nodes: int, what: str) -> torch.Tensor:  # noqa: A
     if x.dim() == 0 or x.shape[0] != n_nodes:
         raise ValueError(f"{what} has the shape {tuple(x.shape)}; it must have a row for each of the {n_nodes} nodes")
     return x
-
-
-def _degrees(graphs: NoisyGraphs, device: torch.device) -> torch.Tensor:
-    there = getattr(graphs, "degrees_there", None)
-    degrees: torch.Tensor = torch.from_numpy(graphs.degrees()).to(device) if there is None else there()
-    return degrees
 
 
 def _name(function: object) -> str:

@@ -148,8 +148,8 @@ class TorchClassifier(DrawsItself):
         with torch.inference_mode():
             x, of_copies = self._features_of(graphs)
             if self.dense:
-                return self.model(x, _adjacency(graphs, self.device))  # type: ignore[no-any-return]
-            edge_index, batch = _edge_index(graphs, self.device)
+                return self.model(x, graphs.adjacency_on(self.device))  # type: ignore[no-any-return]
+            edge_index, batch = graphs.edge_index_on(self.device)
             x = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
             return self.model(x, edge_index, batch)  # type: ignore[no-any-return]
 
@@ -193,23 +193,6 @@ class TorchClassifier(DrawsItself):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_input": None, "_fits": None}
-
-
-def _edge_index(graphs: NoisyGraphs, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    there = getattr(graphs, "edge_index_there", None)
-    if there is not None:
-        found: tuple[torch.Tensor, torch.Tensor] = there()
-        return found
-    edge_index, batch = graphs.edge_index()
-    return torch.from_numpy(edge_index).to(device), torch.from_numpy(batch).to(device)
-
-
-def _adjacency(graphs: NoisyGraphs, device: torch.device) -> torch.Tensor:
-    there = getattr(graphs, "adjacency_there", None)
-    if there is not None:
-        found: torch.Tensor = there()
-        return found
-    return torch.from_numpy(graphs.adjacency()).to(device).to(torch.float32)
 
 
 def from_pyg(

@@ -33,7 +33,7 @@ def region_matrix(sites: Sites) -> npt.NDArray[np.int64]:
     """
     n = sites.graph.n_nodes
     regions = np.full((n, n), -1, dtype=np.int64)
-    u, v = sites.endpoints(np.arange(sites.n_sites))
+    u, v = sites.coordinates(np.arange(sites.n_sites))
     regions[u, v] = regions[v, u] = np.repeat(np.arange(len(sites.regions)), sites.sizes)
     return regions
 

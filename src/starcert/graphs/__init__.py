@@ -1,8 +1,8 @@
 """Graphs, the regions of their node pairs, and the sites that an attacker may flip."""
 
-from starcert.graphs.frame import Frame
-from starcert.graphs.graph import Graph
+from starcert.graphs.graph import Frame, Graph
+from starcert.graphs.layers import CleanObject, Layer, Numbered, Region
 from starcert.graphs.partition import Partition
 from starcert.graphs.sites import Sites
 
-__all__ = ["Frame", "Graph", "Partition", "Sites"]
+__all__ = ["CleanObject", "Frame", "Graph", "Layer", "Numbered", "Partition", "Region", "Sites"]

@@ -2,8 +2,9 @@
 
 A `Block` is all pairs inside a node set or inside one of several disjoint sets, all pairs between two or more of those,
 all pairs but those inside a set, or such a block with a few pairs left out; `Listed` is any set of pairs, one by one.
-Both number their pairs from 0 and go both ways: from numbers to pairs (`endpoints`) and from pairs to numbers
-(`locate`), in exact integer arithmetic.
+Both are regions of the layer of node pairs. They number their pairs from 0 and go both ways: from numbers to pairs
+(`coordinates`) and from pairs to numbers (`locate`), in exact integer arithmetic. They write themselves (`to_json`) in
+the form that `from_json` and the report's page read.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["AnyBlock", "Block", "Indices", "Listed", "across", "from_json", "inside", "outside", "within", "without"]
+from starcert.graphs.layers import Indices
 
-Indices: TypeAlias = npt.NDArray[np.int64]
+__all__ = ["PAIRS", "AnyBlock", "Block", "Listed", "across", "from_json", "inside", "outside", "within", "without"]
+
+PAIRS = "pairs"
+"""The name of the layer."""
+
 _NONE: Indices = np.empty(0, dtype=np.int64)
 
 
@@ -44,6 +48,11 @@ class Block:
 
     def __reduce__(self) -> tuple[object, ...]:
         return Block, (self.nodes, self.first, self.holes, self.last)
+
+    @property
+    def layer(self) -> str:
+        """The name of the layer."""
+        return PAIRS
 
     @property
     def whole(self) -> Block:
@@ -93,7 +102,7 @@ class Block:
             **{name: part.tolist() for name, part in parts.items() if part is not None},
         }
 
-    def endpoints(self, numbers: Indices) -> tuple[Indices, Indices]:
+    def coordinates(self, numbers: Indices) -> tuple[Indices, Indices]:
         """The node indices u < v of pairs from 0 to size − 1."""
         if len(self.holes):
             numbers = numbers + np.searchsorted(self._holes_closed, numbers, side="right")
@@ -102,9 +111,10 @@ class Block:
         one, other = self.nodes[rows], self.nodes[columns]
         return np.minimum(one, other), np.maximum(one, other)
 
-    def locate(self, u: Indices, v: Indices, n_nodes: int) -> Indices:
-        """The numbers of pairs of node indices, −1 for those that are not here."""
-        place = np.full(n_nodes, -1, dtype=np.int64)
+    def locate(self, *coordinates: Indices) -> Indices:
+        """The numbers of pairs of node indices u and v, −1 for those that are not here."""
+        u, v = coordinates
+        place = np.full(_beyond(self.nodes, u, v), -1, dtype=np.int64)
         place[self.nodes] = np.arange(len(self.nodes))
         rows, columns = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])
         here = np.flatnonzero(rows >= 0)
@@ -133,6 +143,11 @@ class Listed:
         return Listed, (self.pairs,)
 
     @property
+    def layer(self) -> str:
+        """The name of the layer."""
+        return PAIRS
+
+    @property
     def size(self) -> int:
         """How many pairs there are."""
         return len(self.pairs)
@@ -155,15 +170,17 @@ class Listed:
         n = int(self.pairs.max(initial=0)) + 1
         return {"n": n, "pairs": np.diff(self.pairs @ np.array([n, 1]), prepend=0).tolist()}
 
-    def endpoints(self, numbers: Indices) -> tuple[Indices, Indices]:
+    def coordinates(self, numbers: Indices) -> tuple[Indices, Indices]:
         """The node indices u < v of pairs from 0 to size − 1."""
         u, v = self.pairs[numbers].T
         return u, v
 
-    def locate(self, u: Indices, v: Indices, n_nodes: int) -> Indices:
-        """The numbers of pairs of node indices, −1 for those that are not here."""
+    def locate(self, *coordinates: Indices) -> Indices:
+        """The numbers of pairs of node indices u and v, −1 for those that are not here."""
+        u, v = coordinates
         if not len(self.pairs):
             return np.full(len(u), -1, dtype=np.int64)
+        n_nodes = _beyond(self.pairs, u, v)
         codes = self.pairs @ np.array([n_nodes, 1])
         wanted = np.minimum(u, v) * n_nodes + np.maximum(u, v)
         numbers = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
@@ -179,7 +196,7 @@ def from_json(described: Mapping[str, Any]) -> AnyBlock:
 
     Example:
         >>> block = from_json({"nodes": [4, 7, 0, 2, 9], "last": [2, 2, 5, 5, 5], "holes": [1]})
-        >>> block.endpoints(np.arange(block.size))
+        >>> block.coordinates(np.arange(block.size))
         (array([4, 0, 2]), array([7, 9, 9]))
     """
     arrays = {name: np.array(part, dtype=np.int64) for name, part in described.items()}
@@ -198,7 +215,7 @@ def inside(nodes: Indices) -> Block:
     """The pairs inside a set of node indices.
 
     Example:
-        >>> inside(np.array([4, 7, 9])).endpoints(np.arange(3))
+        >>> inside(np.array([4, 7, 9])).coordinates(np.arange(3))
         (array([4, 4, 7]), array([7, 9, 9]))
     """
     return Block(np.sort(nodes), np.arange(1, len(nodes) + 1))
@@ -208,7 +225,7 @@ def across(groups: Sequence[Indices]) -> Block:
     """The pairs of node indices from different groups, which are disjoint.
 
     Example:
-        >>> across([np.array([4, 7]), np.array([0, 9])]).endpoints(np.arange(4))
+        >>> across([np.array([4, 7]), np.array([0, 9])]).coordinates(np.arange(4))
         (array([0, 4, 0, 7]), array([4, 9, 7, 9]))
     """
     ends = np.cumsum([0, *map(len, groups)])
@@ -220,7 +237,7 @@ def within(groups: Sequence[Indices]) -> Block:
     """The pairs of node indices from one group, which are disjoint: what `across` leaves out.
 
     Example:
-        >>> within([np.array([4, 7]), np.array([0, 9, 2])]).endpoints(np.arange(4))
+        >>> within([np.array([4, 7]), np.array([0, 9, 2])]).coordinates(np.arange(4))
         (array([4, 0, 0, 2]), array([7, 2, 9, 9]))
     """
     nodes = np.concatenate([_NONE, *map(np.sort, groups)])
@@ -232,23 +249,28 @@ def outside(nodes: Indices, others: Indices) -> Block:
     """The pairs of all these node indices but those inside `nodes`.
 
     Example:
-        >>> outside(np.array([4, 7]), np.array([0, 9])).endpoints(np.arange(5))
+        >>> outside(np.array([4, 7]), np.array([0, 9])).coordinates(np.arange(5))
         (array([0, 4, 0, 7, 0]), array([4, 9, 7, 9, 9]))
     """
     first = np.maximum(np.arange(1, len(nodes) + len(others) + 1), len(nodes))
     return Block(np.concatenate([np.sort(nodes), np.sort(others)]), first)
 
 
-def without(block: Block, pairs: Indices, n_nodes: int) -> Block:
+def without(block: Block, pairs: Indices) -> Block:
     """The block without these pairs, rows of `pairs`; those that are not in it change nothing.
 
     Example:
         >>> groups = within([np.array([0, 1, 2]), np.array([3, 4, 5])])
-        >>> groups.size, without(groups, np.array([[1, 0], [2, 3]]), 6).size
+        >>> groups.size, without(groups, np.array([[1, 0], [2, 3]])).size
         (6, 5)
     """
-    numbers = block.whole.locate(pairs[:, 0], pairs[:, 1], n_nodes)
+    numbers = block.whole.locate(pairs[:, 0], pairs[:, 1])
     return replace(block, holes=np.union1d(block.holes, numbers[numbers >= 0]))
+
+
+def _beyond(*nodes: Indices) -> int:
+    """The least number beyond all these node indices."""
+    return 1 + max(int(each.max(initial=-1)) for each in nodes)
 
 
 def _spread(values: Indices, where: Indices, length: int) -> Indices:

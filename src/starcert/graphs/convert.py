@@ -1,4 +1,4 @@
-"""Graphs from and to networkx, numpy, scipy and PyTorch Geometric.
+"""Graphs from pairs of nodes, and from and to networkx, numpy, scipy and PyTorch Geometric.
 
 Every format is checked on its way in: what is no undirected, unweighted, simple graph is refused with the
 offending pair. On the way out anchored data stay behind: no other format keeps them apart from the data that are safe.
@@ -8,7 +8,7 @@ Each function speaks of the parts of a graph (see `Parts`) and imports the other
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from importlib import import_module
 from numbers import Integral
 from types import ModuleType
@@ -24,8 +24,10 @@ __all__ = [
     "Parts",
     "from_networkx",
     "from_numpy",
+    "from_pairs",
     "from_pyg",
     "from_scipy",
+    "is_index",
     "to_networkx",
     "to_numpy",
     "to_pyg",
@@ -43,6 +45,11 @@ class Parts(NamedTuple):
     nodes: Sequence[Hashable] | None = None
     node_data: Mapping[str, object] | None = None
     anchored_data: Mapping[str, object] | None = None
+
+
+def is_index(value: object) -> bool:
+    """Whether this is a whole number, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def from_networkx(source: object) -> Parts:
@@ -182,7 +189,7 @@ def _counts(tensor: Any) -> bool:  # noqa: ANN401  (torch may be missing)
 
 def _as_count(value: Any) -> int:  # noqa: ANN401  (whatever stands in a `Data`)
     number = value.item() if is_tensor(value) and value.numel() == 1 else value
-    if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+    if not is_index(number) or number < 0:
         raise InvalidParameterError("num_nodes", "be a whole number, 0 or more", value)
     return int(number)
 
@@ -278,3 +285,43 @@ def _load(module: str, package: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise StarcertError(f"This needs {module.partition('.')[0]}. Try: pip install {package}") from error
+
+
+def from_pairs(values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int) -> Indices:
+    """The edges with u < v, sorted and read-only, or an error that names the first pair that cannot be one."""
+    if not isinstance(values, Iterable):
+        raise InvalidParameterError("edges", "be pairs of node indices", values)
+    listed: Any = values if hasattr(values, "__array__") else list(values)
+    try:
+        pairs = np.asarray(listed)
+    except ValueError:  # entries of different lengths
+        pairs = np.empty(0, dtype=object)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        pairs = _pairs_one_by_one(listed)
+    wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
+    if wrong.any():
+        pair = tuple(pairs[wrong.argmax()].tolist())
+        raise InvalidParameterError("edges", f"be pairs of node indices below {n_nodes}, 0 or more", pair)
+    edges = np.sort(pairs.astype(np.int64), axis=1)
+    loops = edges[:, 0] == edges[:, 1]
+    if loops.any():
+        raise InvalidParameterError("edges", "have no self-loops", tuple(edges[loops.argmax()].tolist()))
+    edges = edges[np.lexsort([edges[:, 1], edges[:, 0]])]
+    twice = (edges[1:] == edges[:-1]).all(axis=1)
+    if twice.any():
+        pair = tuple(edges[twice.argmax()].tolist())
+        raise InvalidParameterError("edges", "hold each pair once, in one orientation", f"{pair} twice")
+    edges.setflags(write=False)
+    return edges
+
+
+def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
+    """What numpy did not read as whole numbers in two columns: nothing, huge numbers, or something to refuse."""
+    pairs = []
+    for pair in listed:
+        if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2 or not all(map(is_index, pair)):
+            got = tuple(pair.tolist()) if isinstance(pair, np.ndarray) and pair.ndim == 1 else pair
+            hint = "Transpose an edge_index that has two rows." if len(np.shape(got)) and len(got) > 2 else ""
+            raise InvalidParameterError("edges", "be pairs of whole numbers, the indices of nodes", got, hint)
+        pairs.append([int(index) for index in pair])
+    return np.array(pairs, dtype=object).reshape(-1, 2)

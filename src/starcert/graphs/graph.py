@@ -1,11 +1,15 @@
-"""The graph: undirected, unweighted, simple, with node data that nobody here looks into."""
+"""The graph: undirected, unweighted, simple, with node data that nobody here looks into; and its frame.
+
+The frame is what noise leaves alone: all that a classifier is told beside the noisy edges. An answer that looks at the
+clean graph's edges is no function of the noisy copy, and a certificate for it would be false. So whoever answers for
+noisy copies gets a frame, and whoever wants a graph gets the copy itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
@@ -15,10 +19,10 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError
 from starcert.graphs import convert, molecules
 from starcert.graphs.content import digest, frozen_copy
+from starcert.graphs.layers import Coordinates, Indices, Layer, Values
+from starcert.graphs.pairs import NodePairs
 
-__all__ = ["Graph"]
-
-Indices = npt.NDArray[np.int64]
+__all__ = ["Frame", "Graph"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -67,11 +71,11 @@ class Graph:
         node_data: Mapping[str, object] | None = None,
         anchored_data: Mapping[str, object] | None = None,
     ) -> None:
-        if not _is_index(n_nodes) or n_nodes < 0:
+        if not convert.is_index(n_nodes) or n_nodes < 0:
             raise InvalidParameterError("n_nodes", "be a whole number, 0 or more", n_nodes)
         set_field = object.__setattr__
         set_field(self, "n_nodes", int(n_nodes))
-        set_field(self, "edges", _as_edges(edges, self.n_nodes))
+        set_field(self, "edges", convert.from_pairs(edges, self.n_nodes))
         set_field(self, "nodes", _as_names(nodes, self.n_nodes))
         anchored = _as_data({} if anchored_data is None else anchored_data, self.n_nodes, "anchored_data")
         data = _NodeData(_as_data({} if node_data is None else node_data, self.n_nodes, "node_data"), anchored)
@@ -91,6 +95,21 @@ class Graph:
         named = self.nodes != tuple(range(self.n_nodes))
         data = {**self.node_data, **self.anchored_data}
         return digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data)
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The sites that it has: its node pairs. See `starcert.graphs.layers.CleanObject`."""
+        return (NodePairs.of(self.nodes),)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """What noise leaves alone."""
+        return Frame.of(self)
+
+    def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
+        """The edges as sites: the node indices of each, and a 1."""
+        assert layer == self.layers[0].name
+        return tuple(self.edges.T), np.ones(self.n_edges, dtype=np.uint8)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -217,6 +236,56 @@ class Graph:
         return convert.Parts(self.n_nodes, self.edges, self.nodes, self.node_data)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Frame:
+    """The nodes of a graph, their names and their data, without any edge: the same for all its noisy copies.
+
+    Attributes:
+        n_nodes: how many nodes there are.
+        nodes: the names of the nodes.
+        node_data: the data of the nodes by attribute name.
+
+    Example:
+        >>> frame = Frame.of(Graph(3, [(0, 1), (1, 2)], node_data={"element": ["C", "N", "O"]}))
+        >>> frame, frame.with_edges([(0, 2)])
+        (Frame(3 nodes, node data: element), Graph(3 nodes, 1 edges, node data: element))
+        >>> frame.key == Frame.of(frame.with_edges([])).key
+        True
+    """
+
+    n_nodes: int
+    nodes: tuple[Hashable, ...]
+    node_data: Mapping[str, object]
+
+    @classmethod
+    def of(cls, graph: Graph) -> Self:
+        """The frame of a graph."""
+        return cls(graph.n_nodes, graph.nodes, graph.node_data)
+
+    @cached_property
+    def key(self) -> str:
+        """A hex digest of the names of the nodes and their data: the same for equal frames everywhere."""
+        named = self.nodes != tuple(range(self.n_nodes))
+        return digest("frame", self.n_nodes, self.nodes if named else None, self.node_data)
+
+    def with_edges(self, pairs: npt.ArrayLike | Iterable[tuple[int, int]]) -> Graph:
+        """The graph that has these edges, pairs of node indices, in this frame."""
+        return Graph(self.n_nodes, pairs, nodes=self.nodes, node_data=self.node_data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frame) and (self is other or self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        data = f", node data: {', '.join(self.node_data)}" if self.node_data else ""
+        return f"Frame({self.n_nodes} nodes{data})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore_frame, (self.n_nodes, self.nodes, dict(self.node_data))
+
+
 class _NodeData(dict[str, object]):
     """Node data that say of a name they do not have where its data are."""
 
@@ -239,48 +308,8 @@ def _restore(
     return Graph(n_nodes, edges, nodes=nodes, node_data=node_data, anchored_data=anchored_data)
 
 
-def _is_index(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _as_edges(values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int) -> Indices:
-    """The edges with u < v, sorted and read-only, or an error that names the first pair that cannot be one."""
-    if not isinstance(values, Iterable):
-        raise InvalidParameterError("edges", "be pairs of node indices", values)
-    listed: Any = values if hasattr(values, "__array__") else list(values)
-    try:
-        pairs = np.asarray(listed)
-    except ValueError:  # entries of different lengths
-        pairs = np.empty(0, dtype=object)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        pairs = _pairs_one_by_one(listed)
-    wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
-    if wrong.any():
-        pair = tuple(pairs[wrong.argmax()].tolist())
-        raise InvalidParameterError("edges", f"be pairs of node indices below {n_nodes}, 0 or more", pair)
-    edges = np.sort(pairs.astype(np.int64), axis=1)
-    loops = edges[:, 0] == edges[:, 1]
-    if loops.any():
-        raise InvalidParameterError("edges", "have no self-loops", tuple(edges[loops.argmax()].tolist()))
-    edges = edges[np.lexsort([edges[:, 1], edges[:, 0]])]
-    twice = (edges[1:] == edges[:-1]).all(axis=1)
-    if twice.any():
-        pair = tuple(edges[twice.argmax()].tolist())
-        raise InvalidParameterError("edges", "hold each pair once, in one orientation", f"{pair} twice")
-    edges.setflags(write=False)
-    return edges
-
-
-def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
-    """What numpy did not read as whole numbers in two columns: nothing, huge numbers, or something to refuse."""
-    pairs = []
-    for pair in listed:
-        if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2 or not all(map(_is_index, pair)):
-            got = tuple(pair.tolist()) if isinstance(pair, np.ndarray) and pair.ndim == 1 else pair
-            hint = "Transpose an edge_index that has two rows." if len(np.shape(got)) and len(got) > 2 else ""
-            raise InvalidParameterError("edges", "be pairs of whole numbers, the indices of nodes", got, hint)
-        pairs.append([int(index) for index in pair])
-    return np.array(pairs, dtype=object).reshape(-1, 2)
+def _restore_frame(n_nodes: int, nodes: tuple[Hashable, ...], node_data: Mapping[str, object]) -> Frame:
+    return Frame.of(Graph(n_nodes, (), nodes=nodes, node_data=node_data))
 
 
 def _as_names(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hashable, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from starcert.errors import InvalidParameterError
 from starcert.graphs import blocks
 from starcert.graphs.graph import Graph
+from starcert.graphs.layers import Indices
 
 __all__ = [
     "Across",
@@ -39,7 +40,7 @@ class Index:
         self.graph = graph
         self._places = {node: place for place, node in enumerate(graph.nodes)}
 
-    def of_nodes(self, nodes: Iterable[Node]) -> blocks.Indices:
+    def of_nodes(self, nodes: Iterable[Node]) -> Indices:
         """The indices of nodes, or an error that names the one that the graph does not have."""
         try:
             return np.fromiter((self._places[node] for node in nodes), dtype=np.int64)
@@ -48,7 +49,7 @@ class Index:
             hint = "Regions speak of nodes by name: see graph.nodes."
             raise InvalidParameterError("graph", "have every node of the regions", unknown, hint) from None
 
-    def of_pairs(self, pairs: Iterable[Pair]) -> blocks.Indices:
+    def of_pairs(self, pairs: Iterable[Pair]) -> Indices:
         """The indices u < v of pairs, one row each, in lexicographic order."""
         rows = np.sort(self.of_nodes(node for pair in pairs for node in pair).reshape(-1, 2), axis=1)
         return rows[np.lexsort([rows[:, 1], rows[:, 0]])]
@@ -72,7 +73,7 @@ class Inside:
 
     def block(self, index: Index) -> blocks.AnyBlock:
         """These pairs in a graph."""
-        return blocks.without(blocks.inside(index.of_nodes(self.nodes)), index.of_pairs(self.but), index.graph.n_nodes)
+        return blocks.without(blocks.inside(index.of_nodes(self.nodes)), index.of_pairs(self.but))
 
 
 @dataclass(frozen=True)

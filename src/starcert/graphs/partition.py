@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from starcert.errors import InvalidParameterError
-from starcert.graphs.disjoint import refuse_overlap
+from starcert.graphs.blocks import AnyBlock, Block, Listed
 from starcert.graphs.graph import Graph
+from starcert.graphs.pairs import refuse_overlap
 from starcert.graphs.pairsets import Across, Everything, Index, Inside, Node, Nodes, Pair, Pairs, PairSet, shared_pair
-from starcert.graphs.read_off import read_off
 from starcert.graphs.sites import Sites
 
-__all__ = ["Partition"]
+__all__ = ["Partition", "read_off"]
+
+FEWEST = 2
+"""A single pair that is an edge says nothing."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +35,7 @@ class Partition:
     Attributes:
         parts: the regions by name, each with a description of its pairs.
         anchored: whether the regions were read off a graph's own edges. None if nobody says so: then `sites` marks
-            those that look like it, see `starcert.graphs.read_off`. False is the author's word that they were not.
+            those that look like it, see `read_off`. False is the author's word that they were not.
         reason: why they are anchored, a sentence; empty if they are not.
 
     Example:
@@ -190,6 +193,41 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"Partition({', '.join(self.regions)}{', anchored' if self.anchored else ''})"
+
+
+def read_off(sites: Sites) -> str:
+    """Why these sites look as if they were read off the edges of their graph; "" if they do not.
+
+    Two kinds of regions do: those whose pairs are named one by one and are all edges of the graph, and those that take
+    in all node pairs, or all inside a set, but for exactly the edges. Regions of node sets are never of that kind, even
+    if somebody has found the sets by the edges: that cannot be seen.
+
+    Example:
+        >>> graph = Graph(4, [(0, 1), (1, 2)])
+        >>> read_off(Partition.from_pairs({"bonds": [(1, 0), (1, 2)]}, anchored=False).sites(graph))
+        'The pairs of the region bonds are edges of the clean graph, as if they were read off it.'
+    """
+    return " ".join(_sentences(sites))
+
+
+def _sentences(sites: Sites) -> Iterator[str]:
+    for number, (region, block) in enumerate(zip(sites.regions, sites.blocks, strict=True)):
+        if not isinstance(block, Listed) and not (isinstance(block, Block) and len(block.holes)):
+            continue
+        n_edges = len(sites.ones[number])
+        if n_edges == block.size >= FEWEST:
+            yield f"The pairs of the region {region} are edges of the clean graph, as if they were read off it."
+        elif n_edges == 0 and _leaves_out_just_the_edges(block, sites.graph):
+            yield f"The region {region} leaves out just the edges of the clean graph, as if they were read off it."
+
+
+def _leaves_out_just_the_edges(block: AnyBlock, graph: Graph) -> bool:
+    """Whether a block without any edge lacks nothing but edges."""
+    n_pairs = graph.n_nodes * (graph.n_nodes - 1) // 2
+    if isinstance(block, Listed):
+        return block.size >= FEWEST and 0 < graph.n_edges == n_pairs - block.size
+    edges = block.whole.locate(*graph.edges.T)
+    return len(block.holes) >= FEWEST and int((edges >= 0).sum()) == len(block.holes)
 
 
 def _check_name(region: object) -> None:

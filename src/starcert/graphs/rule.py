@@ -1,7 +1,9 @@
 """Rules: a function from a graph to its partition, for graphs that do not share their nodes.
 
 Regions that a rule reads off the graph's own edges are anchored. A rule need not say so: it is first asked about a
-graph without edges, and only a rule that then fails, or asks for them, gets to see any.
+graph without edges, and only a rule that then fails, or asks for them, gets to see any. To watch whether it reads edges
+would leave ways past the watch. Here there are none to read: it gets a graph that has nodes and their data, and nothing
+else. What a function of a graph gives then cannot depend on edges.
 """
 
 from __future__ import annotations
@@ -10,21 +12,78 @@ import inspect
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from starcert.errors import InvalidParameterError
-from starcert.graphs.edgeless import EdgesAskedError, without_edges
-from starcert.graphs.frame import Frame
-from starcert.graphs.graph import Graph
+from starcert.graphs.graph import Frame, Graph
 from starcert.graphs.pairsets import Inside, Pairs, PairSet
 from starcert.graphs.partition import Partition
 
-__all__ = ["READS_EDGES", "Rule", "author_says", "partition_by_rule", "was_seen_to_read_edges"]
+__all__ = [
+    "READS_EDGES",
+    "EdgesAskedError",
+    "Rule",
+    "author_says",
+    "partition_by_rule",
+    "was_seen_to_read_edges",
+    "without_edges",
+]
 
 Rule: TypeAlias = Callable[[Graph], Partition]
 
 READS_EDGES = "The rule for the regions reads the graph's own edges."
 """Why the regions are anchored, where the rule has no reason of its own."""
+
+
+Value = TypeVar("Value")
+
+_SHOWN = ("n_nodes", "nodes", "node_data")
+
+
+class EdgesAskedError(Exception):
+    """A function wants to know more of a graph than its nodes and their data."""
+
+
+class _Edgeless(Graph):
+    """The nodes of a graph and their data. It remembers being asked for anything else, caught or not."""
+
+    def __getattribute__(self, name: str) -> object:
+        if name in (*_SHOWN, "__class__"):
+            return object.__getattribute__(self, name)
+        object.__setattr__(self, "asked", True)
+        raise EdgesAskedError(name)
+
+    def __repr__(self) -> str:
+        data = f", node data: {', '.join(self.node_data)}" if self.node_data else ""
+        return f"Graph({self.n_nodes} nodes, edges not shown{data})"
+
+
+def without_edges(function: Callable[[Graph], Value], frame: Frame) -> Value:
+    """What a function of a graph gives where it needs no edges.
+
+    Raises:
+        EdgesAskedError: if the function asks for anything but the nodes and their data (edges, anchored data, the
+            key, another format, a copy, …), or fails on a graph that has nothing else.
+
+    Example:
+        >>> frame = Frame.of(Graph(3, [(0, 1)]))
+        >>> without_edges(lambda graph: graph.n_nodes, frame)
+        3
+        >>> without_edges(lambda graph: graph.n_edges, frame)
+        Traceback (most recent call last):
+        starcert.graphs.rule.EdgesAskedError: n_edges
+    """
+    bare = frame.with_edges(())  # with data of its own: a function that writes into them spoils nobody else's
+    shown = object.__new__(_Edgeless)
+    for name in _SHOWN:
+        object.__setattr__(shown, name, getattr(bare, name))
+    try:
+        value = function(shown)
+    except Exception as error:  # whatever it is: the function may have failed for want of edges
+        raise EdgesAskedError(str(error)) from error
+    if "asked" in object.__getattribute__(shown, "__dict__"):
+        raise EdgesAskedError("more than the nodes and their data, and an error about it was caught")
+    return value
 
 
 class _Memory:
@@ -49,7 +108,7 @@ class _Memory:
 _RULES, _PARTITIONS = _Memory(), _Memory()
 
 
-def author_says(rule: Rule) -> bool | None:
+def author_says(rule: Callable[[Graph], object]) -> bool | None:
     """What the author of a rule says by its attribute `anchored`; None if nothing.
 
     True is taken from anything. False must be said of this very rule (or its class) in so many words: a property that
@@ -60,12 +119,12 @@ def author_says(rule: Rule) -> bool | None:
     return True if getattr(rule, "anchored", False) else None
 
 
-def was_seen_to_read_edges(rule: Rule) -> bool:
+def was_seen_to_read_edges(rule: Callable[[Graph], object]) -> bool:
     """Whether a rule has read the edges of any graph, as far as `partition_by_rule` saw it."""
     return author_says(rule) is not False and _bearer(rule) in _RULES
 
 
-def partition_by_rule(rule: Rule, graph: Graph) -> Partition:
+def partition_by_rule(rule: Callable[[Graph], object], graph: Graph) -> Partition:
     """The partition that a rule gives for a graph, marked as anchored if the rule may have read the edges.
 
     The rule is asked about a graph without edges. If it answers, that is the partition, and not anchored (unless it is
@@ -85,7 +144,7 @@ def partition_by_rule(rule: Rule, graph: Graph) -> Partition:
         return partition if partition.anchored else replace(partition, anchored=False)
     if word is None and not was_seen_to_read_edges(rule):
         try:
-            partition = _checked(without_edges(rule, Frame.of(graph)), graph)
+            partition = _checked(without_edges(rule, graph.frame), graph)
         except EdgesAskedError:
             pass
         else:
@@ -125,6 +184,6 @@ def _is_just_the_edges(part: PairSet, graph: Graph) -> bool:
     return present == len(named) == edges or (present == 0 and len(named) == n_pairs - edges)
 
 
-def _bearer(rule: Rule) -> object:
+def _bearer(rule: object) -> object:
     """What lives as long as a rule does: of a method its object, for the method is a new one every time."""
     return getattr(rule, "__self__", rule) if inspect.ismethod(rule) else rule

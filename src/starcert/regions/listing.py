@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starcert.errors import StarcertError
 from starcert.graphs import Graph, Partition
-from starcert.graphs.blocks import Indices
+from starcert.graphs.layers import Indices
 from starcert.graphs.pairsets import Inside, Pairs, PairSet
 
 __all__ = ["MOST_LISTED", "listed_against_rest", "too_many"]

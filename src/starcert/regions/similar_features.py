@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph, Partition
-from starcert.graphs.blocks import Indices
+from starcert.graphs.layers import Indices
 from starcert.graphs.pairsets import Across, Within
 from starcert.regions.builder import Builder
 from starcert.regions.listing import MOST_LISTED, listed_against_rest, too_many

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from starcert.graphs.blocks import AnyBlock, Listed
+from starcert.graphs import Region
+from starcert.graphs.blocks import Listed
 from starcert.graphs.sites import Sites
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "drawings"]
@@ -57,7 +58,7 @@ class Drawings:
             drawing["names"] = self._named([str(node)[:LONGEST_NAME] for node in graph.nodes])
         self.graphs.append(drawing)
 
-    def _block(self, block: AnyBlock) -> int:
+    def _block(self, block: Region) -> int:
         key = type(block), *(array.tobytes() for array in block.content)
         if key not in self._known_blocks:
             self._known_blocks[key] = len(self.blocks)

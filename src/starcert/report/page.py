@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from starcert.archive import Archive
-from starcert.binding import capacity
 from starcert.errors import InvalidParameterError
 from starcert.graphs.sites import Sites
 from starcert.report.content import Content, content, law_text
@@ -153,10 +152,10 @@ def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
         if set(each.regions) != set(archive.noise.regions):
             wanted = f"have the regions {', '.join(archive.noise.regions)}"
             raise InvalidParameterError(f"sites[{number}]", wanted, list(each.regions))
-        if known is not None and capacity(each, archive.noise) != known:
+        if known is not None and each.capacity(archive.noise) != known:
             wanted = f"offer an attacker the sites of {archive.names[number]!r}, {known}"
             hint = "Give the sites of the archive's graphs in the archive's order."
-            raise InvalidParameterError(f"sites[{number}]", wanted, capacity(each, archive.noise), hint)
+            raise InvalidParameterError(f"sites[{number}]", wanted, each.capacity(archive.noise), hint)
         if each.reason and not archive.anchored[number]:
             wanted = f"not be anchored, as the archive says of {archive.names[number]!r}"
             raise InvalidParameterError(f"sites[{number}]", wanted, each.reason, "Certify the graphs again.")

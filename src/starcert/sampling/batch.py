@@ -1,15 +1,17 @@
-"""A batch of noisy copies of one graph, and the views of it that classifiers ask for.
+"""A batch of noisy copies of one object, and the views of it that classifiers ask for.
 
-Samplers know sites and flips; only here do node pairs come back. Nothing is built before it is asked for. Every view,
-down to the order of its edges, is a function of the copies and of what noise leaves alone, never of the clean graph.
+Samplers know sites and values; only here do they mean something. Nothing is built before it is asked for. Every view,
+down to the order of its edges, is a function of the copies and of what noise leaves alone, never of the clean object.
+Views come as numpy arrays, or as torch tensors on a device (`…_on`), whichever way the copies were drawn.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +20,124 @@ from starcert.core.compiled import compiled
 
 if TYPE_CHECKING:
     import networkx as nx
+    import torch
 
     from starcert.graphs import Frame, Graph, Sites
+    from starcert.sampling.draws import Draw
 
-__all__ = ["EdgeList", "NoisyGraphs"]
+__all__ = ["Copies", "EdgeList", "LayerPlaces", "NoisyCopies", "NoisyGraphs", "NoisyVectors", "places_of"]
 
 Integers = npt.NDArray[np.int64]
 
+Copies: TypeAlias = Any
+"""`NoisyCopies` of some kind: which one, the layer of the clean object decides. Of a graph they are `NoisyGraphs`."""
+
 CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the noisy copy: use batch.frame."
+
+
+class NoisyCopies:
+    """Noisy copies of one object. Fixed sites are as they were.
+
+    Args:
+        sites: the sites of the clean object.
+        draw: their noisy values.
+    """
+
+    def __init__(self, sites: Sites, draw: Draw) -> None:
+        self._sites = sites
+        self._draw = draw
+
+    @property
+    def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
+        """What noise leaves alone: of a graph the nodes, their names and their data."""
+        return self._sites.frame
+
+    @property
+    def clean(self) -> NoReturn:
+        """The clean object is shown to nobody."""
+        raise ValueError(CLEAN_GRAPH)
+
+    @property
+    def graph(self) -> NoReturn:
+        """The clean graph is shown to nobody."""
+        raise ValueError(CLEAN_GRAPH)
+
+    @property
+    def sites(self) -> NoReturn:
+        """The sites know the clean object, and are shown to nobody."""
+        raise ValueError(CLEAN_GRAPH)
+
+    def __len__(self) -> int:
+        return len(self._draw)
+
+    def __getitem__(self, samples: slice) -> Self:
+        some = copy(self)
+        some._draw = self._draw[samples]
+        return some
+
+    def split(self, most: int) -> Iterator[Self]:
+        """The copies in portions of at most so many."""
+        for start in range(0, len(self), most):
+            yield self[start : start + most]
+
+    @property
+    def values(self) -> npt.NDArray[np.uint8]:
+        """The noisy value of every site that may change, shape (copies, sites), region after region."""
+        return self._draw.values
+
+
+class LayerPlaces(NamedTuple):
+    """Where the values of a layer come from.
+
+    Attributes:
+        fixed: the clean values of all its sites; those that noise may change are 0.
+        numbers: the number in the layer of each site that may change.
+        positions: its position among the sites of all regions.
+    """
+
+    fixed: npt.NDArray[np.uint8]
+    numbers: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
+
+
+def places_of(sites: Sites) -> dict[str, LayerPlaces]:
+    """The places of each layer of an object, by its name."""
+    found = {}
+    for layer in sites.clean.layers:
+        positions = [
+            np.arange(offset, offset + block.size)
+            for block, offset in zip(sites.blocks, sites.offsets, strict=True)
+            if block.layer == layer.name
+        ]
+        there = np.concatenate([np.empty(0, dtype=np.int64), *positions])
+        coordinates, values = sites.clean.nonzero(layer.name)
+        fixed = np.zeros(layer.size, dtype=np.uint8)
+        fixed[layer.numbers(*coordinates)] = values
+        numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
+        fixed[numbers] = 0
+        found[layer.name] = LayerPlaces(fixed, numbers, there)
+    return found
+
+
+class NoisyVectors(NoisyCopies):
+    """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order.
+
+    Args:
+        sites: the sites of the clean object.
+        draw: their noisy values.
+        places: where the values of each layer come from.
+    """
+
+    def __init__(self, sites: Sites, draw: Draw, places: dict[str, LayerPlaces]) -> None:
+        super().__init__(sites, draw)
+        self._places = places
+
+    def vectors(self, layer: str | None = None) -> npt.NDArray[np.uint8]:
+        """The values of all sites of a layer (the first, if it is not named), fixed ones too, shape (copies, sites)."""
+        fixed, numbers, positions = self._places[next(iter(self._places)) if layer is None else layer]
+        vectors = np.tile(fixed, (len(self), 1))
+        vectors[:, numbers] = self.values[:, positions]
+        return vectors
 
 
 class EdgeList(NamedTuple):
@@ -48,38 +160,13 @@ class EdgeList(NamedTuple):
             yield listed[begin:end]
 
 
-class NoisyGraphs(ABC):
-    """Noisy copies of one graph. Fixed sites are as they were; every copy is simple and undirected."""
-
-    def __init__(self, sites: Sites) -> None:
-        self._sites = sites
+class NoisyGraphs(NoisyCopies, ABC):
+    """Noisy copies of one graph: every copy is simple and undirected."""
 
     @property
     def frame(self) -> Frame:
         """What noise leaves alone: the nodes, their names and their data."""
-        return self._sites.frame
-
-    @property
-    def graph(self) -> NoReturn:
-        """The clean graph is shown to nobody."""
-        raise ValueError(CLEAN_GRAPH)
-
-    @property
-    def sites(self) -> NoReturn:
-        """The sites know the clean graph, and are shown to nobody."""
-        raise ValueError(CLEAN_GRAPH)
-
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
-    def __getitem__(self, samples: slice) -> NoisyGraphs:
-        """Some of the copies."""
-
-    @property
-    @abstractmethod
-    def bits(self) -> npt.NDArray[np.uint8]:
-        """The noisy bit of every site that may move, shape (copies, sites)."""
+        return self._sites.graph.frame
 
     @abstractmethod
     def edges(self) -> EdgeList:
@@ -89,24 +176,32 @@ class NoisyGraphs(ABC):
     def degrees(self) -> npt.NDArray[np.int32]:
         """The degree of every node, shape (copies, nodes)."""
 
-    def split(self, most: int) -> Iterator[NoisyGraphs]:
-        """The copies in portions of at most so many."""
-        for start in range(0, len(self), most):
-            yield self[start : start + most]
-
     def adjacency(self) -> npt.NDArray[np.uint8]:
         """Dense adjacency matrices, shape (copies, nodes, nodes)."""
         edges, n = self.edges(), self.frame.n_nodes
         dense = np.zeros((len(self), n, n), dtype=np.uint8)
-        copy = np.repeat(np.arange(len(self)), np.diff(edges.starts))
-        dense[copy, edges.u, edges.v] = 1
-        dense[copy, edges.v, edges.u] = 1
+        copies = np.repeat(np.arange(len(self)), np.diff(edges.starts))
+        dense[copies, edges.u, edges.v] = 1
+        dense[copies, edges.v, edges.u] = 1
         return dense
 
     def edge_index(self) -> tuple[Integers, Integers]:
         """All copies as one block-diagonal graph: `edge_index` in both directions, and the copy of each node."""
         n = self.frame.n_nodes
         return _both_directions(*self.edges(), n), np.repeat(np.arange(len(self)), n)
+
+    def degrees_on(self, device: torch.device) -> torch.Tensor:
+        """The degree of every node, on a device."""
+        return _on(self.degrees(), device)
+
+    def adjacency_on(self, device: torch.device) -> torch.Tensor:
+        """Dense adjacency matrices of floats, on a device."""
+        return _on(self.adjacency(), device).float()
+
+    def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+        """The block-diagonal `edge_index` in both directions, and the copy of each node, on a device."""
+        edge_index, batch = self.edge_index()
+        return _on(edge_index, device), _on(batch, device)
 
     def copies(self) -> Iterator[Graph]:
         """Each copy as a starcert `Graph`."""
@@ -119,18 +214,24 @@ class NoisyGraphs(ABC):
         nodes = self.frame.nodes
         template = self.frame.with_edges(()).to_networkx()
         for pairs in self.edges().pairs():
-            copy = nx.Graph(template)
-            copy.add_edges_from((nodes[u], nodes[v]) for u, v in pairs.tolist())
-            yield copy
+            graph = nx.Graph(template)
+            graph.add_edges_from((nodes[u], nodes[v]) for u, v in pairs.tolist())
+            yield graph
+
+
+def _on(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
+    import torch  # noqa: PLC0415  (whoever names a device has it loaded)
+
+    return torch.from_numpy(array).to(device)
 
 
 @compiled
 def _both_directions(starts: Integers, u: Integers, v: Integers, n_nodes: int) -> Integers:
     """Every edge there and back, the nodes of copy i counted from i · n_nodes."""
     index = np.empty((2, 2 * u.size), np.int64)
-    for copy in range(starts.size - 1):
-        shift = copy * n_nodes
-        for k in range(starts[copy], starts[copy + 1]):
+    for i in range(starts.size - 1):
+        shift = i * n_nodes
+        for k in range(starts[i], starts[i + 1]):
             one, other = u[k] + shift, v[k] + shift
             index[0, 2 * k] = index[1, 2 * k + 1] = one
             index[1, 2 * k] = index[0, 2 * k + 1] = other

@@ -7,7 +7,7 @@ they agree, with the next ones. (The digits agree once in 10¹⁹ draws; it is l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.sampling.streams import WordStream
 
-__all__ = ["DeviceGraphs", "DeviceSampler"]
+__all__ = ["DeviceDraw", "DeviceGraphs", "DeviceSampler", "Places"]
 
 DIGITS = 63
 
@@ -32,37 +32,64 @@ HELD = 2**32
 """So many noisy bits, of one byte, are held at a time, or those of the copies that are drawn together."""
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceDraw:
+    """Bits of copies on a device, shape (copies, sites)."""
+
+    bits: torch.Tensor
+
+    def __len__(self) -> int:
+        return int(self.bits.shape[0])
+
+    def __getitem__(self, samples: slice) -> DeviceDraw:
+        return DeviceDraw(self.bits[samples])
+
+    @property
+    def values(self) -> npt.NDArray[np.uint8]:
+        """See `Draw`: the bits, brought here."""
+        return self.bits.to(torch.uint8).cpu().numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Which node pairs the sites of a graph are, on a device.
+
+    Attributes:
+        ends: both node indices of every site, shape (2, sites).
+        fixed: the fixed edges, shape (2, edges).
+        entries: for each entry of an adjacency matrix, row by row, the number of its site, or that of the sites for an
+            entry that is always 0, or one more for one that is always 1.
+    """
+
+    ends: torch.Tensor
+    fixed: torch.Tensor
+    entries: torch.Tensor
+
+    @classmethod
+    def of(cls, sites: Sites, device: str) -> Places:
+        """The places of sites."""
+        ends = np.stack(sites.coordinates(np.arange(sites.n_sites)))
+        entries = np.full((sites.graph.n_nodes,) * 2, sites.n_sites)
+        for u, v, column in ((*ends, np.arange(sites.n_sites)), (*sites.fixed_edges.T, sites.n_sites + 1)):
+            entries[u, v] = entries[v, u] = column
+        arrays = ends, np.array(sites.fixed_edges.T), entries.reshape(-1)
+        return cls(*(torch.as_tensor(array, device=torch.device(device)) for array in arrays))
+
+
 class DeviceGraphs(NoisyGraphs):
-    """Copies as bits on a device, shape (copies, sites).
+    """Copies as bits on a device: the views are computed there.
 
     Args:
         sites: the sites of the clean graph.
-        ends: both node indices of every site, shape (2, sites), on the device.
-        fixed: the fixed edges, shape (2, edges), on the device.
-        entries: for each entry of an adjacency matrix, row by row, the number of its site, or that of the sites for an
-            entry that is always 0, or one more for one that is always 1; on the device.
-        bits_there: the noisy bits, on the device.
+        draw: the noisy bits.
+        places: which node pairs they are.
     """
 
-    def __init__(
-        self, sites: Sites, ends: torch.Tensor, fixed: torch.Tensor, entries: torch.Tensor, bits_there: torch.Tensor
-    ) -> None:
-        super().__init__(sites)
-        self.ends = ends
-        self.fixed = fixed
-        self.entries = entries
-        self.bits_there = bits_there
+    _draw: DeviceDraw
 
-    def __len__(self) -> int:
-        return int(self.bits_there.shape[0])
-
-    def __getitem__(self, samples: slice) -> DeviceGraphs:
-        return DeviceGraphs(self._sites, self.ends, self.fixed, self.entries, self.bits_there[samples])
-
-    @cached_property
-    def bits(self) -> npt.NDArray[np.uint8]:
-        """See `NoisyGraphs`: the bits, brought here."""
-        return self.bits_there.to(torch.uint8).cpu().numpy()
+    def __init__(self, sites: Sites, draw: DeviceDraw, places: Places) -> None:
+        super().__init__(sites, draw)
+        self.places = places
 
     def edges(self) -> EdgeList:
         """See `NoisyGraphs`: the edges, brought here."""
@@ -72,34 +99,40 @@ class DeviceGraphs(NoisyGraphs):
 
     def degrees(self) -> npt.NDArray[np.int32]:
         """See `NoisyGraphs`: the degrees, brought here."""
-        return self.degrees_there().cpu().numpy()
+        return self._degrees().cpu().numpy()
 
-    def degrees_there(self) -> torch.Tensor:
-        """The degree of every node, shape (copies, nodes), on the device."""
-        return self.adjacency_there(torch.uint8).sum(dim=2, dtype=torch.int32)
+    def degrees_on(self, device: torch.device) -> torch.Tensor:
+        """See `NoisyGraphs`."""
+        return self._degrees().to(device)
 
-    def edge_index_there(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The block-diagonal `edge_index` in both directions, and the copy of each node, on the device."""
+    def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `NoisyGraphs`."""
         n = self.frame.n_nodes
         copy, u, v = self._listed()
         one, other = u + copy * n, v + copy * n
-        batch = torch.arange(len(self), device=self.bits_there.device).repeat_interleave(n)
-        return torch.stack([torch.cat([one, other]), torch.cat([other, one])]), batch
+        batch = torch.arange(len(self), device=one.device).repeat_interleave(n)
+        return torch.stack([torch.cat([one, other]), torch.cat([other, one])]).to(device), batch.to(device)
 
-    def adjacency_there(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """Dense adjacency matrices, shape (copies, nodes, nodes), on the device."""
-        n = self.frame.n_nodes
-        constant = torch.tensor([[False, True]], device=self.bits_there.device).expand(len(self), 2)
-        padded = torch.cat([self.bits_there, constant], dim=1)  # a site, or always absent, or always present
-        return padded.index_select(1, self.entries).to(dtype).view(len(self), n, n)
+    def adjacency_on(self, device: torch.device) -> torch.Tensor:
+        """See `NoisyGraphs`."""
+        return self._adjacency(torch.float32).to(device)
+
+    def _degrees(self) -> torch.Tensor:
+        return self._adjacency(torch.uint8).sum(dim=2, dtype=torch.int32)
+
+    def _adjacency(self, dtype: torch.dtype) -> torch.Tensor:
+        n, bits = self.frame.n_nodes, self._draw.bits
+        constant = torch.tensor([[False, True]], device=bits.device).expand(len(self), 2)
+        padded = torch.cat([bits, constant], dim=1)  # a site, or always absent, or always present
+        return padded.index_select(1, self.places.entries).to(dtype).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Copy, u and v of every edge, copy by copy."""
-        present = self.bits_there
-        if self.fixed.shape[1]:
-            ones = torch.ones((len(self), self.fixed.shape[1]), dtype=torch.bool, device=present.device)
+        present, fixed = self._draw.bits, self.places.fixed
+        if fixed.shape[1]:
+            ones = torch.ones((len(self), fixed.shape[1]), dtype=torch.bool, device=present.device)
             present = torch.cat([ones, present], dim=1)
-        ends = torch.cat([self.fixed, self.ends], dim=1)
+        ends = torch.cat([fixed, self.places.ends], dim=1)
         copy, site = present.nonzero(as_tuple=True)
         return copy, ends[0, site], ends[1, site]
 
@@ -108,7 +141,7 @@ class DeviceSampler:
     """Draws the copies of a chunk on a device. The stream of the chunk seeds the device's own generator.
 
     Args:
-        sites: the sites of the clean graph.
+        sites: the sites of the clean object.
         values: the different flip probabilities.
         law: for each site the place of its probability among them.
         device: where to draw, as torch names it.
@@ -117,15 +150,7 @@ class DeviceSampler:
     def __init__(
         self, sites: Sites, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger], device: str
     ) -> None:
-        self._sites = sites
         self._device = torch.device(device)
-        ends = np.stack(sites.endpoints(np.arange(sites.n_sites)))
-        self._ends = torch.as_tensor(ends, device=self._device)
-        self._fixed = torch.as_tensor(np.array(sites.fixed_edges.T), device=self._device)
-        entries = np.full((sites.graph.n_nodes,) * 2, sites.n_sites)
-        for u, v, column in ((*ends, np.arange(sites.n_sites)), (*sites.fixed_edges.T, sites.n_sites + 1)):
-            entries[u, v] = entries[v, u] = column
-        self._entries = torch.as_tensor(entries.reshape(-1), device=self._device)
         digits = [_digits(p) for p in values.tolist()]
         places = torch.as_tensor(law.astype(np.int64), device=self._device)
         first, second = torch.tensor(digits, dtype=torch.int64, device=self._device).T
@@ -133,19 +158,18 @@ class DeviceSampler:
         self._certain = torch.as_tensor(values == 1, device=self._device)[places]
         self._more_digits = bool(any(d[1] for d in digits))
         clean = np.zeros(sites.n_sites, dtype=bool)
-        for ones in sites.ones:
-            clean[ones] = True
+        clean[sites.nonzero[0]] = True
         self._clean = torch.as_tensor(clean, device=self._device)
 
-    def draw(self, stream: WordStream, samples: int) -> NoisyGraphs:
+    def draw(self, stream: WordStream, samples: int) -> DeviceDraw:
         """So many noisy copies; a function of the stream, the device's kind and torch's version."""
         return next(self._drawn(stream, samples, samples, samples))
 
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[NoisyGraphs]:
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[DeviceDraw]:
         """The first `wanted` of those copies, as many at a time as take some gigabytes."""
         return self._drawn(stream, samples, wanted, max(1, HELD // max(1, self._first.numel())))
 
-    def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[NoisyGraphs]:
+    def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[DeviceDraw]:
         generator = torch.Generator(device=self._device)
         generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
         n_sites = self._first.numel()
@@ -161,7 +185,7 @@ class DeviceSampler:
                     f"{end - begin:,} noisy copies with {n_sites:,} sites each do not fit on {self._device}. "
                     "Run it on the CPU, or lower the flip probabilities."
                 ) from error
-            yield DeviceGraphs(self._sites, self._ends, self._fixed, self._entries, bits[: end - begin])
+            yield DeviceDraw(bits[: end - begin])
 
     def _bits(self, generator: torch.Generator, copies: int) -> torch.Tensor:
         number = torch.empty((copies, self._first.numel()), dtype=torch.int64, device=self._device)

@@ -1,4 +1,4 @@
-"""Noisy copies kept as the few sites that flipped. For graphs with far more sites than flips."""
+"""The views of noisy graphs kept as the few sites that flipped. For graphs with far more sites than flips."""
 
 from __future__ import annotations
 
@@ -12,78 +12,50 @@ from starcert.sampling.batch import EdgeList, NoisyGraphs
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
+    from starcert.sampling.draws import FlippedDraw
 
 __all__ = ["FlippedGraphs"]
 
-Integers = npt.NDArray[np.int64]
-
 
 class FlippedGraphs(NoisyGraphs):
-    """Copies as lists of flipped positions: those of copy i are positions[starts[i] : starts[i + 1]].
+    """Copies as lists of flipped positions.
 
     Args:
         sites: the sites of the clean graph.
-        ones: the sorted positions of all present edges.
-        ends: both node indices of each of them, shape (2, edges).
-        starts: where each copy's positions begin, and where the last one's end.
-        positions: the flipped positions.
+        draw: the flipped positions.
+        clean: both node indices of each site whose clean bit is 1, in the order of their positions, shape (2, edges).
     """
 
-    def __init__(self, sites: Sites, ones: Integers, ends: Integers, starts: Integers, positions: Integers) -> None:
-        super().__init__(sites)
-        self._ones = ones
-        self._ends = ends
-        self._starts = starts
-        self._positions = positions
+    _draw: FlippedDraw
 
-    def __len__(self) -> int:
-        return self._starts.size - 1
-
-    def __getitem__(self, samples: slice) -> FlippedGraphs:
-        start, stop, step = samples.indices(len(self))
-        if step != 1:
-            raise IndexError("copies are taken in one run: use a slice without a step")
-        return FlippedGraphs(
-            self._sites, self._ones, self._ends, self._starts[start : max(start, stop) + 1], self._positions
-        )
-
-    @property
-    def bits(self) -> npt.NDArray[np.uint8]:
-        """See `NoisyGraphs`. As large as copies × sites: for small graphs."""
-        bits = np.zeros((len(self), self._sites.n_sites), dtype=np.uint8)
-        bits[:, self._ones] = 1
-        bits[self._copies(), self._flips()] ^= 1
-        return bits
+    def __init__(self, sites: Sites, draw: FlippedDraw, clean: npt.NDArray[np.int64]) -> None:
+        super().__init__(sites, draw)
+        self._clean = clean
 
     def edges(self) -> EdgeList:
         """See `NoisyGraphs`: the fixed edges, then the others in the order of their sites.
 
         Were those that the noise added kept apart, the order would tell what the clean graph is.
         """
-        starts = self._starts - self._starts[0]
-        flips = _sort_each(starts, self._flips())
-        place = np.searchsorted(self._ones, flips)
-        deleted = np.append(self._ones, -1)[place] == flips
+        ones = self._draw.ones
+        starts = self._draw.starts - self._draw.starts[0]
+        flips = _sort_each(starts, self._draw.flips)
+        place = np.searchsorted(ones, flips)
+        deleted = np.append(ones, -1)[place] == flips
         added = np.zeros((2, flips.size), dtype=np.int64)
-        added[:, ~deleted] = self._sites.endpoints(flips[~deleted])
-        return EdgeList(*_list_edges(starts, place, deleted, added, self._ends, self._sites.fixed_edges))
+        added[:, ~deleted] = self._sites.coordinates(flips[~deleted])
+        return EdgeList(*_list_edges(starts, place, deleted, added, self._clean, self._sites.fixed_edges))
 
     def degrees(self) -> npt.NDArray[np.int32]:
         """See `NoisyGraphs`."""
         n = self.frame.n_nodes
         clean = np.bincount(self._sites.graph.edges.reshape(-1), minlength=n).astype(np.int32)
         degrees = np.broadcast_to(clean, (len(self), n)).copy()
-        flips, copies = self._flips(), self._copies()
-        change = np.where(np.isin(flips, self._ones), -1, 1).astype(np.int32)
-        for end in self._sites.endpoints(flips):
+        flips, copies = self._draw.flips, self._draw.copies
+        change = np.where(np.isin(flips, self._draw.ones), -1, 1).astype(np.int32)
+        for end in self._sites.coordinates(flips):
             np.add.at(degrees, (copies, end), change)
         return degrees
-
-    def _flips(self) -> Integers:
-        return self._positions[self._starts[0] : self._starts[-1]]
-
-    def _copies(self) -> Integers:
-        return np.repeat(np.arange(len(self)), np.diff(self._starts))
 
 
 @compiled

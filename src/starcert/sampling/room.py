@@ -1,4 +1,4 @@
-"""How much memory the noisy copies of a graph take: told before the first of them is drawn.
+"""How much memory the noisy copies of an object take: told before the first of them is drawn.
 
 What is drawn never depends on memory. A chunk is drawn in portions, so that what must fit is 64 copies as bits, or the
 flips of one copy, and one copy as the classifier sees it.
@@ -6,24 +6,29 @@ flips of one copy, and one copy as the classifier sees it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from starcert.errors import StarcertError
 from starcert.noise import Flip, Noise
-from starcert.sampling.sampler import SPARSE_BYTES, Way, way_of
+from starcert.sampling.draws import Way
+from starcert.sampling.sampler import SPARSE_BYTES, way_of
+from starcert.sampling.views import shows_graphs
 from starcert.system.memory import in_words
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
 
-__all__ = ["CopyBytes", "check_room", "edge_bytes", "expected_edges"]
+__all__ = ["CopyBytes", "check_fit", "check_room", "expected_edges", "fitting_batch"]
 
 LISTED = 16
 """Bytes of an edge in the list of a copy's edges: two node indices."""
 
 BITS = 17
 """Bytes of a site whose 64 copies are one word: the word, its two nodes, and its law."""
+
+VALUES = 64
+"""Bytes of a site with more than two values: its thresholds, a random word and its value."""
 
 DEVICE_BITS = 36 + 64 * 10
 """Bytes of a site on a device: nodes, digits of its law, clean bit; and 64 copies of a random number and its flip."""
@@ -34,8 +39,11 @@ FLIPS = SPARSE_BYTES + 40
 PLENTY = 1000
 """Bytes of a site, a node or an edge that no way of drawing and no view of it goes beyond."""
 
+MOST_SEEN = 2**30
+"""Bytes that a batch on a CPU may take, as edges and as the classifier sees it."""
+
 CopyBytes = Callable[[int, float], float]
-"""From the nodes and the edges of a copy to the bytes that it takes as a classifier sees it."""
+"""From the nodes and the edges of a copy of a graph to the bytes that it takes as a classifier sees it."""
 
 
 def expected_edges(sites: Sites, noise: Noise) -> float:
@@ -43,13 +51,34 @@ def expected_edges(sites: Sites, noise: Noise) -> float:
     present = float(len(sites.fixed_edges))
     for region, size, ones in zip(sites.regions, sites.sizes, sites.ones, strict=True):
         law = noise[region]
-        present += ones.size * (1 - law.delete) + (size - ones.size) * law.add
+        present += ones.size * (1 - law.change(1)) + (size - ones.size) * law.change(0)
     return present
 
 
-def edge_bytes(n_nodes: int, n_edges: float) -> float:
-    """What a copy takes as a list of its edges."""
-    return LISTED * n_edges + 8 * n_nodes
+def seen_bytes(sites: Sites, noise: Noise, copy_bytes: CopyBytes) -> float:
+    """What a copy takes: of a graph, as a list of its edges and as the classifier sees it; else as its values."""
+    if not shows_graphs(sites):
+        return float(sites.n_sites)
+    n_nodes, n_edges = sites.graph.n_nodes, expected_edges(sites, noise)
+    return LISTED * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges)
+
+
+def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_bytes: CopyBytes) -> int:
+    """As many copies as a classifier wants; on a CPU, not more than whose edges stay in some ten megabytes.
+
+    Where noise adds many edges, or the classifier wants matrices, not more than what takes a gigabyte to see.
+    """
+    if device != "cpu":  # a device knows its own memory
+        return wanted
+    parts = sites.graph.n_nodes + sites.graph.n_edges if shows_graphs(sites) else sites.n_sites
+    small = max(1, 500_000 // (parts + 1))
+    return min(wanted, small, max(1, int(MOST_SEEN / (1 + seen_bytes(sites, noise, copy_bytes)))))
+
+
+def check_fit(sites: Iterable[Sites], noise: Noise, *, free: int | None, device: str, copy_bytes: CopyBytes) -> None:
+    """Refuses objects whose noisy copies cannot fit into memory, before anything is counted; None: nobody knows."""
+    for number, each in enumerate(sites if free is not None else ()):
+        check_room(each, noise, name=f"graph {number}", room=free or 0, device=device, copy_bytes=copy_bytes)
 
 
 def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
@@ -66,23 +95,30 @@ def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str 
     Raises:
         StarcertError: says how many bytes are needed, how many there are, and what would fit.
     """
-    graph = sites.graph
-    if PLENTY * (sites.n_sites + graph.n_nodes + graph.n_edges) + 16 * graph.n_nodes**2 <= room:
-        return  # whatever the noise is: most graphs are small
+    n_nodes, n_edges = (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
+    if PLENTY * (sites.n_sites + n_nodes + n_edges) + 16 * n_nodes**2 <= room:
+        return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
-    if needed > room:
-        raise StarcertError(
-            f"The noisy copies of {name} do not fit: {graph.n_nodes:,} nodes have {sites.n_sites:,} sites, and this "
-            f"noise leaves {expected_edges(sites, noise):,.0f} edges in a copy. One copy at a time takes "
-            f"{in_words(needed)}, and there are {in_words(room)}. {_advice(sites, noise, room, device, copy_bytes)}"
-        )
+    if needed <= room:
+        return
+    told = f"there are {sites.n_sites:,} sites"
+    advice = "Take fewer sites into the regions."
+    if shows_graphs(sites):
+        edges = f"this noise leaves {expected_edges(sites, noise):,.0f} edges in a copy"
+        told = f"{n_nodes:,} nodes have {sites.n_sites:,} sites, and {edges}"
+        advice = _advice(sites, noise, room, device, copy_bytes)
+    raise StarcertError(
+        f"The noisy copies of {name} do not fit: {told}. One copy at a time takes {in_words(needed)}, and there are "
+        f"{in_words(room)}. {advice}"
+    )
 
 
 def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> float:
     """The least that drawing and showing one portion takes."""
-    shape = sites.graph.n_nodes, expected_edges(sites, noise)
-    seen = edge_bytes(*shape) + copy_bytes(*shape)
+    seen = seen_bytes(sites, noise, copy_bytes)
     way, flips = way_of(sites, noise, device)
+    if way is Way.VALUES:
+        return VALUES * sites.n_sites + seen
     if way is Way.SPARSE:
         return FLIPS * flips + LISTED * sites.graph.n_edges + seen
     if way is Way.DEVICE:
@@ -95,7 +131,7 @@ def _advice(sites: Sites, noise: Noise, room: int, device: str, copy_bytes: Copy
     for digits in range(1, 13):
         laws = {region: _fewer(noise[region], 10.0**-digits) for region in noise}
         if Noise(laws) != noise and _bytes(sites, Noise(laws), device, copy_bytes) <= room:
-            written = ", ".join(f"{region}={law.delete:g}/{law.add:g}" for region, law in laws.items())
+            written = ", ".join(f"{region}={law.change(1):g}/{law.change(0):g}" for region, law in laws.items())
             return f"A noise that adds fewer edges fits, deletions and additions apart: {written}."
     if device != "cpu":
         return "Run it on the CPU."
@@ -103,4 +139,4 @@ def _advice(sites: Sites, noise: Noise, room: int, device: str, copy_bytes: Copy
 
 
 def _fewer(law: Flip, add: float) -> Flip:
-    return law if law.add <= add else Flip(delete=law.delete, add=add)
+    return law if law.change(0) <= add else Flip(delete=law.change(1), add=add)

@@ -1,27 +1,36 @@
-"""The sampler of a graph: noisy copies under a noise, by whichever way is cheaper for it."""
+"""The sampler of an object: noisy copies under a noise, by whichever way is cheaper for it.
+
+Samplers work on positions and values of sites. What they draw is shown through the view of the object's layer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from enum import Enum
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Protocol
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.binding import check_regions
-from starcert.sampling.dense import DenseFlips
-from starcert.sampling.flipped import FlippedGraphs
-from starcert.sampling.sliced import WORD, SlicedGraphs
+from starcert.errors import InvalidParameterError
+from starcert.sampling.dense import DenseFlips, DenseValues
+from starcert.sampling.draws import WORD, Draw, Draws, FlippedDraw, SlicedDraw, Way
 from starcert.sampling.sparse import Pool, SparseFlips
+from starcert.sampling.views import view_of
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from starcert.graphs import Sites
     from starcert.noise import Noise
-    from starcert.sampling.batch import NoisyGraphs
+    from starcert.sampling.batch import Copies
     from starcert.sampling.streams import Words, WordStream
 
-__all__ = ["Sampler", "Way", "clean_copy", "sampler", "way_of"]
+__all__ = ["Sampler", "kept_sampler", "sampler", "way_of"]
 
 ALWAYS_DENSE = 4096
 """Up to so many sites, looking at each of them costs next to nothing."""
@@ -36,47 +45,90 @@ that is more. What is drawn does not depend on it."""
 SPARSE_BYTES = 24
 """For one flipped position: itself, twice while the pools are put together, and the copy it belongs to."""
 
-BLOCK = 2**22
-"""So many sites become node pairs at a time."""
-
-
-class Way(Enum):
-    """How noisy copies are drawn: by the sites that flip, or by a bit for every site, here or on a device."""
-
-    SPARSE = "sparse"
-    DENSE = "dense"
-    DEVICE = "device"
+MOST_KEPT = 8
+"""So many samplers are kept, the last ones made."""
 
 
 class Sampler(Protocol):
-    """Draws noisy copies of one graph."""
+    """Draws noisy copies of one object, as its view shows them: of a graph, `NoisyGraphs`."""
 
-    def draw(self, stream: WordStream, samples: int) -> NoisyGraphs:
+    def draw(self, stream: WordStream, samples: int) -> Copies:
         """So many noisy copies; a function of the stream alone."""
 
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[NoisyGraphs]:
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Copies]:
         """The first `wanted` of the copies that `draw` gives, in portions that take a bounded amount of memory."""
 
 
 def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
-    """The sampler of a graph. Which one it is depends on the graph, the noise and the kind of device.
+    """The sampler of an object. Which one it is depends on its sites, the noise and the kind of device.
 
-    On another device than the CPU, graphs with few enough sites are drawn there; large sparse ones are drawn here.
+    On another device than the CPU, bits of few enough sites are drawn there; large sparse ones are drawn here.
     """
     check_regions(sites, noise)
-    pools = _pools(sites, noise)
     way, flips = way_of(sites, noise, device)
-    if way is Way.SPARSE:
-        return _SparseSampler(sites, pools, flips)
-    if way is Way.DEVICE:
-        from starcert.sampling.device import DeviceSampler  # noqa: PLC0415  (torch: only where a device is)
+    return _Viewed(_draws(sites, noise, way, flips, device), view_of(sites, way, device))
 
-        return DeviceSampler(sites, *_laws(sites, pools), device)
-    return _DenseSampler(sites, pools)
+
+@dataclass(frozen=True, slots=True)
+class _Viewed:
+    draws: Draws
+    view: Callable[[Draw], Copies]
+
+    def draw(self, stream: WordStream, samples: int) -> Copies:
+        return self.view(self.draws.draw(stream, samples))
+
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Copies]:
+        return map(self.view, self.draws.portions(stream, samples, wanted))
+
+
+_KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object]]] = OrderedDict()
+_KEPT_TURN = Lock()
+
+
+def kept_sampler(
+    sites: Sites,
+    noise: Noise,
+    *,
+    owner: object = None,
+    device: str = "",
+    make: Callable[[Sites, Noise], Sampler] = sampler,
+) -> Sampler:
+    """The sampler of an object, kept for its next chunk.
+
+    Args:
+        sites: the sites of the object.
+        noise: the noise.
+        owner: whose own sampler it is, a classifier's; None: anybody's.
+        device: where the owner draws.
+        make: what makes it.
+    """
+    # Another owner may come to lie at the same address: the one whose sampler it is must still be there.
+    key = (sites.clean.key, sites.frame.key, sites.key, noise, None if owner is None else (id(owner), device))
+    with _KEPT_TURN:
+        found = _KEPT.get(key)
+    if found is not None and found[1]() is owner:
+        return found[0]
+    made = make(sites, noise)  # in nobody's way: two threads may make the same one
+    try:
+        alive: Callable[[], object] = (lambda: None) if owner is None else ref(owner)
+    except TypeError:  # it does not let itself be watched
+        alive = lambda: owner  # noqa: E731
+    with _KEPT_TURN:
+        _KEPT[key] = made, alive
+        _KEPT.move_to_end(key)
+        if len(_KEPT) > MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return made
 
 
 def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]:
-    """How the copies of a graph are drawn, and how many sites flip in one of them on average."""
+    """How the copies of an object are drawn, and how many sites change their value in one of them on average."""
+    counts = dict(zip(sites.regions, sites.counts, strict=True))
+    if any(noise[region].alphabet > 2 for region in noise):
+        shares = (
+            (count, noise[region].change(value)) for region in noise for value, count in enumerate(counts[region])
+        )
+        return Way.VALUES, sum(count * change for count, change in shares)
     pools = _pools(sites, noise)
     flips = sum(pool.n_sites * pool.p for pool in pools)
     if sites.n_sites > ALWAYS_DENSE and flips <= DENSE_SHARE * sites.n_sites:
@@ -86,14 +138,42 @@ def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]
     return Way.DENSE, flips
 
 
+def _draws(sites: Sites, noise: Noise, way: Way, flips: float, device: str) -> Draws:
+    if way is Way.VALUES:
+        return DenseValues(*_transitions(sites, noise))
+    pools = _pools(sites, noise)
+    if way is Way.SPARSE:
+        return _SparseSampler(sites, pools, flips)
+    if way is Way.DEVICE:
+        from starcert.sampling.device import DeviceSampler  # noqa: PLC0415  (torch: only where a device is)
+
+        return DeviceSampler(sites, *_laws(sites, pools), device)
+    return _DenseSampler(sites, pools)
+
+
+def _transitions(sites: Sites, noise: Noise) -> tuple[list[tuple[Fraction, ...]], npt.NDArray[np.int64]]:
+    """The laws of all values in all regions, and for every site the place of its own among them."""
+    laws: list[tuple[Fraction, ...]] = []
+    law = np.zeros(sites.n_sites, dtype=np.int64)
+    positions, values = sites.nonzero
+    law[positions] = values
+    for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+        law[first : first + size] += len(laws)
+        laws += [noise[region].transitions(value) for value in range(noise[region].alphabet)]
+    return laws, law
+
+
 def _pools(sites: Sites, noise: Noise) -> list[Pool]:
     pools = []
     for region, first, size, ones in zip(sites.regions, sites.offsets, sites.sizes, sites.ones, strict=True):
         law = noise[region]
-        if law.delete == law.add:
-            pools.append(Pool(first, size, law.add))
+        if law.alphabet != 2:
+            wanted = "be a law on two values where bits are drawn"
+            raise InvalidParameterError(f"noise[{region}]", wanted, law, "Values are drawn by a DenseValues.")
+        if law.change(1) == law.change(0):
+            pools.append(Pool(first, size, law.change(0)))
         else:
-            pools += [Pool(first, size, law.delete, only=ones), Pool(first, size, law.add, but=ones)]
+            pools += [Pool(first, size, law.change(1), only=ones), Pool(first, size, law.change(0), but=ones)]
     return pools
 
 
@@ -101,7 +181,7 @@ def _laws(sites: Sites, pools: list[Pool]) -> tuple[npt.NDArray[np.float64], npt
     """The different flip probabilities, and for every site the place of its own among them, in as few bytes as do."""
     values = np.unique([pool.p for pool in pools])
     law = np.zeros(sites.n_sites, dtype=np.min_scalar_type(len(values)))
-    for pool in pools:  # present edges are listed first, so that the absent ones fill what is left
+    for pool in pools:  # sites with a 1 are listed first, so that the others fill what is left
         number = np.searchsorted(values, pool.p)
         if pool.only is None:
             kept = law[pool.but]
@@ -112,67 +192,46 @@ def _laws(sites: Sites, pools: list[Pool]) -> tuple[npt.NDArray[np.float64], npt
     return values, law
 
 
-def _ends(sites: Sites) -> npt.NDArray[np.int32]:
-    """Both node indices of every site, shape (2, sites)."""
-    ends = np.empty((2, sites.n_sites), dtype=np.int32)
-    for start in range(0, sites.n_sites, BLOCK):
-        stop = min(start + BLOCK, sites.n_sites)
-        ends[:, start:stop] = sites.endpoints(np.arange(start, stop))
-    return ends
-
-
 class _DenseSampler:
     def __init__(self, sites: Sites, pools: list[Pool]) -> None:
-        self._sites = sites
-        self._ends = _ends(sites)
+        self._ones = sites.nonzero[0]
+        self._n_sites = sites.n_sites
         self._flips = DenseFlips(*_laws(sites, pools))
 
-    def draw(self, stream: WordStream, samples: int) -> NoisyGraphs:
-        return self._graphs(self._flips.draw(stream, samples), samples)
+    def draw(self, stream: WordStream, samples: int) -> SlicedDraw:
+        return self._drawn(self._flips.draw(stream, samples), samples)
 
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[NoisyGraphs]:
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[SlicedDraw]:
         # A word has 64 copies. To draw all words again and keep others costs about what listing their edges does.
-        most = max(1, HELD // (8 * max(1, self._sites.n_sites)))
+        most = max(1, HELD // (8 * max(1, self._n_sites)))
         for first in range(0, -(-wanted // WORD), most):
             left = wanted - WORD * first
             words = self._flips.draw(stream.fork(), samples, first=first, most=most)
-            yield self._graphs(words, min(left, WORD * most))
+            yield self._drawn(words, min(left, WORD * most))
 
-    def _graphs(self, words: Words, samples: int) -> NoisyGraphs:
-        for ones in self._sites.ones:
-            words[ones] ^= ~np.uint64(0)
-        return SlicedGraphs(self._sites, self._ends, words, 0, samples)
+    def _drawn(self, words: Words, samples: int) -> SlicedDraw:
+        words[self._ones] ^= ~np.uint64(0)
+        return SlicedDraw(words, 0, samples)
 
 
 class _SparseSampler:
     def __init__(self, sites: Sites, pools: list[Pool], expected: float) -> None:
-        self._sites = sites
+        self._n_sites = sites.n_sites
+        self._ones = sites.nonzero[0]
         self._flips = SparseFlips(pools)
         self._expected = expected
-        self._ones = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *sites.ones]))
-        self._ends = np.stack(sites.endpoints(self._ones))
 
-    def draw(self, stream: WordStream, samples: int) -> NoisyGraphs:
-        return self._graphs(*self._flips.draw(stream, samples))
+    def draw(self, stream: WordStream, samples: int) -> FlippedDraw:
+        return FlippedDraw(self._n_sites, self._ones, *self._flips.draw(stream, samples))
 
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[NoisyGraphs]:
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[FlippedDraw]:
         most = max(1, int(HELD / (SPARSE_BYTES * (1 + self._expected))))
         if most >= samples:
             yield self.draw(stream, samples)[:wanted]
             return
         done = 0
         for drawn in self._flips.portions(stream, samples, most):
-            yield self._graphs(*drawn)[: wanted - done]
+            yield FlippedDraw(self._n_sites, self._ones, *drawn)[: wanted - done]
             done += most
             if done >= wanted:
                 return
-
-    def _graphs(self, starts: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]) -> NoisyGraphs:
-        return FlippedGraphs(self._sites, self._ones, self._ends, starts, positions)
-
-
-def clean_copy(sites: Sites) -> NoisyGraphs:
-    """The clean graph as a batch of one copy, in which nothing has flipped: what a classifier answers without noise."""
-    ones = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *sites.ones]))
-    nothing = np.empty(0, dtype=np.int64)
-    return FlippedGraphs(sites, ones, np.stack(sites.endpoints(ones)), np.zeros(2, dtype=np.int64), nothing)

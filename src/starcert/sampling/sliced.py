@@ -1,8 +1,7 @@
-"""Noisy copies whose bits are sliced: one word holds one site of 64 copies. For graphs with few enough sites."""
+"""The views of noisy graphs whose bits are sliced: one word holds one site of 64 copies."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +9,26 @@ import numpy.typing as npt
 
 from starcert.core.compiled import compiled
 from starcert.sampling.batch import EdgeList, NoisyGraphs
+from starcert.sampling.draws import WORD
 from starcert.sampling.streams import Words
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
+    from starcert.sampling.draws import SlicedDraw
 
-__all__ = ["SlicedGraphs", "count_ends", "new_counters"]
+__all__ = ["SlicedGraphs", "count_ends", "ends_of", "new_counters"]
 
-WORD = 64
+BLOCK = 2**22
+"""So many sites become node pairs at a time."""
+
+
+def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
+    """Both node indices of every site, shape (2, sites)."""
+    ends = np.empty((2, sites.n_sites), dtype=np.int32)
+    for start in range(0, sites.n_sites, BLOCK):
+        stop = min(start + BLOCK, sites.n_sites)
+        ends[:, start:stop] = sites.coordinates(np.arange(start, stop))
+    return ends
 
 
 class SlicedGraphs(NoisyGraphs):
@@ -25,45 +36,34 @@ class SlicedGraphs(NoisyGraphs):
 
     Args:
         sites: the sites of the clean graph.
+        draw: the noisy bits.
         ends: both node indices of every site, shape (2, sites).
-        words: the noisy bits.
-        first: the lane of the first copy.
-        count: how many copies there are.
     """
 
-    def __init__(self, sites: Sites, ends: npt.NDArray[np.int32], words: Words, first: int, count: int) -> None:
-        super().__init__(sites)
+    _draw: SlicedDraw
+
+    def __init__(self, sites: Sites, draw: SlicedDraw, ends: npt.NDArray[np.int32]) -> None:
+        super().__init__(sites, draw)
         self.ends = ends
-        self.words = words
-        self.first = first
-        self._count = count
 
-    def __len__(self) -> int:
-        return self._count
+    @property
+    def words(self) -> Words:
+        """The noisy bits, shape (sites, words)."""
+        return self._draw.words
 
-    def __getitem__(self, samples: slice) -> SlicedGraphs:
-        start, stop, step = samples.indices(self._count)
-        if step != 1:
-            raise IndexError("copies are taken in one run: use a slice without a step")
-        begin = self.first + start
-        words = self.words[:, begin // WORD : -(-(self.first + stop) // WORD)]
-        return SlicedGraphs(self._sites, self.ends, words, begin % WORD, max(0, stop - start))
-
-    @cached_property
-    def bits(self) -> npt.NDArray[np.uint8]:
-        """See `NoisyGraphs`."""
-        octets = np.ascontiguousarray(self.words).view(np.uint8)  # lanes in order on a little-endian machine
-        lanes = np.unpackbits(octets, axis=1, bitorder="little")
-        return np.ascontiguousarray(lanes[:, self.first : self.first + self._count].T)
+    @property
+    def first(self) -> int:
+        """The lane of the first copy."""
+        return self._draw.first
 
     def edges(self) -> EdgeList:
         """See `NoisyGraphs`."""
-        return EdgeList(*_list_edges(self.words, self.first, self._count, self.ends, self._sites.fixed_edges))
+        return EdgeList(*_list_edges(self.words, self.first, len(self), self.ends, self._sites.fixed_edges))
 
     def degrees(self) -> npt.NDArray[np.int32]:
         """See `NoisyGraphs`."""
         degrees: npt.NDArray[np.int32] = _count_degrees(
-            self.words, self.first, self._count, self.ends, self.fixed_degrees().astype(np.int32)
+            self.words, self.first, len(self), self.ends, self.fixed_degrees().astype(np.int32)
         )
         return degrees
 

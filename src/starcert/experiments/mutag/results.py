@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import capacity
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.datasets import tu
@@ -173,6 +172,6 @@ def _judged(
         labels[tested],
         joined("clean"),
         votes,
-        certify(bounds, two, capacity=[capacity(s, two) for s in anchored], anchored=[s.reason for s in anchored]),
-        certify(bounds, one, capacity=[capacity(s, one) for s in everywhere]),
+        certify(bounds, two, capacity=[s.capacity(two) for s in anchored], anchored=[s.reason for s in anchored]),
+        certify(bounds, one, capacity=[s.capacity(one) for s in everywhere]),
     )

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 
 import starcert as sc
-from starcert.graphs.frame import Frame
+from starcert.graphs import Frame
 
 GRAPH = sc.Graph(4, [(0, 1), (1, 2)], nodes="abcd", node_data={"x": np.eye(4), "element": ["C", "N", "O", "C"]})
 FRAME = Frame.of(GRAPH)

@@ -1,4 +1,4 @@
-"""Regions are disjoint: shown for blocks of any kind, exactly, without walking the pairs of a large region.
+"""The layer of node pairs, and that its regions are disjoint: shown exactly, without walking those of a large region.
 
 A pair in two regions would be two sites: a noisy copy could list an edge twice, and a certificate for it would be
 false. So this is asked of every set of blocks before it becomes sites, however it was made.
@@ -12,15 +12,17 @@ a set of shared pairs is harmless exactly if there are as many of them as there 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from starcert.errors import InvalidParameterError
-from starcert.graphs.blocks import AnyBlock, Block, Indices, Listed, across, inside
+from starcert.graphs.blocks import PAIRS, AnyBlock, Block, Listed, across, inside
+from starcert.graphs.layers import Coordinates, Indices, Layer, Region
 
-__all__ = ["check_disjoint", "refuse_overlap", "shared_pair_of"]
+__all__ = ["NodePairs", "check_disjoint", "refuse_overlap", "shared_pair_of"]
 
 ALWAYS_LISTED = 4096
 """So many pairs in all small blocks together are listed, whatever the graph."""
@@ -33,6 +35,55 @@ PORTION = 1_000_000
 
 
 _NONE: Indices = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class NodePairs(Layer):
+    """The undirected pairs of n nodes, absent (0) or present (1), in lexicographic order.
+
+    Attributes:
+        nodes: the names of the nodes.
+
+    Example:
+        >>> pairs = NodePairs.of("vwxyz")
+        >>> pairs.size, pairs.coordinates(np.array([0, 9])), pairs.numbers(np.array([4, 2]), np.array([3, 2]))
+        (10, (array([0, 3]), array([1, 4])), array([ 9, -1]))
+    """
+
+    nodes: Sequence[Hashable]
+
+    @classmethod
+    def of(cls, nodes: Sequence[Hashable]) -> NodePairs:
+        """The pairs of nodes with these names."""
+        return cls(PAIRS, len(nodes) * (len(nodes) - 1) // 2, 2, nodes)
+
+    @property
+    def ranges(self) -> tuple[tuple[str, int], ...]:
+        """See `Layer`: the node indices u < v."""
+        return ("u", len(self.nodes)), ("v", len(self.nodes))
+
+    def coordinates(self, numbers: Indices) -> Coordinates:
+        """See `Layer`."""
+        return self.everything().coordinates(numbers)
+
+    def numbers(self, *coordinates: Indices) -> Indices:
+        """See `Layer`: either node may be the first."""
+        return self.everything().locate(*coordinates)
+
+    def everything(self) -> Region:
+        """See `Layer`."""
+        return inside(np.arange(len(self.nodes)))
+
+    def check(self, regions: Mapping[str, Region]) -> None:
+        """See `Layer`."""
+        check_disjoint(tuple(regions), [_as_block(region) for region in regions.values()], self.nodes)
+
+
+def _as_block(region: Region) -> AnyBlock:
+    if isinstance(region, Block | Listed):
+        return region
+    pairs = np.stack(region.coordinates(np.arange(region.size)), axis=1)
+    return Listed(pairs[np.lexsort([pairs[:, 1], pairs[:, 0]])])
 
 
 class Shared(NamedTuple):
@@ -79,7 +130,7 @@ def shared_pair_of(blocks: Sequence[AnyBlock], n_nodes: int) -> Shared | None:
     if len(listed) + len(large) < 2:
         return None
     owners = np.repeat(listed, [blocks[number].size for number in listed])
-    ends = [blocks[number].endpoints(np.arange(blocks[number].size)) for number in listed]
+    ends = [blocks[number].coordinates(np.arange(blocks[number].size)) for number in listed]
     u, v = (np.concatenate([_NONE, *(pair[side] for pair in ends)]) for side in (0, 1))
     codes = u * n_nodes + v
     ascending = np.sort(codes)
@@ -88,7 +139,7 @@ def shared_pair_of(blocks: Sequence[AnyBlock], n_nodes: int) -> Shared | None:
         one, other = np.flatnonzero(codes == twice[0])[:2]
         return Shared(int(owners[one]), int(owners[other]), int(u[one]), int(v[one]))
     for number, block in large.items():
-        found = np.flatnonzero(block.locate(u, v, n_nodes) >= 0)
+        found = np.flatnonzero(block.locate(u, v) >= 0)
         if len(found):
             return Shared(int(owners[found[0]]), number, int(u[found[0]]), int(v[found[0]]))
     numbers = list(large)
@@ -197,7 +248,7 @@ def _common_pair(one: Block, other: Block, n_nodes: int) -> tuple[int, int] | No
     whole, other_whole = one.whole, other.whole
     for a, b in _pairs_of_roles(ends - starts):
         u, v = nodes[starts[a]], nodes[np.where(a == b, ends[b] - 1, starts[b])]
-        both = np.flatnonzero((whole.locate(u, v, n_nodes) >= 0) & (other_whole.locate(u, v, n_nodes) >= 0))
+        both = np.flatnonzero((whole.locate(u, v) >= 0) & (other_whole.locate(u, v) >= 0))
         first, second = (ends[role[both]] - starts[role[both]] for role in (a, b))
         shared = np.where(a[both] == b[both], first * (first - 1) // 2, first * second)
         cells = a[both] * len(starts) + b[both]
@@ -208,8 +259,8 @@ def _common_pair(one: Block, other: Block, n_nodes: int) -> tuple[int, int] | No
             group, with_group = (nodes[starts[role[where]] : ends[role[where]]] for role in (a, b))
             cell = inside(group) if a[where] == b[where] else across([group, with_group])
             # One more than there are holes: one of these at least is none.
-            u, v = cell.endpoints(np.arange(left_out[more[0]] + 1))
-            real = (one.locate(u, v, n_nodes) >= 0) & (other.locate(u, v, n_nodes) >= 0)
+            u, v = cell.coordinates(np.arange(left_out[more[0]] + 1))
+            real = (one.locate(u, v) >= 0) & (other.locate(u, v) >= 0)
             return int(u[real.argmax()]), int(v[real.argmax()])
     return None
 
@@ -225,8 +276,8 @@ def _common_holes(one: Block, other: Block, role_of: Indices, n_nodes: int) -> I
     """
     codes = []
     for block, against in ((one, other.whole), (other, one.whole)):
-        u, v = block.whole.endpoints(block.holes)
-        here = against.locate(u, v, n_nodes) >= 0
+        u, v = block.whole.coordinates(block.holes)
+        here = against.locate(u, v) >= 0
         codes.append(u[here] * n_nodes + v[here])
     u, v = np.divmod(np.unique(np.concatenate(codes)), n_nodes)  # a pair may be left out of both
     a, b = np.minimum(role_of[u], role_of[v]), np.maximum(role_of[u], role_of[v])

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcert.errors import InvalidParameterError
-from starcert.graphs import Graph, Partition, Sites, disjoint
+from starcert.graphs import Graph, Partition, Sites, pairs
 from starcert.graphs.blocks import Block, Listed, across, inside, outside, within, without
-from starcert.graphs.disjoint import check_disjoint, shared_pair_of
+from starcert.graphs.pairs import check_disjoint, shared_pair_of
 from starcert.graphs.pairsets import Across, Everything, Inside, Outside, Pairs, Within
 
 N_NODES = 9
@@ -23,7 +23,7 @@ def indices(values):
 
 
 def pairs_of(block):
-    u, v = block.endpoints(np.arange(block.size))
+    u, v = block.coordinates(np.arange(block.size))
     return list(zip(u.tolist(), v.tolist(), strict=True))
 
 
@@ -48,7 +48,7 @@ def blocks(draw):
     else:
         block = (across if kind == "across" else within)(groups)
     holes = draw(st.lists(st.sampled_from(ALL), max_size=4)) if draw(st.booleans()) else []
-    return without(block, indices(holes).reshape(-1, 2), N_NODES)
+    return without(block, indices(holes).reshape(-1, 2))
 
 
 @st.composite
@@ -58,7 +58,7 @@ def complements(draw):
     out = pairs_of(one)
     if out and draw(st.booleans()):
         out.remove(draw(st.sampled_from(out)))
-    return [one, without(inside(np.arange(N_NODES)), indices(out).reshape(-1, 2), N_NODES)]
+    return [one, without(inside(np.arange(N_NODES)), indices(out).reshape(-1, 2))]
 
 
 def hold_to_brute_force(some):
@@ -84,10 +84,10 @@ def hold_to_brute_force(some):
 @pytest.fixture(params=["small", "large", "one row at a time"])
 def _way(request, monkeypatch):
     if request.param != "small":  # everything but listed pairs goes by roles
-        monkeypatch.setattr(disjoint, "ALWAYS_LISTED", 0)
-        monkeypatch.setattr(disjoint, "LISTED_FOR_A_NODE", 0)
+        monkeypatch.setattr(pairs, "ALWAYS_LISTED", 0)
+        monkeypatch.setattr(pairs, "LISTED_FOR_A_NODE", 0)
     if request.param == "one row at a time":
-        monkeypatch.setattr(disjoint, "PORTION", 1)
+        monkeypatch.setattr(pairs, "PORTION", 1)
 
 
 @pytest.mark.usefixtures("_way")
@@ -171,7 +171,7 @@ def test_sites_are_never_made_of_blocks_that_are_none(block):
 def test_sites_are_checked_once_and_not_again_in_every_worker(monkeypatch):
     sites = Partition.from_node_sets({"a": range(3), "b": range(3, 5)}).sites(Graph(5, [(0, 2)]))
     packed = pickle.dumps(sites)
-    monkeypatch.setattr("starcert.graphs.sites.check_disjoint", None)
+    monkeypatch.setattr("starcert.graphs.pairs.check_disjoint", None)
     assert pickle.loads(packed).key == sites.key
 
 
@@ -203,12 +203,12 @@ def test_fifty_million_pairs_are_cheap(name):
 def test_the_number_of_pairs_looked_at_is_that_of_roles(monkeypatch):
     asked = []
     locate = Block.locate
-    monkeypatch.setattr(Block, "locate", lambda block, u, v, n: asked.append(len(u)) or locate(block, u, v, n))
+    monkeypatch.setattr(Block, "locate", lambda block, u, v: asked.append(len(u)) or locate(block, u, v))
     for name, partition in usual_partitions(2_000):
         sites = partition.sites(Graph(2_000, []))
         asked.clear()
         check_disjoint(sites.regions, sites.blocks, sites.graph.nodes)
-        assert sum(asked) <= 5 * (disjoint.LISTED_FOR_A_NODE + 1) * 2_000 < sites.n_sites / 10, name
+        assert sum(asked) <= 5 * (pairs.LISTED_FOR_A_NODE + 1) * 2_000 < sites.n_sites / 10, name
 
 
 def test_nothing_is_as_large_as_the_number_of_pairs():

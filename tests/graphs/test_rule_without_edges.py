@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.graphs.edgeless import EdgesAskedError, without_edges
-from starcert.graphs.frame import Frame
+from starcert.graphs import Frame
+from starcert.graphs.rule import EdgesAskedError, without_edges
 
 GRAPH = sc.Graph(4, [(0, 1), (1, 2)], nodes="abcd", node_data={"x": np.eye(4), "element": ["C", "N", "O", "C"]})
 FRAME = Frame.of(GRAPH)

@@ -1,0 +1,150 @@
+"""What samplers yield: the values of the sites of some noisy copies, kept in whichever way they were drawn.
+
+A draw knows positions and values of sites. What a site means, only the views know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.sampling.streams import Words, WordStream
+
+__all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "SlicedDraw", "ValueDraw", "Way"]
+
+WORD = 64
+"""Copies in a word."""
+
+Positions = npt.NDArray[np.int64]
+
+
+class Way(Enum):
+    """How copies are drawn: by the sites that flip, by a bit or a value for every site, or by bits on a device."""
+
+    SPARSE = "sparse"
+    DENSE = "dense"
+    VALUES = "values"
+    DEVICE = "device"
+
+
+class Draw(Protocol):
+    """The values of all sites in some noisy copies."""
+
+    def __len__(self) -> int:
+        """How many copies there are."""
+
+    def __getitem__(self, samples: slice) -> Self:
+        """Some of the copies, in one run."""
+
+    @property
+    def values(self) -> npt.NDArray[np.uint8]:
+        """The noisy value of every site, shape (copies, sites)."""
+
+
+class Draws(Protocol):
+    """Draws the sites of one object under a noise."""
+
+    def draw(self, stream: WordStream, samples: int) -> Draw:
+        """So many noisy copies; a function of the stream alone."""
+
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Draw]:
+        """The first `wanted` of the copies that `draw` gives, in portions that take a bounded amount of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedDraw:
+    """Bits of copies as words: one word holds one site of 64 copies. Copy i is lane `first + i`.
+
+    Attributes:
+        words: the noisy bits, shape (sites, words).
+        first: the lane of the first copy.
+        count: how many copies there are.
+    """
+
+    words: Words
+    first: int
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, samples: slice) -> SlicedDraw:
+        start, stop = _run(samples, self.count)
+        begin = self.first + start
+        words = self.words[:, begin // WORD : -(-(self.first + stop) // WORD)]
+        return SlicedDraw(words, begin % WORD, max(0, stop - start))
+
+    @property
+    def values(self) -> npt.NDArray[np.uint8]:
+        """See `Draw`."""
+        octets = np.ascontiguousarray(self.words).view(np.uint8)  # lanes in order on a little-endian machine
+        lanes = np.unpackbits(octets, axis=1, bitorder="little")
+        return np.ascontiguousarray(lanes[:, self.first : self.first + self.count].T)
+
+
+@dataclass(frozen=True, slots=True)
+class FlippedDraw:
+    """Bits of copies as the few that flipped: those of copy i are positions[starts[i] : starts[i + 1]].
+
+    Attributes:
+        n_sites: how many sites there are.
+        ones: the sorted positions of the sites whose clean bit is 1.
+        starts: where each copy's positions begin, and where the last one's end.
+        positions: the flipped positions.
+    """
+
+    n_sites: int
+    ones: Positions
+    starts: Positions
+    positions: Positions
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    def __getitem__(self, samples: slice) -> FlippedDraw:
+        start, stop = _run(samples, len(self))
+        return FlippedDraw(self.n_sites, self.ones, self.starts[start : max(start, stop) + 1], self.positions)
+
+    @property
+    def flips(self) -> Positions:
+        """The flipped positions of these copies, copy by copy."""
+        return self.positions[self.starts[0] : self.starts[-1]]
+
+    @property
+    def copies(self) -> Positions:
+        """For each of them the number of its copy."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @property
+    def values(self) -> npt.NDArray[np.uint8]:
+        """See `Draw`. As large as copies × sites: for few sites."""
+        values = np.zeros((len(self), self.n_sites), dtype=np.uint8)
+        values[:, self.ones] = 1
+        values[self.copies, self.flips] ^= 1
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class ValueDraw:
+    """Values one by one, shape (copies, sites)."""
+
+    values: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, samples: slice) -> ValueDraw:
+        start, stop = _run(samples, len(self))
+        return ValueDraw(self.values[start:stop])
+
+
+def _run(samples: slice, count: int) -> tuple[int, int]:
+    start, stop, step = samples.indices(count)
+    if step != 1:
+        raise IndexError("copies are taken in one run: use a slice without a step")
+    return start, stop
