@@ -53,7 +53,7 @@ def milliseconds(work: Callable[[], object], repetitions: int = 10) -> float:
 
 def votes(classifier: TorchClassifier, graph: sc.Graph, noise: sc.Noise) -> Callable[[], object]:
     sites = sc.Partition.everything("bonds").sites(graph)
-    job = Job(classifier, noise, [sites], seed=1, chunk_size=VOTES, batch_size=classifier.batch_size)
+    job = Job(classifier, sc.Problem(noise, (sites,)), seed=1, chunk_size=VOTES, batch_size=classifier.batch_size)
     return lambda: count_chunk(classifier, sites, job, Chunk(0, "estimation", 0, VOTES))
 
 

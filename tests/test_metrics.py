@@ -12,10 +12,12 @@ from starcert.archive import Archive
 from starcert.errors import InvalidParameterError
 from starcert.metrics import (
     accuracy,
+    certified_counts,
     certified_ratio,
     certified_share,
     has_sites,
     majority_share,
+    open_ended,
     right,
     score,
     shares_by_axis,
@@ -39,6 +41,30 @@ LABELS = [0, 1, 1, 1, 1]
 RIGHT = [True, False, False, False, True]
 BOX = (3, 4)
 RADII = list(product(range(4), range(5)))
+
+
+@given(st.data())
+def test_counts_are_those_of_a_loop_over_radii_and_graphs(data):
+    n_axes = data.draw(st.integers(1, 3))
+    radius = st.tuples(*[st.integers(0, 4) | st.just(np.inf)] * n_axes)
+    frontiers = data.draw(
+        st.dictionaries(st.lists(radius, max_size=3).map(tuple), st.tuples(st.integers(0, 3), st.integers(0, 3)))
+    )
+    ticks = [sorted(data.draw(st.sets(st.integers(0, 6), min_size=1))) for _ in range(n_axes)]
+    found = certified_counts(frontiers or {(): (0, 0)}, ticks)
+    for place in product(*map(range, map(len, ticks))):
+        at = [axis[i] for axis, i in zip(ticks, place, strict=True)]
+        inside = [
+            n
+            for radii, n in frontiers.items()
+            if any(all(i <= r for i, r in zip(at, each, strict=True)) for each in radii)
+        ]
+        assert found[(slice(None), *place)].tolist() == [sum(n[0] for n in inside), sum(n[1] for n in inside)]
+
+
+def test_all_sites_of_an_axis_have_no_end():
+    assert open_ended(((0, 4), (1, 2)), (1, None)) == ((0, 4), (np.inf, 2))
+    assert open_ended(((0, 4),), None) == ((0, 4),)
 
 
 def test_the_certified_share_is_counted_graph_by_graph():

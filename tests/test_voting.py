@@ -88,7 +88,7 @@ def test_fewer_samples_are_the_first_of_more():
         return worlds.dense_core(batch)
 
     sites = worlds.PARTITION.sites(worlds.graphs(1)[0])
-    job = Job(worlds.smoothed(recording).base, worlds.NOISE, [sites], 7)
+    job = Job(worlds.smoothed(recording).base, sc.Problem(worlds.NOISE, (sites,)), 7)
     copies = []
     for samples in (476, 1024):
         seen.clear()
@@ -189,7 +189,7 @@ def test_no_more_is_sent_than_can_soon_begin():
             sent.append(len(sent))
             return super().submit(*arguments, **keywords)
 
-    job = Job(worlds.smoothed().base, worlds.NOISE, [worlds.PARTITION.sites(worlds.graphs(1)[0])], 7, chunk_size=64)
+    job = Job(worlds.smoothed().base, worlds.smoothed().problem(worlds.graphs(1)), 7, chunk_size=64)
     with Counting(1) as pool:
         results = tallies(job, chunks_of(0, "estimation", 64 * 10_000, 64), pool)
         next(results)

@@ -218,8 +218,7 @@ class SmoothedClassifier(ClassifierConventions):
         problem = self._bound(graphs)
         job = Job(
             base,
-            self.noise,
-            problem.sites,
+            problem,
             _whole(seed, "seed", 0),
             _whole(base.chunk_size if chunk_size is None else chunk_size, "chunk_size", 1),
             None if batch_size is None else _whole(batch_size, "batch_size", 1),
@@ -227,7 +226,7 @@ class SmoothedClassifier(ClassifierConventions):
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", graphs)
         check_memory(job)
-        opened = None if store is None else self._open(store, job, problem, plan)
+        opened = None if store is None else self._open(store, job, plan)
         try:
             with progress_bar(title, len(problem) * sum(plan.most), shown=progress) as advance:
                 return count_votes(job, plan, store=opened, executor=executor, advance=advance)
@@ -302,7 +301,7 @@ class SmoothedClassifier(ClassifierConventions):
         abstained = np.array([one.abstained for one in certificates])
         return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
-    def _open(self, path: str | PathLike[str], job: Job, problem: Problem, plan: Plan) -> VoteStore:
+    def _open(self, path: str | PathLike[str], job: Job, plan: Plan) -> VoteStore:
         from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = VoteSettings(
@@ -322,7 +321,7 @@ class SmoothedClassifier(ClassifierConventions):
                 anchored=each.reason,
                 n_targets=job.n_targets(i),
             )
-            for i, (each, sizes) in enumerate(zip(problem.sites, problem.capacities, strict=True))
+            for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
         ]
         stopping = {} if isinstance(plan, FixedPlan) else {"plan": type(plan).__name__}
         return VoteStore.open(path, settings, records, provenance=provenance() | stopping)

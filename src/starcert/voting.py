@@ -7,15 +7,16 @@ done is kept at once (in the store, if there is one); what fails is reported wit
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.binding import Problem
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
@@ -72,19 +73,27 @@ class Job:
 
     Attributes:
         classifier: the base classifier.
-        noise: the noise.
-        sites: the sites of each graph.
+        problem: the graphs, their noise and their regions, bound once.
         seed: the seed of all streams.
         chunk_size: samples drawn for a chunk, whether or not all of them are used.
         batch_size: the most graphs that the classifier sees at once; None: as many as it wants.
     """
 
     classifier: Classifier
-    noise: Noise
-    sites: Sequence[Sites]
+    problem: Problem
     seed: int
     chunk_size: int = CHUNK_SIZE
     batch_size: int | None = None
+
+    @property
+    def noise(self) -> Noise:
+        """The noise."""
+        return self.problem.noise
+
+    @property
+    def sites(self) -> tuple[Sites, ...]:
+        """The sites of each graph."""
+        return self.problem.sites
 
     def n_targets(self, graph: int) -> int:
         """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
@@ -187,7 +196,7 @@ def _spans(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
 
 def _without_sites(job: Job) -> Job:
     """The job without its graphs: a span takes along the one that it needs."""
-    return Job(job.classifier, job.noise, (), job.seed, job.chunk_size, job.batch_size)
+    return replace(job, problem=Problem(job.noise, ()))
 
 
 def _count_span(job: Job, sites: Sites, span: list[Chunk]) -> list[Tally]:

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import struct
+from hashlib import blake2b
 
 import pytest
 
@@ -12,7 +13,7 @@ from starcert.errors import StoreError
 from starcert.store import VoteStore
 from starcert.store.file import FORMAT
 from starcert.store.records import StoredChunk
-from store_worlds import SETTINGS, edit, everything, fill, opened
+from store_worlds import SETTINGS, edit, everything, fill, graphs_of, opened
 
 
 def refused(path, reason):
@@ -159,6 +160,30 @@ def test_votes_on_a_target_that_is_not_there_are_refused(full):
     row = StoredChunk(1, 1, "selection", 0, 1, (1, 0, 0)).row
     edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
     refused(full, "votes on target 1 of graph 1, which has only 1")
+
+
+@pytest.mark.parametrize(
+    ("claimed", "reason"),
+    [
+        (2**22, "more than 4,194,304 targets together"),
+        (2**23, "'n_targets' must be a whole number"),
+        (0, "'n_targets'"),
+    ],
+)
+def test_more_targets_than_anybody_has_are_refused(full, claimed, reason):
+    """The digests are right: a few bytes must not claim tables of any size."""
+    for record in graphs_of(3):
+        fields = dataclasses.asdict(record) | {"n_targets": claimed}
+        text = json.dumps(fields)
+        digest = blake2b(f"graph {record.graph} {text}".encode(), digest_size=16).digest()
+        edit(
+            full,
+            (
+                "UPDATE records SET value = ?, digest = ? WHERE kind = 'graph' AND number = ?",
+                (text, digest, record.graph),
+            ),
+        )
+    refused(full, reason)
 
 
 SETTINGS_TEXT = json.dumps(dataclasses.asdict(SETTINGS))

@@ -66,6 +66,10 @@ class Block:
         return np.concatenate([[0], np.cumsum(ends - self.first)]).astype(np.int64)
 
     @cached_property
+    def _beyond(self) -> int:
+        return _beyond(self.nodes)
+
+    @cached_property
     def _holes_closed(self) -> Indices:
         """How many pairs that are not left out stand before each hole."""
         return self.holes - np.arange(len(self.holes))
@@ -114,7 +118,7 @@ class Block:
     def locate(self, *coordinates: Indices) -> Indices:
         """The numbers of pairs of node indices u and v, −1 for those that are not here."""
         u, v = coordinates
-        place = np.full(_beyond(self.nodes, u, v), -1, dtype=np.int64)
+        place = np.full(max(self._beyond, _beyond(u, v)), -1, dtype=np.int64)
         place[self.nodes] = np.arange(len(self.nodes))
         rows, columns = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])
         here = np.flatnonzero(rows >= 0)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError
 from starcert.graphs.content import digest
 from starcert.graphs.graph import Graph
-from starcert.graphs.layers import CleanObject, Indices, Layer, Region, Values
+from starcert.graphs.layers import CleanObject, Coordinates, Indices, Layer, Region, Values
 
 __all__ = ["Sites"]
 
@@ -179,10 +179,13 @@ class Sites:
         for values, (name, _) in zip(given[1:], of.ranges[1:], strict=True):
             if len(values) != len(given[0]):
                 raise InvalidParameterError(name, f"be as long as {of.ranges[0][0]!r}, {len(given[0])}", len(values))
-        positions = np.full(len(given[0]), -1, dtype=np.int64)
+        return self._located(of, given)
+
+    def _located(self, layer: Layer, coordinates: Coordinates) -> Indices:
+        positions = np.full(len(coordinates[0]), -1, dtype=np.int64)
         for block, offset in zip(self.blocks, self.offsets, strict=True):
-            if block.layer == of.name:
-                numbers = block.locate(*given)
+            if block.layer == layer.name:
+                numbers = block.locate(*coordinates)
                 np.copyto(positions, numbers + offset, where=numbers >= 0)
         return positions
 
@@ -195,8 +198,7 @@ class Sites:
     @cached_property
     def _positions(self) -> tuple[Indices, ...]:
         """For each layer of the object where its values are that are not 0, −1 for fixed ones."""
-        layers = [layer.name for layer in self.clean.layers]
-        return tuple(self.locate(*self.clean.nonzero(layer)[0], layer=layer) for layer in layers)
+        return tuple(self._located(layer, self.clean.nonzero(layer.name)[0]) for layer in self.clean.layers)
 
     @cached_property
     def nonzero(self) -> tuple[Indices, Values]:

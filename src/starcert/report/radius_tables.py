@@ -127,7 +127,7 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     tallies: list[dict[Radii, list[int]]] = []
     counted = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
     for pair, numbers in zip(slices.pairs, counted, strict=True):
-        tally: dict[Radii, list[int]] = {}
+        tally: dict[Radii, list[int]] = {(): [0, 0]}
         for graph in numbers:
             capacity, radii = capacities[graph], slices.of(graph, pair)
             for place, axis in enumerate(pair):
@@ -143,9 +143,8 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
         ticks(end + 1 if limit is None else min(end + 1, limit), most)
         for end, limit in zip(ends, slices.box, strict=True)
     ]
-    nobody: dict[Radii, list[int]] = {(): [0, 0]}
     found = [
-        certified_counts(tally or nobody, [axes[axis] for axis in pair]).reshape(2, -1, len(axes[pair[-1]]))
+        certified_counts(tally, [axes[axis] for axis in pair]).reshape(2, -1, len(axes[pair[-1]]))
         for pair, tally in zip(slices.pairs, tallies, strict=True)
     ]
     classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in counted]

@@ -123,12 +123,9 @@ def kept_sampler(
 
 def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]:
     """How the copies of an object are drawn, and how many sites change their value in one of them on average."""
-    counts = dict(zip(sites.regions, sites.counts, strict=True))
     if any(noise[region].alphabet > 2 for region in noise):
-        shares = (
-            (count, noise[region].change(value)) for region in noise for value, count in enumerate(counts[region])
-        )
-        return Way.VALUES, sum(count * change for count, change in shares)
+        laws = [(noise[region], counts) for region, counts in zip(sites.regions, sites.counts, strict=True)]
+        return Way.VALUES, sum(count * law.change(value) for law, counts in laws for value, count in enumerate(counts))
     pools = _pools(sites, noise)
     flips = sum(pool.n_sites * pool.p for pool in pools)
     if sites.n_sites > ALWAYS_DENSE and flips <= DENSE_SHARE * sites.n_sites:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from starcert.errors import InvalidParameterError, StoreError
-from starcert.store.records import GraphRecord, Record, Session, StoredChunk, VoteSettings, record_row
+from starcert.store.records import MAX_TARGETS, GraphRecord, Record, Session, StoredChunk, VoteSettings, record_row
 from starcert.system.files import lock_file, unlock_file
 
 __all__ = [
@@ -269,6 +269,8 @@ def _read_records(db: sqlite3.Connection) -> Contents:
     settings = [record for record in found["settings"] if isinstance(record, VoteSettings)]
     graphs = tuple(record for record in found["graph"] if isinstance(record, GraphRecord))
     sessions = tuple(record for record in found["session"] if isinstance(record, Session))
+    if sum(record.n_targets - 1 for record in graphs) > MAX_TARGETS:
+        raise ValueError(f"its graphs have more than {MAX_TARGETS:,} targets together")
     if len(settings) != 1 or not sessions:
         raise ValueError("its settings are missing or there twice, or it has no session")
     return Contents(settings[0], graphs, sessions, 0)

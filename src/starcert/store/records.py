@@ -34,6 +34,8 @@ __all__ = [
 
 PURPOSES = ("selection", "estimation")
 MAX_CLASSES = 2**16
+MAX_TARGETS = 2**22
+"""More targets than graphs by so many: a small foreign file could name any number."""
 MAX_COUNT = 2**31
 """Neither the samples of a chunk nor the chunks of a graph reach beyond: sums of votes stay below 2^62."""
 
@@ -100,7 +102,7 @@ class GraphRecord:
             object.__setattr__(self, field, _text(getattr(self, field), field))
         sizes = {axis: whole(size, f"sizes[{axis}]", 2**63 - 1) for axis, size in _mapping(self.sizes, "sizes").items()}
         object.__setattr__(self, "sizes", sizes)
-        object.__setattr__(self, "n_targets", whole(self.n_targets, "n_targets", MAX_COUNT, 1))
+        object.__setattr__(self, "n_targets", whole(self.n_targets, "n_targets", MAX_TARGETS, 1))
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ class StoredChunk(NamedTuple):
         name = f"chunk {number!r} of graph {graph!r} ({purpose!r})"
         if type(graph) is not int or not 0 <= graph < MAX_COUNT or purpose not in PURPOSES:
             raise ValueError(f"{name} has no valid graph or purpose")
-        if type(target) is not int or not 0 <= target < MAX_COUNT:
+        if type(target) is not int or not 0 <= target < MAX_TARGETS:
             raise ValueError(f"{name} has no valid target")
         if type(number) is not int or not 0 <= number < MAX_COUNT:
             raise ValueError(f"{name} has no valid number")
