@@ -26,10 +26,10 @@ demo: $(READY)   ## the paper's synthetic study, quick: noise, votes, certificat
 	$(BIN)/starcert reproduce synthetic --quick --out build/demo
 
 test: $(READY)   ## all tests but the slow studies
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: $(READY) ## the slow studies: more noises, more classifiers, more repetitions
-	$(BIN)/python -m pytest -n 2 -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
 
 test-oldest:     ## a smoke test with the oldest versions that pyproject.toml admits, in .venv-oldest (no torch)
 	$(PYTHON) -m venv .venv-oldest

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.classifiers import Classifier
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.runs.data import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
@@ -262,9 +263,21 @@ class TestSklearn:
             made(tmp_path, "import starcert as sc\ndef f(): return sc.models.vertex_histogram_svm()", make_data())
 
 
-class Fake:
+class Fake(Classifier):
+    description = "a fake"
+
     def __init__(self, n_classes):
         self.n_classes = n_classes
+
+    def classify(self, graphs):
+        return [0] * len(graphs)
+
+
+def test_an_estimator_s_classes_go_by_their_names():
+    named = Fake(3)
+    named.class_names = ("c", "b", "a")
+    found = aligned(make_data(2), named)
+    assert (found.class_names, found.labels) == (("c", "b", "a"), tuple(2 - label for label in make_data(2).labels))
 
 
 def test_classes_of_data_and_model_must_agree():
