@@ -47,8 +47,8 @@ class VertexHistogram(GraphKernel):
         if self.node_labels != DEGREE or self.normalize:
             return super().weighed(graphs, weights, sizes)
         n = graphs.frame.n_nodes
-        by_degree, possible = np.zeros(n), self.known_ < n
-        by_degree[self.known_[possible]] = weights[possible]
+        by_degree, possible = np.zeros(n), int(self.known_.searchsorted(np.uint64(n)))
+        by_degree[self.known_[:possible].view(np.int64)] = weights[:possible]
         values: Floats
         if isinstance(graphs, SlicedGraphs) and 0 < n <= SMALL:
             fixed = graphs.fixed_degrees()
