@@ -22,7 +22,7 @@ __all__ = ["LEAST", "asked_alone", "check_alone", "scores_of"]
 FIRST, EACH = 32, 4
 """So many copies of the first graph of a job, and of each other graph, are asked alone."""
 
-FIRST_SCORED, EACH_SCORED = 8, 1
+FIRST_SCORED, EACH_SCORED = 8, 2
 """As many where scores are compared: one copy's tell more than the answers on many."""
 
 LEAST = 64
@@ -42,8 +42,7 @@ def asked_alone(graph: int, copies: int, *, scored: bool) -> list[int]:
         [0, 33, 66, 99]
     """
     first, each = (FIRST_SCORED, EACH_SCORED) if scored else (FIRST, EACH)
-    wanted = each if graph else first
-    return [copies // 2] if wanted == 1 else sorted(set(np.linspace(0, copies - 1, wanted).astype(int).tolist()))
+    return sorted(set(np.linspace(0, copies - 1, each if graph else first).astype(int).tolist()))
 
 
 def scores_of(classifier: Classifier, graphs: NoisyGraphs) -> Scores:
