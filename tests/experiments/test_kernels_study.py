@@ -8,6 +8,7 @@ import pytest
 
 import starcert as sc
 import study_worlds as worlds
+from starcert.binding import bind_all
 from starcert.experiments import kernels_study as kernels
 from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, answers, as_if
@@ -97,7 +98,7 @@ def made_up(votes, labels):
         graphs = [sc.Graph(20, [])] * len(labels)
         regions = few(0).partition
         levels[kernel] = Level.of(
-            sc.Noise(motif=0.01, random=0.45), regions, graphs, sc.Votes(counts, selection=counts)
+            bind_all(graphs, sc.Noise(motif=0.01, random=0.45), regions), sc.Votes(counts, selection=counts)
         )
     return levels
 

@@ -7,6 +7,7 @@ import pytest
 
 import starcert as sc
 import study_worlds as worlds
+from starcert.binding import bind_all
 from starcert.experiments.levels import (
     ALPHA,
     Level,
@@ -48,19 +49,21 @@ def test_as_if_with_a_multiple_of_the_votes_is_exact():
 
 
 def test_votes_are_those_of_the_smoothed_classifier(data, base):
-    found = vote(base, NOISE, data.partition, data.test.graphs, 200, 7)
-    expected = sc.SmoothedClassifier(base, NOISE, data.partition).vote(data.test.graphs, samples=200, seed=7)
+    smoothed = sc.SmoothedClassifier(base, NOISE, data.partition)
+    problem = smoothed.problem(data.test.graphs)
+    found = vote(smoothed, problem, 200, 7)
+    expected = smoothed.vote(data.test.graphs, samples=200, seed=7)
     votes = read_votes(found)
     assert votes.counts.tolist() == expected.counts.tolist() == found["estimation"]
     assert votes.selection.tolist() == expected.selection.tolist() == found["selection"]
     assert (votes.counts.sum(axis=1) == 200).all()
-    assert found != vote(base, NOISE, data.partition, data.test.graphs, 200, 8)
+    assert found != vote(smoothed, problem, 200, 8)
 
 
 def test_a_level_is_the_smoothed_classifiers_certificates(data, base):
-    votes = read_votes(vote(base, NOISE, data.partition, data.test.graphs, 500, 7))
-    level = Level.of(NOISE, data.partition, data.test.graphs, votes)
     smoothed = sc.SmoothedClassifier(base, NOISE, data.partition)
+    problem = smoothed.problem(data.test.graphs)
+    level = Level.of(problem, read_votes(vote(smoothed, problem, 500, 7)))
     expected = smoothed.certify(data.test.graphs, samples=500, alpha=ALPHA, seed=7)
     assert [one.frontier.radii for one in level.certificates] == [one.frontier.radii for one in expected]
     assert level.certificates.capacity == [(45, 45)] * 6
@@ -71,7 +74,8 @@ def test_a_level_is_the_smoothed_classifiers_certificates(data, base):
 def test_anchored_regions_stay_anchored():
     graph = sc.Graph(4, [(0, 1), (1, 2)])
     regions = sc.Partition.from_present_edges(graph, present="bonds", absent="gaps")
-    level = Level.of(sc.Noise(bonds=0.1, gaps=0.2), regions, [graph], sc.Votes([[99, 1]], selection=[[9, 1]]))
+    problem = bind_all([graph], sc.Noise(bonds=0.1, gaps=0.2), regions)
+    level = Level.of(problem, sc.Votes([[99, 1]], selection=[[9, 1]]))
     assert level.certificates.anchored[0]
     assert level.certificates.capacity == [(2, 4)]
 
@@ -82,7 +86,7 @@ def test_shifted_by_nothing_is_the_same_and_otherwise_monotone(data):
     classes = np.array([0, 1, 0, 1, 0, 1])
     counts = np.where(classes[:, None] == np.arange(2), wins[:, None], 1000 - wins[:, None])
     votes = sc.Votes(counts, selection=counts)
-    level = Level.of(NOISE, data.partition, data.test.graphs, votes)
+    level = Level.of(bind_all(data.test.graphs, NOISE, data.partition), votes)
     assert level.shifted(0).bounds.failure.tolist() == level.certificates.bounds.failure.tolist()
     bounds = [level.shifted(errors).bounds for errors in (-30, -3, -1, 0, 1, 3, 30)]
     for below, above in pairwise(bounds):
@@ -108,9 +112,11 @@ def test_answers_are_the_models_own(data):
 
 
 def test_parts_are_named_by_what_they_depend_on(data, base):
-    part = level_part(base, NOISE, data.partition, data.test.graphs, 50, 1)
+    smoothed = sc.SmoothedClassifier(base, NOISE, data.partition)
+    problem = smoothed.problem(data.test.graphs)
+    part = level_part(smoothed, problem, 50, 1)
     assert (part.name, part.weight) == ("level-motif-0.3-random-0.45-50", 300)
-    assert part.function(*part.arguments) == vote(base, NOISE, data.partition, data.test.graphs, 50, 1)
+    assert part.function(*part.arguments) == vote(smoothed, problem, 50, 1)
     assert name_of(sc.Noise(all=0.02)) == "all-0.02"
 
 

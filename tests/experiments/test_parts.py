@@ -139,9 +139,8 @@ def test_two_parts_of_one_name_are_a_mistake(tmp_path, log):
 def test_votes_do_not_depend_on_the_workers(tmp_path):
     data = worlds.small_data(0)
     base = sc.classifiers.from_callable(worlds.more_than_half, n_classes=2, on="batch", description="more than half")
-    levels = [
-        level_part(base, sc.Noise(motif=p, random=0.4), data.partition, data.test.graphs, 60, 3) for p in (0.3, 0.4)
-    ]
+    several = [sc.SmoothedClassifier(base, sc.Noise(motif=p, random=0.4), data.partition) for p in (0.3, 0.4)]
+    levels = [level_part(each, each.problem(data.test.graphs), 60, 3) for each in several]
     one, two = (StudyParts(tmp_path / str(workers), workers=workers) for workers in (1, 2))
     found = one.run(levels, "votes")
     assert found == two.run(levels, "votes")

@@ -12,6 +12,7 @@ import pytest
 
 import starcert as sc
 import study_worlds as worlds
+from starcert.binding import bind_all
 from starcert.experiments import synthetic_votes
 from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, as_if, read_votes
@@ -190,7 +191,7 @@ def ideal(found):
         votes = np.where(
             labels[:, None] == np.arange(2), np.array(counts)[:, None], 100_000 - np.array(counts)[:, None]
         )
-        return Level.of(noise, regions, found.data.test.graphs, sc.Votes(votes, selection=votes))
+        return Level.of(bind_all(found.data.test.graphs, noise, regions), sc.Votes(votes, selection=votes))
 
     everywhere = sc.Partition.everything("all")
     counts = {p: [99_900] * 6 if p == 0.02 else [60_000, *[99_990] * 5] for p in synthetic_votes.ISOTROPIC}

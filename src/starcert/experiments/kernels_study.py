@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert import models
+from starcert.binding import bind_all
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.display.maps import RadiusMap, stacked
@@ -22,6 +23,7 @@ from starcert.experiments.outcome import Outcome, Picture, Table
 from starcert.experiments.parts import Part, StudyParts
 from starcert.metrics import accuracy, certified_share
 from starcert.noise import Noise
+from starcert.smoothing import SmoothedClassifier
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +112,8 @@ def run(settings: KernelsSettings, parts: StudyParts) -> Outcome:
         work.append(Part(f"clean-{kernel}", clean_accuracy, (kernel, settings)))
     done = parts.run([*drawn.values(), *work], "votes")
     votes = {kernel: [read_votes(parts.result(names[kernel, at])) for at in blocks] for kernel in KERNELS}
-    levels = {kernel: Level.of(_noise(), regions, graphs, _joined(found)) for kernel, found in votes.items()}
+    problem = bind_all(graphs, _noise(), regions)
+    levels = {kernel: Level.of(problem, _joined(found)) for kernel, found in votes.items()}
     clean = {kernel: parts.result(f"clean-{kernel}") for kernel in KERNELS}
     draws = {
         kernel: [levels[kernel].smallest_p_lower, *(done[part.name] for (k, _), part in drawn.items() if k == kernel)]
@@ -154,16 +157,16 @@ def block_votes(kernel: str, at: int, settings: KernelsSettings) -> dict[str, An
     """The votes of a kernel's machine on `BLOCK` of the test graphs."""
     base, data = _trained(kernel, settings.data_seed)
     graphs = data.test.graphs[at : min(at + BLOCK, settings.test)]
-    assert data.partition is not None
-    return vote(base, _noise(), data.partition, graphs, settings.samples, settings.seed)
+    smoothed = SmoothedClassifier(base, _noise(), data.partition)
+    return vote(smoothed, smoothed.problem(graphs), settings.samples, settings.seed)
 
 
 def draw_bound(kernel: str, data_seed: int, settings: KernelsSettings) -> float:
     """The smallest p_lower of another draw of the data, as if it had as many votes as the study."""
     base, data = _trained(kernel, data_seed)
     graphs = data.test.graphs[: settings.test]
-    assert data.partition is not None
-    votes = read_votes(vote(base, _noise(), data.partition, graphs, settings.draw_samples, settings.seed))
+    smoothed = SmoothedClassifier(base, _noise(), data.partition)
+    votes = read_votes(vote(smoothed, smoothed.problem(graphs), settings.draw_samples, settings.seed))
     return float(clopper_pearson(as_if(votes, settings.samples), alpha=ALPHA).p_lower.min())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import bind_all
+from starcert.binding import Problem
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.experiments.parts import Part
@@ -56,12 +56,11 @@ class Level:
     certificates: Certificates
 
     @classmethod
-    def of(cls, noise: Noise, regions: Partition, graphs: Sequence[Graph], votes: Votes) -> Level:
-        """The level of these votes on these graphs."""
-        problem = bind_all(graphs, noise, regions)
+    def of(cls, problem: Problem, votes: Votes) -> Level:
+        """The level of these votes on the graphs of a problem."""
         bounds = clopper_pearson(votes, alpha=ALPHA)
-        found = certify(bounds, noise, capacity=problem.capacities, anchored=problem.anchored)
-        return cls(noise, votes, found)
+        found = certify(bounds, problem.noise, capacity=problem.capacities, anchored=problem.anchored)
+        return cls(problem.noise, votes, found)
 
     def shifted(self, errors: float) -> Certificates:
         """The certificates if each count for a graph's class, of two, were so many standard errors higher or lower."""
@@ -80,11 +79,9 @@ class Level:
         return float(self.certificates.bounds.p_lower.min())
 
 
-def vote(
-    base: Classifier, noise: Noise, regions: Partition, graphs: Sequence[Graph], samples: int, seed: int
-) -> dict[str, Any]:
+def vote(smoothed: SmoothedClassifier, problem: Problem, samples: int, seed: int) -> dict[str, Any]:
     """The votes of some graphs at one noise level, as plain numbers."""
-    votes = SmoothedClassifier(base, noise, regions).vote(graphs, samples=samples, seed=seed, progress=False)
+    votes = smoothed.vote(problem, samples=samples, seed=seed, progress=False)
     assert votes.selection is not None
     return {"estimation": votes.counts.tolist(), "selection": votes.selection.tolist()}
 
@@ -104,12 +101,10 @@ def name_of(noise: Noise) -> str:
     return "-".join(f"{region}-{noise[region].change(0):g}" for region in noise.regions)
 
 
-def level_part(
-    base: Classifier, noise: Noise, regions: Partition, graphs: Sequence[Graph], samples: int, seed: int
-) -> Part:
+def level_part(smoothed: SmoothedClassifier, problem: Problem, samples: int, seed: int) -> Part:
     """The votes at one noise level, as a part of a study."""
-    arguments = (base, noise, regions, graphs, samples, seed)
-    return Part(f"level-{name_of(noise)}-{samples}", vote, arguments, samples * len(graphs))
+    name = f"level-{name_of(problem.noise)}-{samples}"
+    return Part(name, vote, (smoothed, problem, samples, seed), samples * len(problem))
 
 
 def as_if(votes: Votes, samples: int) -> Votes:

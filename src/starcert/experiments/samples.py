@@ -18,6 +18,7 @@ from starcert.experiments.parts import Part, StudyParts
 from starcert.metrics import certified_share
 from starcert.models import vertex_histogram_svm
 from starcert.noise import Noise
+from starcert.smoothing import SmoothedClassifier
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,18 +66,16 @@ def run(settings: SamplesSettings, parts: StudyParts) -> Outcome:
     data = draw_of_data(settings.data_seed)
     noise = Noise(dict(zip(("motif", "random"), published("samples")["p"], strict=True)))
     base = from_sklearn(vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
-    regions, graphs = data.partition, data.test.graphs
-    assert regions is not None
-    work = {
-        n: level_part(base, noise, regions, graphs, n, 1000 * settings.seed + k) for k, n in enumerate(settings.numbers)
-    }
+    smoothed = SmoothedClassifier(base, noise, data.partition)
+    problem = smoothed.problem(data.test.graphs)
+    work = {n: level_part(smoothed, problem, n, 1000 * settings.seed + k) for k, n in enumerate(settings.numbers)}
     first = 10_000 * settings.seed + 1
     drawn = [
         Part(f"draw-{seed}", draw_bounds, (seed, settings.numbers, settings.seed), sum(settings.numbers) * 100)
         for seed in range(first, first + settings.draws)
     ]
     done = parts.run([*drawn, *work.values()], "votes")
-    levels = {n: Level.of(noise, regions, graphs, read_votes(done[part.name])) for n, part in work.items()}
+    levels = {n: Level.of(problem, read_votes(done[part.name])) for n, part in work.items()}
     draws = [{n: levels[n].smallest_p_lower for n in levels}]
     draws += [{n: done[part.name][str(n)] for n in levels} for part in drawn]
     return Outcome(
@@ -104,10 +103,11 @@ def draw_bounds(data_seed: int, numbers: list[int], seed: int) -> dict[str, floa
     data = draw_of_data(data_seed)
     noise = Noise(dict(zip(("motif", "random"), published("samples")["p"], strict=True)))
     base = from_sklearn(vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
+    smoothed = SmoothedClassifier(base, noise, data.partition)
+    problem = smoothed.problem(data.test.graphs)
     found: dict[str, float] = {}
     for k, n in enumerate(numbers):
-        assert data.partition is not None
-        votes = read_votes(vote(base, noise, data.partition, data.test.graphs, n, 1000 * seed + k))
+        votes = read_votes(vote(smoothed, problem, n, 1000 * seed + k))
         found[str(n)] = float(clopper_pearson(votes, alpha=ALPHA).p_lower.min())
     return found
 

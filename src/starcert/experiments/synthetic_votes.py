@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from starcert.binding import Problem, bind_all
 from starcert.certificate import certify
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import clopper_pearson
@@ -35,6 +36,7 @@ from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Partition
 from starcert.metrics import accuracy, certified_share, score
 from starcert.noise import Noise
+from starcert.smoothing import SmoothedClassifier
 
 if TYPE_CHECKING:
     from starcert.models.kernel_svm import KernelSVM
@@ -169,13 +171,16 @@ def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
     regions, everywhere = data.partition, Partition.everything("all")
     assert regions is not None
 
-    def part(noise: Noise, where: Partition, samples: int) -> Part:
-        return level_part(base, noise, where, test, samples, settings.seed)
+    def part(problem: Problem, where: Partition, samples: int) -> Part:
+        return level_part(SmoothedClassifier(base, problem.noise, where), problem, samples, settings.seed)
 
-    noises = {(m, r): Noise(motif=m, random=r) for r in rows for m in columns}
-    work = {at: part(noise, regions, settings.samples) for at, noise in noises.items()}
-    work_iso = {p: part(Noise(all=p), everywhere, settings.featured_samples) for p in ISOTROPIC}
-    featured = part(noises[FEATURED], regions, settings.featured_samples)
+    bound = bind_all(test, Noise(motif=FEATURED[0], random=FEATURED[1]), regions)
+    bound_iso = bind_all(test, Noise(all=ISOTROPIC[0]), everywhere)
+    problems = {(m, r): bound.under(Noise(motif=m, random=r)) for r in rows for m in columns}
+    problems_iso = {p: bound_iso.under(Noise(all=p)) for p in ISOTROPIC}
+    work = {at: part(problem, regions, settings.samples) for at, problem in problems.items()}
+    work_iso = {p: part(problem, everywhere, settings.featured_samples) for p, problem in problems_iso.items()}
+    featured = part(bound, regions, settings.featured_samples)
     drawn = [
         Part(f"draw-{seed}-{settings.draw_samples}", draw_votes, (seed, settings.draw_samples, settings.seed),
              settings.draw_samples * len(columns) * len(DRAWN_ROWS) * len(test))
@@ -188,7 +193,7 @@ def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
     ]  # fmt: skip
     every = {each.name: each for each in [*drawn, *headline, featured, *work_iso.values(), *work.values()]}
     done = parts.run(list(every.values()), "votes")
-    grid = {at: Level.of(noises[at], regions, test, read_votes(done[each.name])) for at, each in work.items()}
+    grid = {at: Level.of(problems[at], read_votes(done[each.name])) for at, each in work.items()}
 
     def table(figure: Callable[[Level], float]) -> Grid:
         return np.array([[figure(grid[m, r]) for m in columns] for r in rows], dtype=float)
@@ -202,7 +207,7 @@ def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
     smallest = table(lambda level: level.smallest_p_lower)
     own_rows = [rows.index(r) for r in DRAWN_ROWS]
     own = DataDraw(settings.data_seed, scores[own_rows], shares[own_rows], smallest[own_rows], len(model.svc_.support_))
-    closely = Level.of(noises[FEATURED], regions, test, read_votes(done[featured.name]))
+    closely = Level.of(bound, read_votes(done[featured.name]))
     return SyntheticResults(
         settings,
         data,
@@ -213,7 +218,7 @@ def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
         own.support_vectors,
         grid,
         closely,
-        {p: Level.of(Noise(all=p), everywhere, test, read_votes(done[each.name])) for p, each in work_iso.items()},
+        {p: Level.of(problems_iso[p], read_votes(done[each.name])) for p, each in work_iso.items()},
         scores,
         (shifted(-3), shifted(3)),
         table(lambda level: accuracy(level.certificates, labels)),
@@ -237,9 +242,9 @@ def featured_share(data_seed: int, samples: int, seed: int) -> float:
     """The share right and certified at p = (0.02, 0.45) and `FEATURED_RADIUS`, of another draw of the data."""
     data = draw_of_data(data_seed)
     noise = Noise(motif=FEATURED[0], random=FEATURED[1])
-    assert data.partition is not None
-    votes = read_votes(vote(from_sklearn(_machine(data)), noise, data.partition, data.test.graphs, samples, seed))
-    level = Level.of(noise, data.partition, data.test.graphs, votes)
+    smoothed = SmoothedClassifier(from_sklearn(_machine(data)), noise, data.partition)
+    problem = smoothed.problem(data.test.graphs)
+    level = Level.of(problem, read_votes(vote(smoothed, problem, samples, seed)))
     return level.certificates.certified_accuracy(data.test.labels, FEATURED_RADIUS)
 
 
@@ -248,9 +253,12 @@ def draw_votes(data_seed: int, samples: int, seed: int) -> dict[str, Any]:
     data = draw_of_data(data_seed)
     model = _machine(data)
     base = from_sklearn(model)
-    assert data.partition is not None
     levels = [Noise(motif=m, random=r) for r in DRAWN_ROWS for m in published("synthetic")["p_motif"]]
-    votes = {name_of(noise): vote(base, noise, data.partition, data.test.graphs, samples, seed) for noise in levels}
+    bound = bind_all(data.test.graphs, levels[0], data.partition)
+    votes = {
+        name_of(noise): vote(SmoothedClassifier(base, noise, data.partition), bound.under(noise), samples, seed)
+        for noise in levels
+    }
     return {"support_vectors": len(model.svc_.support_), "labels": data.test.labels.tolist(), "votes": votes}
 
 

@@ -141,6 +141,11 @@ def _end(children: set[Any]) -> None:
         child.kill()
     for child in children:
         child.join()
+    # The pool's own thread waits for them as well. Where it was the first to learn of an end, `join` returns before
+    # that is noted, and for a moment the child still counts as one.
+    deadline = time.monotonic() + 5
+    while children & set(active_children()) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 @contextmanager
