@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import Copies
     from starcert.sampling.streams import Words, WordStream
 
-__all__ = ["Sampler", "kept_sampler", "sampler", "way_of"]
+__all__ = ["Sampler", "draws_here", "kept_sampler", "sampler", "way_of"]
 
 ALWAYS_DENSE = 4096
 """Up to so many sites, looking at each of them costs next to nothing."""
@@ -67,6 +67,13 @@ def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
     check_regions(sites, noise)
     way, flips = way_of(sites, noise, device)
     return _Viewed(_draws(sites, noise, way, flips, device), view_of(sites, way, device))
+
+
+def draws_here(sites: Sites, noise: Noise) -> tuple[Way, Draws]:
+    """How the copies of an object are drawn on a CPU, and what draws them, without a view."""
+    check_regions(sites, noise)
+    way, flips = way_of(sites, noise)
+    return way, _draws(sites, noise, way, flips, "cpu")
 
 
 @dataclass(frozen=True, slots=True)

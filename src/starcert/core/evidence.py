@@ -1,0 +1,408 @@
+"""Evidence: what the votes on one object prove about every attack of a level, from where their flips fell.
+
+A level is how many sites are attacked on each axis. With Y = 1 for a vote against the class, C the attacked sites of
+the *listed* axes and D those of the *pooled* ones,
+
+    P(not the class, attacked on C ∪ D) ≤ E[Y·L_C·λ(K)] + π + (what the clean object never shows)
+
+for whatever λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
+be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and any
+of them that succeeds will do.
+
+**Where alpha goes.** A level is only taken for certified when all levels within it are, and when every one of its
+attacks is proved to be harmless. So something false is claimed only if, of some level that is broken while none within
+it is, one certain attack that breaks it is taken for harmless: alpha need not be divided between attacks, nor between
+levels that lie within one another (`level_weight`). The schemes of a level share its part (`schemes_of`). Nothing of
+that depends on votes. The λ of a stage of the bet is chosen on the stages before: stages end after 1, 8, 64, … chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.core.bets import (
+    FRACTIONS,
+    MOST_VOTES,
+    NOTHING,
+    Stakes,
+    capital_of,
+    count_capital,
+    growth,
+    needed,
+    stakes,
+)
+from starcert.core.pooling import SUMMED, Pool, SiteLaw, bins_of, choose_limits, pool_of
+from starcert.core.weighing import Columns, Weights, columns_of, n_attacks, weigh
+
+__all__ = ["AttackAxis", "Evidence", "OwnBet", "Scheme", "Weighed", "level_weight", "schemes_of"]
+
+MOST_ATTACKS = 2**20
+"""So many attacks of a level are weighed, at most, unless somebody says otherwise."""
+
+MOST_BITS = 2**33
+"""A matrix of votes × listed sites has so many bits at most."""
+
+GROWS = 8
+"""Each stage of the bet has so many times as many chunks as all before it together."""
+
+SHRUNK = 20.0
+"""The failure rate of a bin is mixed with that of all bins as if so many votes had shown the latter."""
+
+Whole = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Level = tuple[int, ...]
+
+
+class Flips(Protocol):
+    """The votes against the class: `flips.FlipRecord`."""
+
+    @property
+    def samples(self) -> Whole:
+        """Votes in each chunk, those for the class included."""
+
+    @property
+    def against(self) -> Whole:
+        """Of these, votes against it."""
+
+    def matrix(self, sites: Whole) -> npt.NDArray[np.bool_]:
+        """Whether these sites flipped in each vote against it."""
+
+    def numbers(self, sites: Sequence[Whole]) -> Whole:
+        """How many of each of these lists of sites did, shape (votes, lists)."""
+
+
+class AttackAxis(NamedTuple):
+    """An axis of a noise on one object.
+
+    Attributes:
+        law: the law of each of its sites.
+        sites: the flat positions of those that an attacker finds there.
+    """
+
+    law: SiteLaw
+    sites: Whole
+
+
+class Scheme(NamedTuple):
+    """Which axes are listed. The others are pooled.
+
+    Attributes:
+        listed: their numbers.
+        n_attacks: how many attacks there are on them.
+        share: the scheme's part of the alpha of its level.
+    """
+
+    listed: tuple[int, ...]
+    n_attacks: int
+    share: Fraction
+
+
+class Weighed(NamedTuple):
+    """What a scheme says about a level.
+
+    Attributes:
+        scheme: the scheme.
+        needed: the logarithm of capital that proves one attack harmless, in `bets.SCALE`.
+        weights: capital and estimate of each attack.
+    """
+
+    scheme: Scheme
+    needed: int
+    weights: Weights
+
+    @property
+    def proved(self) -> bool:
+        """Whether every attack of the level is harmless."""
+        return bool((self.weights.capital >= self.needed).all())
+
+    @property
+    def rest(self) -> Whole:
+        """The numbers of the attacks that are open, those that look worst first."""
+        rest = np.flatnonzero(self.weights.capital < self.needed)
+        return rest[np.argsort(-self.weights.estimate[rest], kind="stable")]
+
+
+def level_weight(level: Level, box: Level) -> Fraction:
+    """The part of alpha that a level has: those of levels none of which lies within another never exceed 1 together.
+
+    Such levels differ on all axes but one, so a law on the counts of those will do: the axis with the largest limit is
+    left out, and a count of r has a weight of 1/((r + 1)(r + 2)) on each other one, divided by the sum of those in the
+    box.
+
+    Example:
+        >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
+        (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
+    """
+    free = max(range(len(box)), key=lambda axis: box[axis])
+    return prod(
+        (
+            Fraction(limit + 2, (limit + 1) * (count + 1) * (count + 2))
+            for axis, (count, limit) in enumerate(zip(level, box, strict=True))
+            if axis != free
+        ),
+        start=Fraction(1),
+    )
+
+
+def schemes_of(axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: int) -> list[Scheme]:
+    """The schemes of a level with at most so many attacks, those with few attacks first.
+
+    There is no need to list an axis that is attacked everywhere, or whose attacks cannot be seen. Pooling all axes has
+    an eighth of the level's alpha, and the others share the rest evenly.
+
+    Args:
+        axes: law and number of sites of each axis.
+        level: how many sites are attacked on each.
+        most_attacks: more are not listed.
+
+    Example:
+        >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
+        >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
+        [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
+    """
+    choices = [
+        axis
+        for axis, ((law, size), number) in enumerate(zip(axes, level, strict=True))
+        if 0 < number < size and law.clean != law.attacked
+    ]
+    found = []
+    for length in range(1, len(choices) + 1):
+        for listed in combinations(choices, length):
+            number = prod(comb(axes[axis][1], level[axis]) for axis in listed)
+            if number <= most_attacks:
+                found.append((number, listed))
+    pooled = Scheme((), 1, Fraction(1, 8) if found else Fraction(1))
+    return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]
+
+
+class OwnBet(NamedTuple):
+    """The bet on votes at objects that are attacked on the listed axes: X = Y·λ(K).
+
+    Attributes:
+        axes: the pooled axes.
+        limits: λ in each bin of their flip numbers.
+        theta: the limit of the mean.
+        stakes: None where each vote is 0 or 1 and the limit is 1/2.
+    """
+
+    axes: tuple[int, ...]
+    limits: Floats
+    theta: float
+    stakes: Stakes | None
+
+    def capital(self, votes: int, against: Whole) -> int:
+        """The logarithm of the capital after so many votes, with so many against the class in each bin."""
+        lost = int(against.sum())
+        if self.stakes is None:
+            return count_capital(lost, votes)
+        return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
+
+    def speed(self, failure: float) -> float:
+        """How fast the logarithm of the capital grows with a vote if so many fail, whatever their flip numbers are."""
+        shares = np.full(len(self.limits), failure / len(self.limits))
+        return growth(self.theta, self.limits, shares)
+
+
+class Evidence:
+    """The votes on one object, ready to be weighed.
+
+    Args:
+        flips: the votes against the class.
+        axes: the axes of the noise.
+        alpha: with which probability anything that is proved here may be false.
+        failure: how often votes failed before these: a first guess, from the selection votes.
+        box: the levels that are asked about, up to this one; by default all.
+        most_attacks: so many attacks are weighed, at most, for a level.
+    """
+
+    def __init__(
+        self,
+        flips: Flips,
+        axes: Sequence[AttackAxis],
+        *,
+        alpha: Fraction,
+        failure: float,
+        box: Level | None = None,
+        most_attacks: int = MOST_ATTACKS,
+    ) -> None:
+        self.axes = tuple(axes)
+        self.sizes = tuple(len(axis.sites) for axis in self.axes)
+        self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
+        self.alpha = alpha
+        self.most_attacks = most_attacks
+        self.n_votes = int(flips.samples.sum())
+        self._flips = flips
+        self._failure = min(max(failure, 1 / 1024), 0.5)
+        self._columns: dict[tuple[tuple[int, ...], tuple[int, ...]], Columns] = {}
+        self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
+        ends = [0]
+        while ends[-1] < len(flips.samples):
+            ends.append(1 if ends[-1] == 0 else ends[-1] * GROWS)
+        self._ends = np.array(ends[1:])
+        stage_of_chunk = np.searchsorted(self._ends, np.arange(len(flips.samples)), side="right")
+        self._stages = np.repeat(stage_of_chunk, flips.against)
+        self._n_stage = np.bincount(stage_of_chunk, weights=flips.samples, minlength=len(self._ends)).astype(np.int64)
+
+    @cached_property
+    def _numbers(self) -> Whole:
+        """How many sites of each axis flipped in each vote against the class."""
+        return self._flips.numbers([axis.sites for axis in self.axes])
+
+    def schemes(self, level: Level) -> list[Scheme]:
+        """The schemes of a level."""
+        return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.most_attacks)
+
+    def delta(self, level: Level, scheme: Scheme) -> Fraction:
+        """With which probability one attack of a scheme, whichever it is, may be proved harmless and is not."""
+        return self.alpha * level_weight(level, self.box) * scheme.share
+
+    def weighed(self, level: Level, scheme: Scheme) -> Weighed:
+        """What a scheme says about a level."""
+        limit = needed(self.delta(level, scheme))
+        votes = len(self._stages)
+        pooled = self._pooled(level, scheme)
+        pool = self._pool(level, pooled)
+        room = self._room(level, range(len(level)))
+        listed_sites = sum(self.sizes[axis] for axis in scheme.listed)
+        if pool is None or room <= 0 or votes * listed_sites > MOST_BITS or not 0 < self.n_votes <= MOST_VOTES:
+            nothing = np.full(scheme.n_attacks, NOTHING, dtype=np.int64)
+            return Weighed(scheme, limit, Weights(nothing, np.zeros(scheme.n_attacks)))
+        bins = self._bins(pooled)
+        ratios = self._ratios(level, scheme.listed)
+        stages = range(len(self._ends)) if pooled else [0]
+        seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
+        for stage in stages:
+            limits, cost = self._limits(level, scheme, pool, bins, stage, room) if pooled else (np.ones(1), 0.0)
+            value = np.multiply.outer(ratios, limits) * SUMMED
+            bet = stakes(_below(room - cost), value)
+            if bet is None:  # nothing is staked, and nothing is won
+                seen.append(np.zeros((len(FRACTIONS), *value.shape), dtype=np.int64))
+            else:
+                lost = int((self._stages == stage).sum()) if pooled else votes
+                quiet += (int(self._n_stage[stage]) if pooled else self.n_votes) * bet.quiet - lost * bet.quiet
+                seen.append(bet.seen)
+            values.append(value)
+        groups = self._stages * pool.masses.shape[1] + bins if pooled else np.zeros(votes, dtype=np.int64)
+        n_groups = len(seen) * pool.masses.shape[1]
+        gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
+        if not scheme.listed:
+            counts = np.bincount(groups, minlength=n_groups)
+            capital = np.array([capital_of(quiet + gains.reshape(len(quiet), -1) @ counts)])
+            return Weighed(scheme, limit, Weights(capital, np.array([value.ravel() @ counts / self.n_votes])))
+        key = scheme.listed, pooled
+        if key not in self._columns:
+            flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
+            self._columns[key] = columns_of(flips, groups, n_groups)
+        sizes, counts_listed = ([of[axis] for axis in scheme.listed] for of in (self.sizes, level))
+        assert n_attacks(sizes, counts_listed) == scheme.n_attacks
+        weights = weigh(self._columns[key], sizes, counts_listed, gains, quiet, value, self.n_votes)
+        return Weighed(scheme, limit, weights)
+
+    def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
+        """The bet on votes at objects that are attacked on the listed axes of a scheme; None where it cannot be won.
+
+        Its λ is chosen on all votes here: those that it is about are others.
+        """
+        pooled = self._pooled(level, scheme)
+        if not pooled:
+            return OwnBet((), np.ones(1), 0.5, None)
+        pool, room = self._pool(level, pooled), self._room(level, pooled)
+        if pool is None or room <= 0:
+            return None
+        rates = self._rates(level, scheme, pool, self._bins(pooled), len(self._ends))
+        limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
+        theta = _below(room - cost)
+        bet = stakes(theta, limits)
+        return None if bet is None else OwnBet(pooled, limits, theta, bet)
+
+    def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
+        return tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
+
+    def _pool(self, level: Level, pooled: tuple[int, ...]) -> Pool | None:
+        return pool_of(tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled))
+
+    def _room(self, level: Level, axes: Iterable[int]) -> float:
+        """At most 1/2 less what objects that are attacked on these axes show and the clean one never does."""
+        shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in axes), start=Fraction(1))
+        return _below(float(shown - Fraction(1, 2)))
+
+    def scores(self, axis: int) -> Floats:
+        """For each site of an axis the estimated probability of failure where it alone is attacked: E[Y·L].
+
+        It is unseen mass that is missing where the clean object never flips; there, all sites have the same score.
+        """
+        return self._scores(axis, np.ones(len(self._stages), dtype=np.bool_), self.n_votes)
+
+    def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
+        law = self.axes[axis].law
+        flipped = self._matrix(axis)[of].sum(axis=0)
+        return (flipped * law.flipped + (of.sum() - flipped) * law.stayed) / max(votes, 1)
+
+    def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
+        if axis not in self._matrices:
+            self._matrices[axis] = self._flips.matrix(self.axes[axis].sites)
+        return self._matrices[axis]
+
+    def _bins(self, pooled: tuple[int, ...]) -> Whole:
+        return self.bins(pooled, self._numbers)
+
+    def bins(self, pooled: tuple[int, ...], numbers: Whole) -> Whole:
+        """The bin of each vote, from its flip numbers on all axes, in the order of `pool_of`."""
+        bins = np.zeros(len(numbers), dtype=np.int64)
+        for axis in pooled:
+            starts = bins_of(self.sizes[axis], self.axes[axis].law.clean)
+            bins = bins * len(starts) + np.searchsorted(starts, numbers[:, axis], side="right") - 1
+        return bins
+
+    def _ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
+        """At least the likelihood ratio of each number of flips on each listed axis."""
+        ratios = np.ones(())
+        for axis in listed:
+            law, count = self.axes[axis].law, level[axis]
+            own = [law.flipped**j * law.stayed ** (count - j) for j in range(count + 1)]
+            ratios = np.multiply.outer(ratios, np.array(own) * SUMMED)
+        return ratios
+
+    def _limits(
+        self, level: Level, scheme: Scheme, pool: Pool, bins: Whole, stage: int, room: float
+    ) -> tuple[Floats, float]:
+        """λ of a stage, from the stages before it, and its penalty."""
+        listed = [(1.0, 1.0)]
+        for axis in scheme.listed:
+            law, number = self.axes[axis].law, level[axis]
+            p = float(law.clean)
+            listed = [
+                (
+                    ratio * law.flipped**j * law.stayed ** (number - j),
+                    chance * comb(number, j) * p**j * (1 - p) ** (number - j),
+                )
+                for ratio, chance in listed
+                for j in range(number + 1)
+            ]
+        return choose_limits(pool, self._rates(level, scheme, pool, bins, stage), room, listed)
+
+    def _rates(self, level: Level, scheme: Scheme, pool: Pool, bins: Whole, stage: int) -> Floats:
+        """How often votes fail in each bin, from the stages before one, where the attack that looks worst is made."""
+        earlier = self._stages < stage
+        votes = int(self._n_stage[:stage].sum())
+        mass = pool.masses.sum(axis=0)
+        rate = (earlier.sum() + SHRUNK * self._failure) / (votes + SHRUNK)
+        rates = (np.bincount(bins[earlier], minlength=len(mass)) + SHRUNK * rate) / (votes * mass + SHRUNK)
+        if earlier.any():
+            for axis in scheme.listed:
+                worst = np.sort(self._scores(axis, earlier, votes))[-level[axis] :]
+                rates = rates * max(1.0, float(np.prod(worst / rate)))
+        return np.minimum(rates, 0.5)
+
+
+def _below(x: float) -> float:
+    """A number below the true difference that x was rounded from."""
+    return x - 2.0**-50

@@ -1,0 +1,221 @@
+"""Weighing: every attack on the listed axes against the votes, by counting bits.
+
+The votes against the class are columns of bits, one a site: bit i says whether the site flipped in vote i. For an
+attack on some of these sites, all that counts is how many votes there are with each number of flips among them. Votes
+of one group (one bin of the pooled axes, one stage of the bet) lie in words of their own.
+
+All attacks on so many sites of each axis are gone through in the order of `itertools.combinations`, axis after axis.
+What is known of all sites but the last is kept: the last one costs one AND and one count of bits a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from math import comb, prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.core.bets import capital_of
+from starcert.core.compiled import compiled
+
+__all__ = ["Columns", "Weights", "attacks_of", "columns_of", "n_attacks", "weigh"]
+
+WORD = 64
+
+Whole = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Columns(NamedTuple):
+    """Votes by site.
+
+    Attributes:
+        words: shape (sites, words); bit i of a word is a vote.
+        groups: in which words each group of votes begins, and where the last one ends.
+        votes: how many votes each group has.
+    """
+
+    words: npt.NDArray[np.uint64]
+    groups: Whole
+    votes: Whole
+
+
+class Weights(NamedTuple):
+    """What an attack weighs.
+
+    Attributes:
+        capital: the logarithm of the capital against it, in `bets.SCALE`.
+        estimate: the estimated probability that the attacked object is not given the class.
+    """
+
+    capital: Whole
+    estimate: Floats
+
+
+def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Columns:
+    """The columns of votes.
+
+    Args:
+        flips: whether each site flipped in each vote, shape (votes, sites).
+        groups: the group of each vote.
+        n_groups: how many groups there are.
+
+    Example:
+        >>> flips = np.array([[True, False], [True, True], [False, True]])
+        >>> columns_of(flips, np.array([1, 0, 1]), 2).words.tolist()
+        [[1, 1], [1, 2]]
+    """
+    votes = np.bincount(groups, minlength=n_groups)
+    lengths = -(-votes // WORD)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    order = np.argsort(groups, kind="stable")
+    first = np.cumsum(votes) - votes
+    place = WORD * starts[groups[order]] + np.arange(len(groups)) - first[groups[order]]
+    spread = np.zeros((flips.shape[1], WORD * int(starts[-1])), dtype=np.bool_)
+    spread[:, place] = flips[order].T
+    words = np.packbits(spread, axis=1, bitorder="little").view(np.uint64)
+    return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
+
+
+def n_attacks(sizes: Sequence[int], counts: Sequence[int]) -> int:
+    """How many attacks there are on so many sites of axes of these sizes."""
+    return prod(comb(size, count) for size, count in zip(sizes, counts, strict=True))
+
+
+def attacks_of(sizes: Sequence[int], counts: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """The attacks in the order in which they are weighed: for each axis the numbers of its attacked sites."""
+    return product(*(combinations(range(size), count) for size, count in zip(sizes, counts, strict=True)))
+
+
+def weigh(
+    columns: Columns, sizes: Sequence[int], counts: Sequence[int], seen: Whole, quiet: Whole, values: Floats, total: int
+) -> Weights:
+    """Weighs every attack on so many sites of each axis.
+
+    Args:
+        columns: the votes against the class; the sites of the first axis come first.
+        sizes: how many sites each axis has.
+        counts: how many of them are attacked, 1 at least on some axis.
+        seen: what a vote adds to the logarithm of capital, shape (stakes, *(counts + 1), groups).
+        quiet: what all votes for the class add together, shape (stakes,).
+        values: what a vote says about the attacked object, shape (*(counts + 1), groups).
+        total: how many votes there are, those for the class included.
+    """
+    axes = np.repeat(np.arange(len(sizes)), counts)
+    firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    shape = [count + 1 for count in counts]
+    strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
+    cells, groups = prod(shape), len(columns.votes)
+    number = n_attacks(sizes, counts)
+    capital, estimate = np.empty(number, dtype=np.int64), np.empty(number)
+    _weigh(
+        columns.words,
+        columns.groups,
+        columns.votes,
+        firsts,
+        axes.astype(np.int64),
+        strides,
+        np.ascontiguousarray(seen.reshape(len(seen), cells * groups)),
+        quiet,
+        np.ascontiguousarray(values.reshape(cells * groups)),
+        cells,
+        capital,
+        estimate,
+    )
+    return Weights(capital, estimate / total)
+
+
+@compiled
+def _bits(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many bits are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@compiled
+def _known_votes(words, full, sites, steps, known, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Which votes have each combination of flips in all attacked sites but the last, as words by cell."""
+    cells, n_words = known.shape
+    for cell in range(cells):
+        used[cell] = cell == 0
+        for w in range(n_words):
+            known[cell, w] = full[w] if cell == 0 else np.uint64(0)
+    for d in range(sites.size - 1):
+        for cell in range(cells - 1, -1, -1):
+            if used[cell]:
+                used[cell + steps[d]] = True
+                for w in range(n_words):
+                    moved = known[cell, w] & words[sites[d], w]
+                    known[cell + steps[d], w] |= moved
+                    known[cell, w] ^= moved
+
+
+@compiled
+def _count_votes(known, used, starts, site_words, inside, step, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many votes of each cell and group there are once the last site is known too."""
+    groups = starts.size - 1
+    counts[:] = 0
+    for cell in range(known.shape[0]):
+        if used[cell]:
+            for group in range(groups):
+                moved = 0
+                if inside[cell, group]:
+                    for w in range(starts[group], starts[group + 1]):
+                        moved += _bits(known[cell, w] & site_words[w])
+                counts[cell * groups + group] += inside[cell, group] - moved
+                counts[(cell + step) * groups + group] += moved
+
+
+@compiled
+def _move_on(sites, axes, firsts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The next combination of all sites but the last, which becomes the first that it can be; False after the last."""
+    for d in range(sites.size - 2, -1, -1):
+        end = firsts[axes[d] + 1]
+        for later in range(d + 1, sites.size):
+            end -= axes[later] == axes[d]
+        if sites[d] + 1 < end:
+            sites[d] += 1
+            for later in range(d + 1, sites.size):
+                sites[later] = sites[later - 1] + 1 if axes[later] == axes[later - 1] else firsts[axes[later]]
+            return True
+    return False
+
+
+@compiled
+def _weigh(words, starts, votes, firsts, axes, strides, seen, quiet, values, cells, capital, estimate):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    groups, n_words, last = votes.size, words.shape[1], axes.size - 1
+    sites = np.empty(axes.size, np.int64)  # the attacked sites, by their columns
+    for d in range(axes.size):
+        sites[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else sites[d - 1] + 1
+    full = np.zeros(n_words, np.uint64)  # the bits that are votes
+    for group in range(groups):
+        for vote in range(votes[group]):
+            full[starts[group] + vote // 64] |= np.uint64(1) << np.uint64(vote % 64)
+    known, used = np.zeros((cells, n_words), np.uint64), np.zeros(cells, np.bool_)
+    inside, counts = np.zeros((cells, groups), np.int64), np.empty(cells * groups, np.int64)
+    logarithms = np.empty(quiet.size, np.int64)
+    done, more = 0, True
+    while more:
+        _known_votes(words, full, sites, strides[axes], known, used)
+        for cell in range(cells):
+            for group in range(groups):
+                inside[cell, group] = 0
+                for w in range(starts[group], starts[group + 1]):
+                    inside[cell, group] += _bits(known[cell, w])
+        for site in range(sites[last], firsts[axes[last] + 1]):
+            _count_votes(known, used, starts, words[site], inside, strides[axes[last]], counts)
+            logarithms[:] = quiet
+            guess = 0.0
+            for index in range(counts.size):
+                if counts[index]:
+                    guess += counts[index] * values[index]
+                    for stake in range(quiet.size):
+                        logarithms[stake] += counts[index] * seen[stake, index]
+            capital[done], estimate[done] = capital_of(logarithms), guess
+            done += 1
+        more = _move_on(sites, axes, firsts)

@@ -1,0 +1,6 @@
+"""Evidence: certificates from where the flips fell, and attacks that break what cannot be certified."""
+
+from starcert.evidence.own_votes import OwnVotes
+from starcert.evidence.verdicts import FoundAttack, Verdict, Verdicts, judge
+
+__all__ = ["FoundAttack", "OwnVotes", "Verdict", "Verdicts", "judge"]

@@ -1,0 +1,167 @@
+"""Votes of their own for attacks: what the base classifier says on noisy copies of attacked objects.
+
+They are drawn few at a time, and many attacks share a batch. Like all votes they are a function of seed, object, attack
+and chunk, whatever the batches and the workers are; a store keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.classifiers.base import checked_answers
+from starcert.errors import ClassifierError
+from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
+from starcert.system.processes import Pending
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.graphs import Sites
+    from starcert.noise import Noise
+    from starcert.store import VoteStore
+    from starcert.voting import Job
+
+__all__ = ["OwnTally", "OwnVotes"]
+
+SPAN = 64
+"""So many attacks travel to a worker together."""
+
+Counts = npt.NDArray[np.int64]
+
+
+class OwnTally(NamedTuple):
+    """The votes at one attacked object.
+
+    Attributes:
+        counts: votes for each class.
+        numbers: of each vote against the class how many sites of each axis the noise flipped, shape (votes, axes). An
+            attacked site counts as flipped where it differs from the clean object.
+    """
+
+    counts: Counts
+    numbers: Counts
+
+
+class OwnVotes:
+    """Counts votes at attacked versions of one object of a job.
+
+    Attributes:
+        left: how many votes may still be asked for.
+
+    Args:
+        job: what all votes have in common.
+        graph: the number of the object.
+        label: the class.
+        axes: the sites of each axis.
+        most: how many votes there may be in all.
+        store: keeps them.
+        executor: where to count; None: in this process.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        graph: int,
+        *,
+        label: int,
+        axes: Sequence[npt.NDArray[np.int64]],
+        most: int,
+        store: VoteStore | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.left = most
+        self._job, self._graph, self._store, self._executor = job, graph, store, executor
+        self._asking = _Asking(
+            job.classifier, job.sites[graph], job.noise, job.seed, job.batch_size, label, tuple(axes)
+        )
+        self._copies: AttackedCopies | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self._job.classifier.n_classes
+
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        """`OWN_CHUNK` votes at each attacked object."""
+        self.left -= OWN_CHUNK * len(attacks)
+        found: dict[int, OwnTally] = {}
+        missing = []
+        for i, attack in enumerate(attacks):
+            stored = None if self._store is None else self._store.own_votes(self._graph, attack, chunk)
+            if stored is None:
+                missing.append(i)
+            else:
+                found[i] = OwnTally(*stored)
+        spans = [missing[start : start + SPAN] for start in range(0, len(missing), SPAN)]
+        for span, tallies in zip(
+            spans, self._counted([[attacks[i] for i in span] for span in spans], chunk), strict=True
+        ):
+            found.update(zip(span, tallies, strict=True))
+            if self._store is not None:
+                for i in span:
+                    self._store.add_own_votes(self._graph, attacks[i], chunk, *found[i])
+        return [found[i] for i in range(len(attacks))]
+
+    def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[list[OwnTally]]:
+        if self._executor is None or len(spans) < 2:
+            if self._copies is None:
+                self._copies = self._asking.copies()
+            for span in spans:
+                yield self._asking.tallies(self._copies, span, chunk)
+            return
+        pending: Pending[list[OwnTally]] = Pending(self._executor)
+        try:
+            for future in [pending.submit(_count_there, self._asking, span, chunk) for span in spans]:
+                yield future.result()
+        finally:
+            pending.cancel()
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What a worker needs to know."""
+
+    classifier: Classifier
+    sites: Sites
+    noise: Noise
+    seed: int
+    batch_size: int | None
+    label: int
+    axes: tuple[npt.NDArray[np.int64], ...]
+
+    def copies(self) -> AttackedCopies:
+        return AttackedCopies(self.sites, self.noise, self.seed)
+
+    def tallies(self, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        base = self.classifier
+        answers, numbers = [], []
+        clean = np.zeros(self.sites.n_sites, dtype=np.bool_)
+        clean[self.sites.nonzero[0]] = True
+        for batch in copies.draw(span, chunk).split(self.batch_size or base.batch_size):
+            try:
+                found = checked_answers(base.classify(batch), len(batch), base.n_classes)
+            except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
+                problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+                raise ClassifierError(f"The base classifier failed on copies of attacked graphs: {problem}") from error
+            answers.append(found)
+            against = found != self.label
+            if against.any():
+                flips = batch.values[against].astype(np.bool_) != clean
+                numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in self.axes], axis=1))
+        rows = np.concatenate(answers).reshape(len(span), OWN_CHUNK)
+        ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
+        listed = np.concatenate([np.empty((0, len(self.axes)), dtype=np.int64), *numbers])
+        return [
+            OwnTally(np.bincount(row, minlength=base.n_classes), listed[first:end])
+            for row, (first, end) in zip(rows, pairwise(ends), strict=True)
+        ]
+
+
+def _count_there(asking: _Asking, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
+    return asking.tallies(asking.copies(), span, chunk)

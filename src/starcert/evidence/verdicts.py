@@ -1,0 +1,384 @@
+"""Verdicts: every level is certified, broken or open, and says why.
+
+A level is *certified* when no attack of exactly so many flips changes the smoothed classifier's answer, *broken* when
+one is known that does, and *open* otherwise. Levels are looked at from below: one is asked about only when every level
+within it is certified, so certified levels are certified radii.
+
+Attacks that stay open after the votes on the clean object are weighed get votes of their own, the most dangerous first,
+until every one of them is harmless, or one of them breaks the level, or there are no votes left.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import comb, prod
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.core.bets import SCALE, capital_of, count_capital, needed
+from starcert.core.evidence import Evidence, Level, OwnBet, Scheme, Weighed
+from starcert.core.frontier import Frontier
+from starcert.evidence.own_votes import OwnVotes
+from starcert.sampling.attacked import OWN_CHUNK, Attack
+
+__all__ = ["FoundAttack", "Kind", "Verdict", "Verdicts", "judge"]
+
+Kind: TypeAlias = Literal["certified", "broken", "open"]
+
+MOST_LEVELS = 4096
+"""So many levels of one object are looked at, beyond those that the counts of votes certify."""
+
+MOST_LOOKS = 11
+"""An attack has at most 2¹⁰ chunks of its own: one that is not settled then is too close to call."""
+
+GIVE_UP = 5
+"""From this look on, a bet that has lost is not gone on with."""
+
+DANGEROUS = 32
+"""So many attacks, the most dangerous ones, have votes of their own first."""
+
+FEW = 2**16
+"""More attacks than these are weighed only after votes at attacked objects were tried."""
+
+BATCH = 512
+"""So many attacks have votes of their own at a time."""
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAttack:
+    """An attack that changes the smoothed classifier's answer.
+
+    Attributes:
+        sites: the flat positions of the flipped sites.
+        votes: what the base classifier said on noisy copies of the attacked object, for each class.
+        delta: with which probability such votes come about though the answer stays.
+    """
+
+    sites: Attack
+    votes: tuple[int, ...]
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known about a level.
+
+    Attributes:
+        kind: "certified", "broken" or "open".
+        why: by which argument, or what is missing.
+        attack: what breaks the level.
+    """
+
+    kind: Kind
+    why: str
+    attack: FoundAttack | None = None
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The verdicts on the levels of one object.
+
+    Attributes:
+        alpha: with which probability any of them, or the bounds of the votes, is false.
+        levels: those that were looked at: all others are within the frontier of the counts, or beyond one that is not
+            certified.
+        own_votes: how many votes at attacked objects there were.
+        incomplete: why the search ended early; "" if it did not.
+    """
+
+    alpha: float
+    levels: Mapping[Level, Verdict]
+    own_votes: int = 0
+    incomplete: str = ""
+    _sides: dict[str, tuple[Level, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def of(self, level: Level) -> Verdict:
+        """The verdict on a level that the counts of votes do not certify."""
+        if level in self.levels:
+            return self.levels[level]
+        for below in self.broken:
+            if all(b <= r for b, r in zip(below, level, strict=True)):
+                return Verdict("open", f"the radius is broken at {below}; this level itself was not looked at")
+        return Verdict("open", "a level within it is open, or it lies beyond what was asked")
+
+    @property
+    def certified(self) -> tuple[Level, ...]:
+        """The certified levels."""
+        return self._side("certified")
+
+    @property
+    def broken(self) -> tuple[Level, ...]:
+        """The broken levels."""
+        return self._side("broken")
+
+    def _side(self, kind: Kind) -> tuple[Level, ...]:
+        if kind not in self._sides:
+            self._sides[kind] = tuple(sorted(level for level, one in self.levels.items() if one.kind == kind))
+        return self._sides[kind]
+
+
+def judge(
+    evidence: Evidence, frontier: Frontier, *, own: OwnVotes | None, label: int, alpha: float, alpha_broken: Fraction
+) -> Verdicts:
+    """Looks at the levels beyond the frontier of the counts, from below.
+
+    Args:
+        evidence: the votes on the clean object.
+        frontier: the radii that the counts of votes certify.
+        own: votes at attacked objects; None: there are none.
+        label: the class.
+        alpha: with which probability anything that is certified or broken is not, counts included.
+        alpha_broken: of that, the part for what is broken.
+    """
+    levels: dict[Level, Verdict] = {}
+    asked: set[Level] = set(frontier.beyond)
+    waiting = [(sum(level), level) for level in asked if all(map(int.__le__, level, evidence.box))]
+    heapq.heapify(waiting)
+    before = own.left if own is not None else 0
+    records = None if own is None else _OwnRecords(own, label)
+    incomplete = frontier.incomplete
+    if not frontier.radii:  # not even the clean answer is certain
+        return Verdicts(alpha, {})
+
+    def accepted(level: Level) -> bool:
+        return frontier.covers(level) or (level in levels and levels[level].kind == "certified")
+
+    while waiting:
+        _, level = heapq.heappop(waiting)
+        if len(levels) == MOST_LEVELS:
+            incomplete = f"{MOST_LEVELS:,} levels were looked at"
+            break
+        levels[level] = _verdict(evidence, level, records, alpha_broken)
+        if levels[level].kind != "certified":
+            continue
+        for axis, limit in enumerate(evidence.box):
+            above = (*level[:axis], level[axis] + 1, *level[axis + 1 :])
+            if level[axis] < limit and above not in asked and all(map(accepted, _below(above))):
+                asked.add(above)
+                heapq.heappush(waiting, (sum(above), above))
+    return Verdicts(alpha, levels, before - own.left if own is not None else 0, incomplete)
+
+
+def _below(level: Level) -> Iterator[Level]:
+    for axis, number in enumerate(level):
+        if number:
+            yield (*level[:axis], number - 1, *level[axis + 1 :])
+
+
+def _verdict(evidence: Evidence, level: Level, own: _OwnRecords | None, alpha_broken: Fraction) -> Verdict:
+    """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
+    schemes = evidence.schemes(level)
+    weighed: list[Weighed] = []
+    for scheme in (each for each in schemes if each.n_attacks <= FEW):
+        weighed.append(evidence.weighed(level, scheme))
+        if weighed[-1].proved:
+            return _certified(scheme)
+    settling = None if own is None else _Settling(evidence, level, own, weighed)
+    verdict = Verdict("open", _open_attacks(weighed))
+    if settling is not None:
+        verdict = settling.hunted(alpha_broken / prod((r + 1) * (r + 2) for r in level)) or settling.gone_through()
+    for scheme in (each for each in schemes if each.n_attacks > FEW):
+        if verdict.kind == "open":
+            weighed.append(evidence.weighed(level, scheme))
+            if weighed[-1].proved:
+                return _certified(scheme)
+            verdict = Verdict("open", _open_attacks(weighed)) if settling is None else settling.gone_through()
+    return verdict
+
+
+def _certified(scheme: Scheme) -> Verdict:
+    return Verdict("certified", _weighing(scheme.n_attacks) if scheme.listed else "by flip counts")
+
+
+def _open_attacks(weighed: Sequence[Weighed]) -> str:
+    few = min((each for each in weighed if each.scheme.listed), key=lambda each: len(each.rest), default=None)
+    if few is None:
+        return "its attacks are too many to weigh one by one"
+    return f"{len(few.rest):,} of {few.scheme.n_attacks:,} attacks are not settled by the votes on the clean graph"
+
+
+def _weighing(number: int) -> str:
+    return f"by weighing {number:,} attack{'s' * (number > 1)}"
+
+
+class _OwnRecords:
+    """The votes at attacked objects so far: they serve every level that lists their attack."""
+
+    def __init__(self, own: OwnVotes, label: int) -> None:
+        self.own, self.label = own, label
+        self._counts: dict[Attack, Whole] = {}
+        self._numbers: dict[Attack, list[Whole]] = {}
+
+    def counts(self, attack: Attack) -> Whole:
+        """Votes for each class."""
+        return self._counts.get(attack, np.zeros(self.own.n_classes, dtype=np.int64))
+
+    def numbers(self, attack: Attack) -> list[Whole]:
+        """The flip numbers of the votes against the class."""
+        return self._numbers.get(attack, [])
+
+    def price(self, attacks: Sequence[Attack], chunks: int) -> int:
+        """How many votes are missing until each of these attacks has so many chunks of them."""
+        return sum(max(0, chunks * OWN_CHUNK - int(self.counts(attack).sum())) for attack in attacks)
+
+    def ask(self, attacks: Sequence[Attack], chunks: int) -> bool:
+        """Brings these attacks to so many chunks of votes; whether there were votes enough left."""
+        if self.price(attacks, chunks) > self.own.left:
+            return False
+        for chunk in range(chunks):
+            some = [attack for attack in attacks if self.counts(attack).sum() == chunk * OWN_CHUNK]
+            for attack, tally in zip(some, self.own.count(some, chunk) if some else [], strict=True):
+                self._counts[attack] = self.counts(attack) + tally.counts
+                self._numbers.setdefault(attack, []).append(tally.numbers)
+        return True
+
+
+class _Settling:
+    """A level that the votes on the clean object leave open, and votes at attacked objects."""
+
+    def __init__(self, evidence: Evidence, level: Level, own: _OwnRecords, weighed: Sequence[Weighed]) -> None:
+        self._evidence, self._level, self._own = evidence, level, own
+        self._weighed = weighed
+        self._tried = 0
+        before = own.own.left
+        self._spent = lambda: before - own.own.left
+
+    def hunted(self, alpha: Fraction) -> Verdict | None:
+        """The level broken by one of the most dangerous attacks, or None.
+
+        After 1, 2, 4, … chunks of votes, the half with the most votes against the class goes on. The attack of rank i
+        has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the votes on the clean object, which are others.
+        """
+        attacks = self._dangerous()
+        ranks = list(range(len(attacks)))
+        for look in range(MOST_LOOKS):
+            if not ranks or not self._own.ask([attacks[rank] for rank in ranks], 2**look):
+                return None
+            counts = [self._own.counts(attack) for attack in attacks]
+            for rank in ranks:
+                delta = alpha / ((rank + 1) * (rank + 2))
+                if _breaks(counts[rank], self._own.label) >= needed(delta):
+                    votes = tuple(counts[rank].tolist())
+                    why = f"by {sum(votes):,} votes at an attacked graph"
+                    return Verdict("broken", why, FoundAttack(attacks[rank], votes, float(delta)))
+            total = OWN_CHUNK * 2**look
+            mine = {rank: int(counts[rank][self._own.label]) for rank in ranks}
+            # What has far fewer votes against the class than half will not break anything.
+            hopeful = [rank for rank in ranks if mine[rank] <= total / 2 + 2 * total**0.5]
+            ranks = sorted(hopeful, key=lambda rank: mine[rank])[: max(1, len(ranks) // 2)]
+        return None
+
+    def _dangerous(self) -> list[Attack]:
+        """Attacks of the level, the most dangerous first: those that look worst, or one on the sites with most say."""
+        last = self._weighed[-1]
+        if all(axis in last.scheme.listed or self._any_will_do(axis) for axis in range(len(self._level))):
+            order = np.argsort(-last.weights.estimate, kind="stable")[:DANGEROUS]
+            return [self._attack(last.scheme, int(index), whole=True) for index in order]
+        sites: list[int] = []
+        for axis, number in enumerate(self._level):
+            worst = np.argsort(-self._evidence.scores(axis), kind="stable")[:number]
+            sites.extend(self._evidence.axes[axis].sites[worst].tolist())
+        return [tuple(sorted(sites))]
+
+    def _any_will_do(self, axis: int) -> bool:
+        """Whether there is one attack on an axis alone, or none that can be told from another."""
+        law = self._evidence.axes[axis].law
+        return self._level[axis] in {0, self._evidence.sizes[axis]} or law.clean == law.attacked
+
+    def gone_through(self) -> Verdict:
+        """The level certified by votes at all attacks that are open, of whichever scheme seems to need the fewest."""
+        plans = []
+        for weighed in self._weighed[self._tried :]:
+            bet = self._evidence.own_bet(self._level, weighed.scheme)
+            if bet is not None and weighed.scheme.listed:
+                plans.append((self._forecast(weighed, bet), weighed, bet))
+        why = "no votes of their own can settle its attacks"
+        self._tried = len(self._weighed)
+        for price, weighed, bet in sorted(plans, key=lambda plan: plan[0]):
+            if price > self._own.own.left:
+                number = f"{len(weighed.rest):,} of {weighed.scheme.n_attacks:,}"
+                return Verdict(
+                    "open", f"{number} attacks need about {price:,.0f} votes of their own, more than are left"
+                )
+            why = self._not_harmless(weighed, bet)
+            if not why:
+                own = f"{len(weighed.rest):,} of them with {self._spent():,} votes of their own"
+                return Verdict("certified", f"{_weighing(weighed.scheme.n_attacks)}, {own}")
+        return Verdict("open", why)
+
+    @staticmethod
+    def _forecast(weighed: Weighed, bet: OwnBet) -> float:
+        """About how many votes it takes to settle the attacks that are open, if they fail as often as all do."""
+        failure = min(float(np.mean(weighed.weights.estimate)), 0.4)
+        votes = weighed.needed / SCALE / max(bet.speed(failure), 1e-6)
+        return len(weighed.rest) * max(OWN_CHUNK, votes)
+
+    def _not_harmless(self, weighed: Weighed, bet: OwnBet) -> str:
+        """Why not all open attacks of a scheme are settled, or ""."""
+        for start in range(0, len(weighed.rest), BATCH):
+            rest = {
+                self._attack(weighed.scheme, int(index)): int(weighed.weights.capital[index])
+                for index in weighed.rest[start : start + BATCH]
+            }
+            for look in range(MOST_LOOKS):
+                if not self._own.ask(list(rest), 2**look):
+                    return f"{len(rest):,} attacks or more are not settled, and no votes are left"
+                capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
+                if look >= GIVE_UP and min(capitals.values()) < 0:
+                    return f"some attacks are too close to call, of {weighed.scheme.n_attacks:,}"
+                rest = {attack: rest[attack] for attack, capital in capitals.items() if capital < weighed.needed}
+                if not rest:
+                    break
+            if rest:
+                return f"{len(rest):,} attack{'s' * (len(rest) > 1)} too close to call"
+        return ""
+
+    def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
+        """The logarithm of the capital against "the class has at most half": half of it won on the shared votes."""
+        counts, numbers = self._own.counts(attack), self._own.numbers(attack)
+        bins = self._evidence.bins(bet.axes, np.concatenate(numbers))
+        against = np.bincount(bins, minlength=len(bet.limits))
+        return int(capital_of(np.array([0, shared]))) + bet.capital(int(counts.sum()), against)
+
+    def _attack(self, scheme: Scheme, index: int, *, whole: bool = False) -> Attack:
+        """The attacked sites of an attack of a scheme; those of the other axes too if it is `whole`: all, or any."""
+        sites: list[int] = []
+        for axis in reversed(range(len(self._level))):
+            number, where = self._level[axis], self._evidence.axes[axis].sites
+            chosen = list(range(number if whole else 0))
+            if axis in scheme.listed:
+                index, own = divmod(index, comb(len(where), number))
+                chosen = _combination(len(where), number, own)
+            sites.extend(where[chosen].tolist())
+        return tuple(sorted(sites))
+
+
+def _breaks(votes: Whole, label: int) -> int:
+    """The logarithm of the capital against "the class has more than any other": it is shared between the others."""
+    mine = int(votes[label])
+    others = [count_capital(mine, mine + int(each)) for other, each in enumerate(votes) if other != label]
+    return int(capital_of(np.array(others)))
+
+
+def _combination(size: int, length: int, index: int) -> list[int]:
+    """Combination number `index` in the order of `itertools.combinations`.
+
+    Example:
+        >>> [_combination(4, 2, index) for index in range(6)]
+        [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    """
+    chosen, at = [], 0
+    for left in range(length, 0, -1):
+        while index >= (block := comb(size - at - 1, left - 1)):
+            index -= block
+            at += 1
+        chosen.append(at)
+        at += 1
+    return chosen

@@ -1,0 +1,110 @@
+"""Noisy copies of attacked objects: each a copy of the clean object but for the attacked sites, drawn by their new law.
+
+Sites are independent under the noise. So a copy of an attacked object is a copy of the clean one in which the attacked
+sites are drawn anew, as the noise draws sites of the value that they now have. No attacked object is ever made, and
+copies of many attacks are one batch. Every attack has a stream of its own, keyed by (seed, the object's key, attacked
+sites, chunk number): what is drawn for it does not depend on which others are drawn beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.errors import InvalidParameterError
+from starcert.sampling.dense import DenseFlips
+from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, Way
+from starcert.sampling.sampler import draws_here
+from starcert.sampling.streams import WordStream
+from starcert.sampling.views import view_of
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+    from starcert.noise import Noise
+    from starcert.sampling.batch import Copies
+
+__all__ = ["OWN_CHUNK", "Attack", "AttackedCopies"]
+
+OWN_CHUNK = WORD
+"""Votes at an attacked object come so many at a time."""
+
+Attack = tuple[int, ...]
+"""The flat positions of the sites that are attacked, ascending."""
+
+Positions = npt.NDArray[np.int64]
+
+
+class AttackedCopies:
+    """Draws noisy copies of an object under attack; for sites of two values.
+
+    Args:
+        sites: the sites of the clean object.
+        noise: the noise.
+        seed: of all streams.
+    """
+
+    def __init__(self, sites: Sites, noise: Noise, seed: int) -> None:
+        way, self._draws = draws_here(sites, noise)
+        if way is Way.VALUES:
+            raise InvalidParameterError("noise", "have laws on two values where attacked objects vote", noise)
+        self._dense = way is Way.DENSE
+        self._view = view_of(sites, way)
+        self._sites, self._noise, self._seed = sites, noise, seed
+        self._starts = np.array(sites.offsets)
+
+    def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
+        """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
+        if self._dense:
+            words = np.concatenate([self._sliced(attack, chunk) for attack in attacks], axis=1)
+            return self._view(SlicedDraw(words, 0, WORD * len(attacks)))
+        return self._view(_joined([self._flipped(attack, chunk) for attack in attacks]))
+
+    def _stream(self, attack: Attack, chunk: int) -> WordStream:
+        key = repr((self._seed, self._sites.clean.key, "attack", attack, chunk)).encode()
+        return WordStream(np.random.SeedSequence(int.from_bytes(blake2b(key, digest_size=16).digest())))
+
+    def _sliced(self, attack: Attack, chunk: int) -> npt.NDArray[np.uint64]:
+        stream = self._stream(attack, chunk)
+        drawn = self._draws.draw(stream, WORD)
+        assert isinstance(drawn, SlicedDraw)
+        clean, flips = self._attacked(attack, stream)
+        # The attacked bit is the opposite of the clean one, flipped or not.
+        drawn.words[list(attack)] = flips ^ np.where(clean, np.uint64(0), ~np.uint64(0))[:, None]
+        return drawn.words
+
+    def _flipped(self, attack: Attack, chunk: int) -> FlippedDraw:
+        stream = self._stream(attack, chunk)
+        drawn = self._draws.draw(stream, WORD)
+        assert isinstance(drawn, FlippedDraw)
+        _, flips = self._attacked(attack, stream)
+        lanes = np.unpackbits(flips.view(np.uint8), axis=1, bitorder="little") == 0  # differs from the clean bit
+        attacked = np.array(attack, dtype=np.int64)
+        kept = ~np.isin(drawn.flips, attacked)
+        copies = np.concatenate([drawn.copies[kept], np.nonzero(lanes.T)[0]])
+        positions = np.concatenate([drawn.flips[kept], attacked[np.nonzero(lanes.T)[1]]])
+        order = np.argsort(copies, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(copies, minlength=WORD))])
+        return FlippedDraw(drawn.n_sites, drawn.ones, starts, positions[order])
+
+    def _attacked(self, attack: Attack, stream: WordStream) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
+        """The clean bits of the attacked sites, and whether the noise flips their new ones, as words."""
+        positions = np.array(attack, dtype=np.int64)
+        clean = np.isin(positions, self._sites.nonzero[0])
+        regions = np.searchsorted(self._starts, positions, side="right") - 1
+        chances = [
+            self._noise[self._sites.regions[region]].change(int(not value))
+            for region, value in zip(regions, clean, strict=True)
+        ]
+        values, law = np.unique(chances, return_inverse=True)
+        return clean, DenseFlips(values, law.reshape(-1).astype(np.uint8)).draw(stream, WORD)
+
+
+def _joined(draws: Sequence[FlippedDraw]) -> FlippedDraw:
+    ends = np.cumsum([0, *(len(each.positions) for each in draws)])
+    starts = [each.starts[:-1] + end for each, end in zip(draws, ends, strict=False)]
+    positions = np.concatenate([each.positions for each in draws])
+    return FlippedDraw(draws[0].n_sites, draws[0].ones, np.append(np.concatenate(starts), ends[-1]), positions)
