@@ -21,6 +21,7 @@ from types import TracebackType
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError, StoreError, StoreSettingsError
 from starcert.store.file import (
     FORMAT,
@@ -234,6 +235,10 @@ class VoteStore:
                 totals[firsts[chunk.graph] + chunk.target] += chunk.counts
         return totals
 
+    def flips(self, graph: int, *, against: int, n_sites: int) -> dict[int, FlipRecord]:
+        """The flips."""
+        return {}
+
     def summary(self) -> StoreSummary:
         """Numbers about the store, after checking all of it once more."""
         self._require_open()
@@ -255,7 +260,15 @@ class VoteStore:
         return StoreSummary(chunks, samples, each_graph, file_bytes, integrity)
 
     def add(
-        self, graph: int, purpose: str, chunk: int, counts: npt.ArrayLike, *, samples: int, target: int = 0
+        self,
+        graph: int,
+        purpose: str,
+        chunk: int,
+        counts: npt.ArrayLike,
+        *,
+        samples: int,
+        target: int = 0,
+        record: FlipRecord | None = None,
     ) -> None:
         """Takes in one chunk of one target; it is committed within half a second.
 
