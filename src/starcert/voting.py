@@ -291,7 +291,7 @@ class _Flips:
             return None
         classes = self._classes[0] if len(self._classes) == 1 else np.concatenate(self._classes)
         record = FlipRecord.of_chunk(self._label, self._sites.n_sites, samples, classes, flips)
-        if record.flip_bytes > MOST_CHUNK_BYTES:
+        if len(record) * self._sites.n_sites > 8 * MOST_CHUNK_BYTES and record.flip_bytes > MOST_CHUNK_BYTES:
             return record.by_numbers(axes_of_sites(self._sites, noise), len(noise.axes))
         return record
 

@@ -81,8 +81,9 @@ class FlipRecord:
     sizes: Integers | None = None
 
     def __post_init__(self) -> None:
-        for array in self.to_arrays().values():
-            array.setflags(write=False)
+        for name in (*COUNTS, *FORMS):
+            if (array := getattr(self, name)) is not None:
+                array.setflags(write=False)
 
     @classmethod
     def of_chunk(
@@ -138,7 +139,7 @@ class FlipRecord:
     def n_flips(self) -> int:
         """How many flips there are in all votes."""
         if self.bits is not None:
-            return int(_count_masked(self.bits, np.full(self.bits.shape[1], 255, dtype=np.uint8)).sum())
+            return int(_count_all(self.bits))
         return len(self.positions) if self.positions is not None else int(np.asarray(self.by_axis).sum())
 
     @property
@@ -216,7 +217,7 @@ class FlipRecord:
         if not self.complete:
             return self
         sizes = np.array([int(mask.sum()) for mask in _masks(axes, self.n_sites, n_axes)], dtype=np.int64)
-        numbers = self.numbers(axes, n_axes).astype(np.uint16 if self.n_sites < 2**16 else np.uint32)
+        numbers: AnyIntegers = self.numbers(axes, n_axes).astype(np.uint16 if self.n_sites < 2**16 else np.uint32)
         head = self.label, self.n_sites, self.samples, self.against, self.classes
         return FlipRecord(*head, by_axis=numbers, sizes=sizes)
 
@@ -345,15 +346,17 @@ def _sizes(votes: int, flips: int, n_sites: int) -> tuple[int, int]:
 def _smaller(parts: Sequence[Flips], votes: int, n_sites: int) -> dict[str, npt.NDArray[Any]]:
     """The flips of several parts in one, in the form that takes fewer bytes."""
     width = -(-n_sites // 8)
-    all_bits = np.full(width, 255, dtype=np.uint8)
-    lengths = [np.diff(part.starts) if isinstance(part, Listed) else _count_masked(part, all_bits) for part in parts]
-    dense, sparse = _sizes(votes, sum(int(each.sum()) for each in lengths), n_sites)
+    flips = sum(len(part.positions) if isinstance(part, Listed) else int(_count_all(part)) for part in parts)
+    dense, sparse = _sizes(votes, flips, n_sites)
     if dense <= sparse:
         packed = [_packed(*part, width) if isinstance(part, Listed) else part for part in parts]
-        return {"bits": np.concatenate([np.empty((0, width), dtype=np.uint8), *packed])}
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    listed = [part.positions if isinstance(part, Listed) else _listed(part) for part in parts]
-    return {"starts": starts, "positions": np.concatenate(listed).astype(np.uint32, copy=False)}
+        return {"bits": packed[0] if len(packed) == 1 else np.concatenate(packed)}
+    listed = [part if isinstance(part, Listed) else Listed(*_listed(part)) for part in parts]
+    if len(listed) == 1:
+        return listed[0]._asdict()
+    lengths = np.concatenate([np.diff(part.starts) for part in listed])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return {"starts": starts, "positions": np.concatenate([part.positions for part in listed])}
 
 
 @compiled
@@ -361,6 +364,16 @@ def _popcount(octet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     pairs = octet - ((octet >> 1) & 0x55)
     fours = (pairs & 0x33) + ((pairs >> 2) & 0x33)
     return (fours + (fours >> 4)) & 0x0F
+
+
+@compiled
+def _count_all(bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many bits are set."""
+    total = 0
+    for i in range(bits.shape[0]):
+        for k in range(bits.shape[1]):
+            total += _popcount(np.int64(bits[i, k]))
+    return total
 
 
 @compiled
@@ -395,12 +408,9 @@ def _packed(starts, positions, width):  # type: ignore[no-untyped-def]  # noqa: 
 
 @compiled
 def _listed(bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The positions of all set bits, row by row."""
-    total = 0
-    for i in range(bits.shape[0]):
-        for k in range(bits.shape[1]):
-            total += _popcount(np.int64(bits[i, k]))
-    positions = np.empty(total, np.uint32)
+    """The positions of all set bits, row by row: where each row's begin, and the positions."""
+    starts = np.zeros(bits.shape[0] + 1, np.int64)
+    positions = np.empty(_count_all(bits), np.uint32)
     at = 0
     for i in range(bits.shape[0]):
         for k in range(bits.shape[1]):
@@ -409,4 +419,5 @@ def _listed(bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
                 if (octet >> j) & 1:
                     positions[at] = 8 * k + j
                     at += 1
-    return positions
+        starts[i + 1] = at
+    return starts, positions

@@ -189,12 +189,16 @@ def _run(samples: slice, count: int) -> tuple[int, int]:
 @compiled
 def _lanes(words, lanes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The bits of all sites in some lanes, packed."""
-    bits = np.zeros((lanes.size, (words.shape[0] + 7) // 8), np.uint8)
-    for site in range(words.shape[0]):
-        octet, place = site >> 3, np.uint64(site & 7)
+    n_sites = words.shape[0]
+    bits = np.zeros((lanes.size, (n_sites + 7) // 8), np.uint8)
+    for octet in range(bits.shape[1]):
+        first, last = 8 * octet, min(8 * octet + 8, n_sites)
         for i in range(lanes.size):
-            bit = (words[site, lanes[i] // WORD] >> np.uint64(lanes[i] % WORD)) & np.uint64(1)
-            bits[i, octet] |= np.uint8(bit << place)
+            word, lane = lanes[i] // WORD, np.uint64(lanes[i] % WORD)
+            found = np.uint64(0)
+            for site in range(first, last):
+                found |= ((words[site, word] >> lane) & np.uint64(1)) << np.uint64(site - first)
+            bits[i, octet] = found
     return bits
 
 
