@@ -3,7 +3,8 @@
     python benchmarks/bench_record.py
 
 One core. The graphs are the paper's synthetic ones, the machine is the vertex-histogram one; the noise differs. Every
-chunk is counted both ways in turn; its times are the shortest of several. Where there is a CUDA device, the same for a network on a molecule, drawn there.
+chunk is counted both ways in turn; its times are the shortest of several. Where there is a CUDA device, the same for a
+network on a molecule, drawn there.
 """
 
 from __future__ import annotations

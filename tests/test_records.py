@@ -13,10 +13,11 @@ from starcert import plans, voting
 from starcert.binding import axes_of_sites
 from starcert.classifiers import Classifier
 from starcert.core.flips import FlipRecord
-from starcert.errors import InvalidParameterError
+from starcert.errors import ClassifierError, InvalidParameterError, StoreError
 from starcert.plans import FixedPlan, Plan, Wanted
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from starcert.store import VoteStore
 from starcert.voting import Chunk, Job, count_chunk
 
 SIZE = 128
@@ -233,3 +234,99 @@ def test_axes_of_sites_are_those_of_the_noise():
     counted = np.bincount(axes_of_sites(sites, noise), minlength=3)
     assert counted.tolist() == list(sites.capacity(noise))
     assert isinstance(reference().records[0], FlipRecord)
+
+
+@pytest.mark.parametrize("asked", [3, 10, 20])
+def test_records_do_not_depend_on_interruptions(tmp_path, asked):
+    calls = []
+
+    def failing(batch):
+        calls.append(len(batch))
+        if sum(n > 1 for n in calls) == asked:
+            raise RuntimeError("lost the connection")
+        return worlds.dense_core(batch)
+
+    file = tmp_path / "votes.db"
+    with pytest.raises(ClassifierError, match="lost the connection"):
+        vote(base=failing, store=file)
+    assert same(vote(store=file), reference())
+    with VoteStore.read(file) as store:
+        kept = [store.flips(graph) for graph in range(3)]
+    for record, chunks in zip(reference().records, kept, strict=True):
+        assert FlipRecord.joined([chunks[number] for number in sorted(chunks)]).agrees_with(record)
+
+
+def counted(calls):
+    def base(batch):
+        calls.append(len(batch))
+        return worlds.dense_core(batch)
+
+    return base
+
+
+def test_what_a_store_has_is_not_counted_again(tmp_path):
+    file = tmp_path / "votes.db"
+    vote(store=file)
+    calls = []
+    assert same(vote(base=counted(calls), store=file), reference())
+    assert sum(calls) <= 3 * 2 * SIZE  # the one chunk of every graph that is checked
+
+
+def test_a_store_of_counts_alone_gets_its_records(tmp_path):
+    file = tmp_path / "votes.db"
+    plain = vote(record=False, store=file)
+    calls = []
+    votes = vote(base=counted(calls), store=file)
+    assert same(votes, reference())
+    assert sum(calls) >= 3 * SAMPLES
+    np.testing.assert_array_equal(votes.counts, plain.counts)
+    calls.clear()
+    np.testing.assert_array_equal(vote(base=counted(calls), record=False, store=file).counts, plain.counts)
+    assert sum(calls) <= 3 * 2 * SIZE
+
+
+def test_more_votes_go_on_from_records(tmp_path):
+    """The last chunk of a shorter run is part of a longer one's: it is counted again, and replaced."""
+    file = tmp_path / "votes.db"
+    vote(samples=300, selection_samples=100, store=file)
+    assert same(vote(selection_samples=100, store=file), vote(selection_samples=100))
+    few = vote(samples=300, selection_samples=100, store=file)
+    assert same(few, vote(samples=300, selection_samples=100))
+
+
+def test_a_class_that_changes_with_the_selection_votes_is_recorded_anew(tmp_path):
+    """Almost a tie: few selection votes choose one class, more of them the other."""
+    file = tmp_path / "votes.db"
+
+    def coin(batch):
+        return batch.values.sum(axis=1) % 2
+
+    labels = {}
+    for select in range(1, 60):
+        labels.setdefault(int(vote(base=coin, n=1, samples=1, selection_samples=select).selection.argmax()), select)
+    assert len(labels) == 2
+    for label, select in labels.items():
+        votes = vote(base=coin, n=1, selection_samples=select, store=file)
+        assert votes.records[0].label == label
+        assert same(votes, vote(base=coin, n=1, selection_samples=select))
+
+
+def test_a_changed_classifier_is_noticed(tmp_path):
+    file = tmp_path / "votes.db"
+    vote(store=file)
+    with pytest.raises(StoreError, match="the same settings gave other votes"):
+        vote(base=lambda batch: 1 - worlds.dense_core(batch), store=file)
+
+
+def test_a_plan_that_looks_goes_on_from_records(tmp_path):
+    file = tmp_path / "votes.db"
+    vote(samples=3 * SIZE, selection_samples=100, store=file)
+    assert same(vote(samples=UntilFlips(), store=file), vote(samples=UntilFlips()))
+
+
+def test_a_bounded_record_is_the_same_from_a_store(tmp_path, monkeypatch):
+    monkeypatch.setattr(voting, "MOST_CHUNK_BYTES", 40)
+    file = tmp_path / "votes.db"
+    first = vote(store=file)
+    assert not first.records[0].complete
+    assert same(vote(store=file), first)

@@ -281,8 +281,9 @@ class _Count:
         targets = [self._store.chunks(graph, purpose, target) for target in range(self._n_targets[graph])]
         samples = [{number: samples for number, samples, _ in each} for each in targets]
         votes = [{number: votes for number, _, votes in each} for each in targets]
-        n_sites = self._job.sites[graph].n_sites
-        records = {} if against is None else self._store.flips(graph, against=against, n_sites=n_sites)
+        kept = {} if against is None else self._store.flips(graph)
+        wanted = against, self._job.sites[graph].n_sites
+        records = {number: record for number, record in kept.items() if (record.label, record.n_sites) == wanted}
         return {
             number: Tally(
                 Chunk(graph, purpose, number, n, against),
