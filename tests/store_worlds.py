@@ -7,6 +7,9 @@ import subprocess
 import sys
 from contextlib import closing
 
+import numpy as np
+
+from starcert.core.flips import FlipRecord
 from starcert.store import GraphRecord, VoteSettings, VoteStore
 
 PURPOSES = ("selection", "estimation")
@@ -18,6 +21,8 @@ SETTINGS = VoteSettings(
     chunk_size=1000,
     backend="cpu",
 )
+SITES = 203
+AXES = [range(5), range(5, SITES)]
 PROVENANCE = {"starcert": "0.2.0", "commit": "abc"}
 
 
@@ -40,6 +45,28 @@ def fill(store, chunks):
                 store.add(graph, purpose, chunk, votes_of(graph, purpose, chunk), samples=1000)
 
 
+def flips_of(graph, chunk, label=0):
+    """Which of 203 sites flipped in the votes against a class, drawn by dice: few in odd chunks, many in even ones."""
+    votes = votes_of(graph, "estimation", chunk)
+    classes = np.repeat([0, 1, 2], votes)
+    classes = classes[classes != label]
+    rng = np.random.default_rng([graph, chunk, label])
+    flips = rng.random((len(classes), SITES)) < (0.01 if chunk % 2 else 0.5)
+    return FlipRecord.of_chunk(label, SITES, 1000, classes, [np.packbits(flips, axis=1, bitorder="little")])
+
+
+def fill_evidence(store, chunks):
+    """Records for the first graphs, the last one's only by numbers, and votes at two attacked graphs."""
+    for graph in range(len(store.graphs)):
+        for chunk in range(chunks):
+            record = flips_of(graph, chunk)
+            record = record.by_numbers(AXES) if graph == len(store.graphs) - 1 else record
+            votes = votes_of(graph, "estimation", chunk)
+            store.add(graph, "estimation", chunk, votes, samples=1000, record=record)
+            for positions in ([3], [19, 0]):
+                store.add_attack(graph, positions, chunk, votes[::-1], samples=1000)
+
+
 def opened(path, n_graphs=3, settings=SETTINGS):
     return VoteStore.open(path, settings, graphs_of(n_graphs), provenance=PROVENANCE)
 
@@ -48,6 +75,12 @@ def everything(store):
     """All that a store says, in a form that can be compared."""
     places = [(graph, purpose) for graph in range(len(store.graphs)) for purpose in PURPOSES]
     votes = [[(c, n, v.tolist()) for c, n, v in store.chunks(*place)] for place in places]
+    for graph in range(len(store.graphs)):
+        for chunk, record in store.flips(graph).items():
+            votes.append([chunk, {name: array.tolist() for name, array in record.to_arrays().items()}])
+        for attack in store.attacks(graph):
+            votes.append([attack])
+            votes[-1] += [(c, n, v.tolist()) for c, n, v in store.attack_chunks(graph, attack)]
     return store.settings, store.graphs, store.sessions, votes
 
 

@@ -9,14 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
 from starcert.graphs import CleanObject, Graph, Partition, Sites
 from starcert.graphs.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
 from starcert.noise import Noise
 
-__all__ = ["Problem", "Regions", "anchored_together", "bind", "bind_all", "check_noise_and_regions", "check_regions"]
+__all__ = [
+    "Problem",
+    "Regions",
+    "anchored_together",
+    "axes_of_sites",
+    "bind",
+    "bind_all",
+    "check_noise_and_regions",
+    "check_regions",
+]
 
 Regions: TypeAlias = Partition | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; a rule from a graph to its partition; for objects that are no graphs, a
@@ -102,6 +115,27 @@ def check_regions(sites: Sites, noise: Noise) -> None:
             wanted = f"be a law on the {layer.alphabet} values of {layer.name}"
             got = f"{noise[region]!r} on {noise[region].alphabet} values"
             raise InvalidParameterError(f"noise[{region}]", wanted, got)
+
+
+def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
+    """For every site the number of the axis that an attack on it counts on, in the order of `noise.axes`.
+
+    For laws on two values: a site has one other value, and so one axis.
+
+    Example:
+        >>> from starcert import Flip
+        >>> noise = Noise(bonds=Flip(delete=0.04, add=0.2))
+        >>> noise.axes, axes_of_sites(bind(Graph(3, [(0, 1)]), noise, None), noise).tolist()
+        (('bonds.delete', 'bonds.add'), [0, 1, 1])
+    """
+    found = np.zeros(sites.n_sites, dtype=np.uint16)
+    n_axes = [len(noise[region].moves) for region in noise]
+    first = dict(zip(noise, accumulate(n_axes, initial=0), strict=False))
+    for region, offset, size, ones in zip(sites.regions, sites.offsets, sites.sizes, sites.ones, strict=True):
+        axis_of = {start: axis for axis, moves in enumerate(noise[region].moves) for start, _ in moves}
+        found[offset : offset + size] = first[region] + axis_of[0]
+        found[ones] = first[region] + axis_of[1]
+    return found
 
 
 def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | None) -> Problem:

@@ -31,7 +31,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from starcert.binding import axes_of_sites
 from starcert.core.confidence import Votes
+from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.errors import InvalidParameterError
 from starcert.voting import PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of, tallies
 
@@ -59,11 +61,16 @@ class SoFar(NamedTuple):
         selection: selection votes, shape (targets, classes).
         estimation: estimation votes, likewise.
         chunk_size: samples in a whole chunk.
+        object: the number of the graph.
+        record: the flips of the estimation votes against the class that the selection votes chose; None where flips
+            are not recorded, and before the first of them.
     """
 
     selection: Counts
     estimation: Counts
     chunk_size: int
+    object: int = 0
+    record: FlipRecord | None = None
 
     @property
     def wanted(self) -> Wanted:
@@ -115,20 +122,29 @@ class FixedPlan(Plan):
 
 
 def count_votes(
-    job: Job, plan: Plan, *, store: VoteStore | None = None, executor: Executor | None = None, advance: Advance
+    job: Job,
+    plan: Plan,
+    *,
+    record: bool = False,
+    store: VoteStore | None = None,
+    executor: Executor | None = None,
+    advance: Advance,
 ) -> Votes:
     """The votes that a plan wants on every graph of a job, from the store where it has them.
 
     Args:
         job: what all chunks have in common.
         plan: how many votes.
+        record: whether to keep which sites flipped in estimation votes against the class of each graph, the one that
+            leads in its selection votes: these all come first then. Graphs with several targets, or with sites of more
+            than two values, have counts only.
         store: keeps every chunk as it comes. One stored chunk of every graph is counted again first.
         executor: where to count; None: in this process.
         advance: is told of votes that are there.
     """
     if store is not None:
         _check_stored_votes(job, store, executor)
-    count = _Count(job, plan, store, advance)
+    count = _Count(job, plan, store, advance, record=record)
     while count.waiting:  # a plan with a second look may want more when all that was sent is back
         for tally in tallies(job, count.chunks(), executor):
             count.take(tally)
@@ -142,7 +158,7 @@ class _Count:
         waiting: the graphs on which votes are wanted that nobody was sent for.
     """
 
-    def __init__(self, job: Job, plan: Plan, store: VoteStore | None, advance: Advance) -> None:
+    def __init__(self, job: Job, plan: Plan, store: VoteStore | None, advance: Advance, *, record: bool) -> None:
         self._job, self._plan, self._store, self._advance = job, plan, store, advance
         self._n_targets = [job.n_targets(graph) for graph in range(len(job.sites))]
         self._firsts = np.cumsum([0, *self._n_targets])
@@ -151,32 +167,36 @@ class _Count:
         self._wanted: dict[int, Wanted] = {}
         self._open: dict[int, int] = {}  # chunks of a graph that are not there yet, and one while they are listed
         self.waiting: deque[int] = deque()
+        self._recordings = {i: _Recording(job, i) for i in range(len(job.sites)) if record and job.records(i)}
         for graph in range(len(job.sites)):
             self._look(graph)
 
     def votes(self) -> Votes:
         """The votes, once nothing is waiting."""
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
+        selection = self._counts["selection"]
         return Votes(
             self._counts["estimation"],
-            selection=self._counts["selection"],
+            selection=selection if selection.any() else None,
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
             stopped=not isinstance(self._plan, FixedPlan),
+            records=[self._recordings[i].record() if i in self._recordings else None for i in objects.tolist()],
         )
 
     def chunks(self) -> Iterator[Chunk]:
         """The chunks that are left to do; what the store has is added to the counts on the way."""
         while self.waiting:
             graph = self.waiting.popleft()
-            so_far, wanted = self._so_far(graph), self._wanted[graph]
+            have = self._votes_of(graph)
             self._open[graph] = 1
-            for purpose, have, want in zip(PURPOSES, so_far.wanted, wanted, strict=True):
-                stored = self._stored(graph, purpose) if want > have else {}
-                for chunk in chunks_of(graph, purpose, want, self._job.chunk_size, first=have):
-                    samples, votes = stored.get(chunk.number, (0, None))
-                    if votes is not None and samples == chunk.samples:
-                        self._add(chunk, votes)
+            for purpose, before, now in zip(PURPOSES, have, self._next(graph, have), strict=True):
+                against = self._against(graph) if purpose == "estimation" and now > before else None
+                stored = self._stored(graph, purpose, against) if now > before else {}
+                for chunk in chunks_of(graph, purpose, now, self._job.chunk_size, first=before, against=against):
+                    found = stored.get(chunk.number)
+                    if found is not None and found.chunk.samples == chunk.samples:
+                        self._add(found)
                     else:  # not there, or with another number of samples: the last chunk of another run
                         self._open[graph] += 1
                         yield chunk
@@ -184,27 +204,46 @@ class _Count:
 
     def take(self, tally: Tally) -> None:
         """Takes in the votes of a chunk."""
-        chunk, votes = tally
         if self._store is not None:
-            for target, row in enumerate(votes):
-                self._store.add(chunk.graph, chunk.purpose, chunk.number, row, samples=chunk.samples, target=target)
-        self._add(chunk, votes)
-        self._close_one(chunk.graph)
+            _keep(self._store, tally)
+        self._add(tally)
+        self._close_one(tally.chunk.graph)
 
-    def _add(self, chunk: Chunk, votes: Counts) -> None:
-        self._counts[chunk.purpose][self._rows(chunk.graph)] += votes
+    def _add(self, tally: Tally) -> None:
+        chunk = tally.chunk
+        self._counts[chunk.purpose][self._rows(chunk.graph)] += tally.counts
+        if chunk.against is not None:
+            self._recordings[chunk.graph].add(chunk.number, tally.record)
         self._advance(chunk.samples)
 
     def _close_one(self, graph: int) -> None:
         self._open[graph] -= 1
         if not self._open[graph]:
             del self._open[graph]
-            self._look(graph)
+            if self._votes_of(graph) == self._wanted[graph]:
+                self._look(graph)
+            else:
+                self.waiting.append(graph)
+
+    def _next(self, graph: int, have: Wanted) -> Wanted:
+        """What can be drawn now: where flips are recorded, votes that choose the class come before all others."""
+        want = self._wanted[graph]
+        return (
+            Wanted(want.selection, have.estimation)
+            if graph in self._recordings and want.selection > have.selection
+            else want
+        )
+
+    def _against(self, graph: int) -> int | None:
+        """The class of a graph where the flips of votes against it are recorded."""
+        if graph not in self._recordings:
+            return None
+        return int(self._counts["selection"][self._rows(graph)][0].argmax())
 
     def _look(self, graph: int) -> None:
         """Asks the plan what is wanted of a graph, all votes of its last answer being there."""
-        so_far = self._so_far(graph)
-        have, want, most = so_far.wanted, self._plan.wanted(so_far), self._plan.most
+        have, chunk_size = self._votes_of(graph), self._job.chunk_size
+        want, most = self._plan.wanted(self._so_far(graph)), self._plan.most
         if want == have:
             self._wanted.pop(graph, None)
             self._advance(sum(most) - sum(have))
@@ -212,31 +251,96 @@ class _Count:
         for purpose, before, now, limit in zip(PURPOSES, have, want, most, strict=True):
             if not before <= now <= limit:
                 raise InvalidParameterError("samples", f"want {before} to {limit} {purpose} votes here", now)
-            if now > before and before % so_far.chunk_size:
-                must = f"want whole chunks of {so_far.chunk_size} samples at every look but the last"
+            if now > before and before % chunk_size:
+                must = f"want whole chunks of {chunk_size} samples at every look but the last"
                 raise InvalidParameterError("samples", must, before)
+        late = have.estimation and want.selection > have.selection
+        if graph in self._recordings and (late or not want.selection):
+            must = "want all selection votes before the first estimation vote where flips are recorded"
+            raise InvalidParameterError("samples", must, want)
         self._wanted[graph] = want
         self.waiting.append(graph)
 
     def _rows(self, graph: int) -> slice:
         return slice(self._firsts[graph], self._firsts[graph + 1])
 
+    def _votes_of(self, graph: int) -> Wanted:
+        """How many votes of a graph are there."""
+        row = self._rows(graph).start
+        return Wanted(*(int(self._counts[purpose][row].sum()) for purpose in PURPOSES))
+
     def _so_far(self, graph: int) -> SoFar:
         selection, estimation = (self._counts[purpose][self._rows(graph)] for purpose in PURPOSES)
-        return SoFar(selection, estimation, self._job.chunk_size)
+        record = self._recordings[graph].record() if graph in self._recordings else None
+        return SoFar(selection, estimation, self._job.chunk_size, graph, record)
 
-    def _stored(self, graph: int, purpose: Purpose) -> dict[int, tuple[int, Counts]]:
-        """The chunks that the store has of every target: number → samples and votes."""
+    def _stored(self, graph: int, purpose: Purpose, against: int | None) -> dict[int, Tally]:
+        """The chunks that the store has of every target, by their numbers, with the flips of votes against a class."""
         if self._store is None:
             return {}
         targets = [self._store.chunks(graph, purpose, target) for target in range(self._n_targets[graph])]
         samples = [{number: samples for number, samples, _ in each} for each in targets]
         votes = [{number: votes for number, _, votes in each} for each in targets]
+        kept = {} if against is None else self._store.flips(graph)
+        wanted = against, self._job.sites[graph].n_sites
+        records = {number: record for number, record in kept.items() if (record.label, record.n_sites) == wanted}
         return {
-            number: (n, np.stack([each[number] for each in votes]))
+            number: Tally(
+                Chunk(graph, purpose, number, n, against),
+                np.stack([each[number] for each in votes]),
+                records.get(number),
+            )
             for number, n in samples[0].items()
             if all(each.get(number) == n for each in samples)
+            and (against is None or (number in records and records[number].samples[0] == n))
         }
+
+
+class _Recording:
+    """The flips of the votes against the class of one graph, while they come in.
+
+    Chunks come in any order. They are joined, in their own order, when all of a look are there.
+    """
+
+    def __init__(self, job: Job, graph: int) -> None:
+        self._sites, self._noise = job.sites[graph], job.noise
+        self._declined, self._complete = False, True
+        self._joined: list[FlipRecord] = []  # one record, or none yet
+        self._parts: dict[int, FlipRecord] = {}
+        self._votes = self._flips = 0
+
+    def add(self, number: int, record: FlipRecord | None) -> None:
+        """Takes in the record of a chunk."""
+        if record is None:
+            self._declined = True
+            return
+        self._votes, self._flips = self._votes + len(record), self._flips + record.n_flips
+        self._parts[number] = record
+        self._complete &= record.complete
+        if not self._complete or flip_bytes(self._votes, self._flips, self._sites.n_sites) > MOST_BYTES:
+            self._complete = False
+            self._joined = [self._by_numbers(each) for each in self._joined]
+            self._parts = {each: self._by_numbers(part) for each, part in self._parts.items()}
+
+    def _by_numbers(self, record: FlipRecord) -> FlipRecord:
+        if not record.complete:
+            return record
+        return record.by_numbers(axes_of_sites(self._sites, self._noise), len(self._noise.axes))
+
+    def record(self) -> FlipRecord | None:
+        """The record of all chunks, each look's being there; None if there are none, or flips cannot be recorded."""
+        if self._parts:
+            self._joined = [FlipRecord.joined([*self._joined, *(self._parts[i] for i in sorted(self._parts))])]
+            self._parts = {}
+        return self._joined[0] if self._joined and not self._declined else None
+
+
+def _keep(store: VoteStore, tally: Tally) -> None:
+    """Has a store keep the votes of a chunk. It refuses other votes than those that it has."""
+    chunk = tally.chunk
+    for target, row in enumerate(tally.counts):
+        place = chunk.graph, chunk.purpose, chunk.number
+        store.add(*place, row, samples=chunk.samples, target=target, record=tally.record)
 
 
 def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:
@@ -248,6 +352,5 @@ def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -
             if (chunk := chunk_to_recount(stored)) is not None:
                 yield chunk
 
-    for chunk, votes in tallies(job, recounted(), executor):
-        for target, row in enumerate(votes):  # refuses other votes than the stored ones
-            store.add(chunk.graph, chunk.purpose, chunk.number, row, samples=chunk.samples, target=target)
+    for tally in tallies(job, recounted(), executor):
+        _keep(store, tally)

@@ -41,6 +41,7 @@ class VotingOptions(TypedDict, total=False):
     executor: Executor | None
     chunk_size: int | None
     batch_size: int | None
+    record: bool
     progress: bool | None
     title: str
 
@@ -189,6 +190,7 @@ class SmoothedClassifier(ClassifierConventions):
         executor: Executor | None = None,
         chunk_size: int | None = None,
         batch_size: int | None = None,
+        record: bool = False,
         progress: bool | None = None,
         title: str = "votes",
     ) -> Votes:
@@ -207,6 +209,7 @@ class SmoothedClassifier(ClassifierConventions):
             chunk_size: samples in a unit of work with its own random stream; by default as the classifier wants it,
                 1,024 on a CPU.
             batch_size: the most noisy graphs that the classifier sees at once; by default as many as it wants.
+            record: whether to keep which sites flipped in the votes against the class of each graph: `Votes.records`.
             progress: whether to draw a progress bar; by default on a terminal only.
             title: what the bar is called.
         """
@@ -229,7 +232,7 @@ class SmoothedClassifier(ClassifierConventions):
         opened = None if store is None else self._open(store, job, plan)
         try:
             with progress_bar(title, len(problem) * sum(plan.most), shown=progress) as advance:
-                return count_votes(job, plan, store=opened, executor=executor, advance=advance)
+                return count_votes(job, plan, record=record, store=opened, executor=executor, advance=advance)
         finally:
             if opened is not None:
                 opened.close()

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import Problem
+from starcert.binding import Problem, axes_of_sites
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
+from starcert.core.flips import MOST_SITES, FlipRecord
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
+from starcert.sampling.batch import flips_of
 from starcert.sampling.room import check_fit, fitting_batch
 from starcert.sampling.sampler import Sampler, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
@@ -27,8 +29,10 @@ from starcert.sampling.views import clean_copy
 from starcert.system.processes import Pending
 
 if TYPE_CHECKING:
+    from starcert.core.flips import Flips
     from starcert.graphs import Sites
     from starcert.noise import Noise
+    from starcert.sampling.batch import NoisyCopies
 
 __all__ = [
     "PURPOSES",
@@ -48,23 +52,31 @@ PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
 SPAN = 8
 """So many chunks travel to a worker together: a classifier is sent once for all of them."""
 
+MOST_CHUNK_BYTES = 2**25
+"""The flips of one chunk may take so much: a store keeps them as one value."""
+
 Counts = npt.NDArray[np.int64]
 
 
 class Chunk(NamedTuple):
-    """So many samples of one graph for one purpose: the first `samples` of the chunk's stream."""
+    """So many samples of one graph for one purpose: the first `samples` of the chunk's stream.
+
+    With a class in `against`, the flips of the votes against it are recorded.
+    """
 
     graph: int
     purpose: Purpose
     number: int
     samples: int
+    against: int | None = None
 
 
 class Tally(NamedTuple):
-    """A chunk and the votes it gave, shape (targets, classes)."""
+    """A chunk, the votes it gave, shape (targets, classes), and the flips of those against a class, if asked for."""
 
     chunk: Chunk
     counts: Counts
+    record: FlipRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -100,8 +112,16 @@ class Job:
         n_targets = self.classifier.n_targets(self.sites[graph].frame)
         return 1 if n_targets is None else n_targets
 
+    def records(self, graph: int) -> bool:
+        """Whether the flips of votes on a graph can be recorded: it is one target, and its sites have two values."""
+        sites, noise = self.sites[graph], self.noise
+        two_values = all(noise[region].alphabet == 2 for region in noise)
+        return two_values and self.n_targets(graph) == 1 and sites.n_sites <= MOST_SITES
 
-def chunks_of(graph: int, purpose: Purpose, samples: int, chunk_size: int, first: int = 0) -> Iterator[Chunk]:
+
+def chunks_of(
+    graph: int, purpose: Purpose, samples: int, chunk_size: int, first: int = 0, against: int | None = None
+) -> Iterator[Chunk]:
     """The chunks that make up so many samples; the last one may be partial.
 
     Args:
@@ -110,13 +130,14 @@ def chunks_of(graph: int, purpose: Purpose, samples: int, chunk_size: int, first
         samples: how many there are in all.
         chunk_size: samples in a whole chunk.
         first: so many are there already, in whole chunks, and are left out.
+        against: the class whose opposing votes are recorded.
 
     Example:
         >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
         [1024, 1024, 452]
     """
     for start in range(first, samples, chunk_size):
-        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start))
+        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start), against)
 
 
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
@@ -222,6 +243,7 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     )
     n_targets = classifier.n_targets(sites.frame)
     counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
+    flips = None if chunk.against is None else _Flips(chunk.against, sites)
     first = 0
     for batch in (batch for graphs in portions for batch in graphs.split(most)):
         try:
@@ -239,9 +261,39 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
                 if first <= copy < first + len(batch):
                     name = f"noisy copy {copy} of graph {chunk.graph}"
                     check_alone(classifier, batch, found, copy - first, name=name)
-        _add_votes(counts, answers[: max(0, chunk.samples - first)])
+        answers = answers[: max(0, chunk.samples - first)]
+        _add_votes(counts, answers)
+        if flips is not None:
+            flips.add(batch, answers)
         first += len(batch)
-    return Tally(chunk, counts)
+    return Tally(chunk, counts, None if flips is None else flips.record(chunk.samples, job.noise))
+
+
+class _Flips:
+    """The flips of the votes against a class, batch by batch."""
+
+    def __init__(self, label: int, sites: Sites) -> None:
+        self._label, self._sites = label, sites
+        self._classes: list[npt.NDArray[np.int64]] = []
+        self._flips: list[Flips | None] = []
+
+    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.int64]) -> None:
+        """Takes in the answers on the copies of a batch, or on the first of them."""
+        answers = answers.reshape(-1)
+        against = np.flatnonzero(answers != self._label)
+        self._classes.append(answers[against])
+        self._flips.append(flips_of(batch, against))
+
+    def record(self, samples: int, noise: Noise) -> FlipRecord | None:
+        """The record of the chunk; None where values are no bits."""
+        flips = [each for each in self._flips if each is not None]
+        if len(flips) < len(self._flips):
+            return None
+        classes = self._classes[0] if len(self._classes) == 1 else np.concatenate(self._classes)
+        record = FlipRecord.of_chunk(self._label, self._sites.n_sites, samples, classes, flips)
+        if len(record) * self._sites.n_sites > 8 * MOST_CHUNK_BYTES and record.flip_bytes > MOST_CHUNK_BYTES:
+            return record.by_numbers(axes_of_sites(self._sites, noise), len(noise.axes))
+        return record
 
 
 def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 import pytest
 
-from store_worlds import fill, opened
+from store_worlds import fill, fill_evidence, opened
 
 
 @pytest.fixture
@@ -12,4 +12,5 @@ def path(tmp_path):
 def full(path):
     with opened(path) as store:
         fill(store, 4)
+        fill_evidence(store, 4)
     return path

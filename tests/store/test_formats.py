@@ -1,4 +1,7 @@
-"""Files of the format before, which knew no targets, are read as they are, and continued in the format of today."""
+"""Files of the formats before are read as they are, and continued in the format of today.
+
+Format 1 knew no targets, format 2 neither flips nor attacks.
+"""
 
 import shutil
 import sqlite3
@@ -10,33 +13,41 @@ import pytest
 from starcert.errors import StoreError
 from starcert.store import VoteStore
 from starcert.store.file import FORMAT, SCHEMAS
-from store_worlds import SETTINGS, check_votes, edit, fill, graphs_of, opened
+from store_worlds import SETTINGS, check_votes, edit, fill, fill_evidence, graphs_of, opened
 
 FORMAT_1 = Path(__file__).with_name("format_1.db")
 """Three graphs with two chunks each, written by version 0.2.0."""
 
-
-@pytest.fixture
-def old(path):
-    return Path(shutil.copy(FORMAT_1, path))
+FORMAT_2 = Path(__file__).with_name("format_2.db")
+"""The same, written by version 1.0.0."""
 
 
-def test_format_1_is_read_as_it_is(old):
+@pytest.fixture(params=[FORMAT_1, FORMAT_2])
+def old(request, path):
+    return Path(shutil.copy(request.param, path))
+
+
+def test_an_old_format_is_read_as_it_is(old):
+    before = old.read_bytes()
     with VoteStore.read(old) as store:
         assert store.settings == SETTINGS
         assert store.graphs == tuple(graphs_of(3))
         assert check_votes(store) == 3 * 2 * 2
         assert store.rows == [(0, 0), (1, 0), (2, 0)]
-    assert old.read_bytes() == FORMAT_1.read_bytes()
+        assert store.flips(1) == {}
+        assert store.attacks(1) == store.attack_chunks(1, [3]) == []
+    assert old.read_bytes() == before
 
 
-def test_format_1_is_continued_in_the_format_of_today(old):
+def test_an_old_format_is_continued_in_the_format_of_today(old):
     with opened(old) as store:
         assert check_votes(store) == 3 * 2 * 2
         fill(store, 4)
+        fill_evidence(store, 3)
     with VoteStore.read(old) as store:
         assert check_votes(store) == 3 * 2 * 4
         assert len(store.sessions) == 2
+        assert sorted(store.flips(1)) == [0, 1, 2]
     with closing(sqlite3.connect(old)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (FORMAT,)
         assert db.execute("SELECT name, sql FROM sqlite_master ORDER BY name DESC").fetchall() == [
@@ -44,7 +55,7 @@ def test_format_1_is_continued_in_the_format_of_today(old):
         ]
 
 
-def test_a_reader_of_format_1_reads_on_while_it_is_continued(old):
+def test_a_reader_of_an_old_format_reads_on_while_it_is_continued(old):
     with VoteStore.read(old) as reader:
         with opened(old) as store:
             fill(store, 3)
@@ -53,11 +64,11 @@ def test_a_reader_of_format_1_reads_on_while_it_is_continued(old):
 
 def test_a_file_that_says_a_format_must_have_its_schema(old):
     edit(old, f"PRAGMA user_version = {FORMAT}")
-    with pytest.raises(StoreError, match="its schema is not starcert's: chunks"):
+    with pytest.raises(StoreError, match=r"its schema is not starcert's: attacks, (chunks, )?flips"):
         VoteStore.read(old)
 
 
-def test_damage_in_format_1_is_found(old):
+def test_damage_in_an_old_format_is_found(old):
     edit(old, "UPDATE chunks SET chunk = 7 WHERE chunk = 1 AND graph = 2 AND purpose = 'selection'")
     with pytest.raises(StoreError, match=r"chunk 7 of graph 2 .* does not agree with its digest"):
         VoteStore.read(old)

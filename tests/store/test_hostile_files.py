@@ -4,16 +4,20 @@ import dataclasses
 import json
 import os
 import random
+import sqlite3
 import struct
+import zlib
 from hashlib import blake2b
 
+import numpy as np
 import pytest
 
 from starcert.errors import StoreError
 from starcert.store import VoteStore
+from starcert.store.evidence import StoredAttack, StoredFlips
 from starcert.store.file import FORMAT
 from starcert.store.records import StoredChunk
-from store_worlds import SETTINGS, edit, everything, fill, graphs_of, opened
+from store_worlds import AXES, SETTINGS, edit, everything, fill, fill_evidence, flips_of, graphs_of, opened, votes_of
 
 
 def refused(path, reason):
@@ -186,6 +190,174 @@ def test_more_targets_than_anybody_has_are_refused(full, claimed, reason):
     refused(full, reason)
 
 
+FLIPS = f"INSERT OR REPLACE INTO flips VALUES ({', '.join('?' * 10)})"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("graph", 2**40, "no valid graph"),
+        ("graph", "x", "no valid graph"),
+        ("chunk", -1, "no valid chunk"),
+        ("chunk", 77, "does not agree with its digest"),
+        ("samples", 1001, "no valid samples"),
+        ("samples", 999, "does not agree with its digest"),
+        ("label", 3, "no valid label"),
+        ("label", 1.5, "no valid label"),
+        ("sites", 2**40, "no valid sites"),
+        ("votes", 1001, "no valid votes"),
+        ("form", "pickle", "no valid form"),
+        ("form", 7, "no valid form"),
+        ("entries", -1, "no valid form or number of entries"),
+        ("entries", 2**60, "no valid form or number of entries"),
+        ("content", "text", "has no content"),
+        ("content", b"", "does not agree with its digest"),
+        ("digest", b"0" * 16, "does not agree with its digest"),
+    ],
+)
+def test_flips_that_cannot_be_are_refused(full, column, value, reason):
+    edit(full, (f"UPDATE flips SET {column} = ? WHERE graph = 1 AND chunk = 2", (value,)))
+    refused(full, reason)
+
+
+def changed(chunk, /, **columns):
+    """The record of a chunk of graph 1 with some of its columns changed, and a digest that agrees with them."""
+    votes = StoredChunk(1, 0, "estimation", chunk, 1000, tuple(votes_of(1, "estimation", chunk)))
+    return StoredFlips.from_caller(votes, flips_of(1, chunk))._replace(**columns)
+
+
+def content_of(chunk):
+    """What the record of a chunk of graph 1 holds: classes, then flips."""
+    return bytearray(zlib.decompress(changed(chunk).content)), changed(chunk).votes
+
+
+def bits_beyond_the_sites():
+    content, votes = content_of(2)
+    content[2 * votes + 25] |= 1 << 3  # site 203 of 203
+    return changed(2, content=zlib.compress(content))
+
+
+def a_vote_for_the_class_itself():
+    content, _ = content_of(2)
+    content[0] = 0
+    return changed(2, content=zlib.compress(content))
+
+
+def a_vote_for_another_class():
+    content, _ = content_of(2)
+    content[0] = 3 - content[0]
+    return changed(2, content=zlib.compress(content))
+
+
+def a_class_that_is_not_there():
+    content, _ = content_of(2)
+    content[0] = 7
+    return changed(2, content=zlib.compress(content))
+
+
+def positions_out_of_order():
+    content, votes = content_of(1)
+    counts = np.frombuffer(content[2 * votes : 6 * votes], "<u4")
+    first = 6 * votes + 4 * int(counts[: np.argmax(counts > 1)].sum())
+    content[first : first + 8] = content[first + 4 : first + 8] + content[first : first + 4]
+    return changed(1, content=zlib.compress(content))
+
+
+def a_position_beyond():
+    content, _ = content_of(1)
+    content[-4:] = struct.pack("<I", 203)
+    return changed(1, content=zlib.compress(content))
+
+
+def more_than_it_says():
+    content, _ = content_of(2)
+    return changed(2, content=zlib.compress(content + b"0"))
+
+
+def a_bomb():
+    return changed(2, content=zlib.compress(bytes(2**26)))
+
+
+def something_behind():
+    return changed(2, content=changed(2).content + b"more")
+
+
+def numbers_beyond_the_axes():
+    votes = StoredChunk(1, 0, "estimation", 2, 1000, tuple(votes_of(1, "estimation", 2)))
+    good = StoredFlips.from_caller(votes, flips_of(1, 2).by_numbers(AXES))
+    content = bytearray(zlib.decompress(good.content))
+    content[-4:] = struct.pack("<I", 199)
+    return good._replace(content=zlib.compress(content))
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (bits_beyond_the_sites, "'bits' must be 0 beyond the 203 sites"),
+        (a_vote_for_the_class_itself, "'classes' must be other classes than 0"),
+        (a_vote_for_another_class, "has other votes than are stored"),
+        (a_class_that_is_not_there, "has other votes than are stored"),
+        (positions_out_of_order, "'positions' must be sites that ascend in each vote"),
+        (a_position_beyond, "'positions' must be from 0 to 202"),
+        (numbers_beyond_the_axes, "'by_axis' must have"),
+        (more_than_it_says, "its content is not the"),
+        (a_bomb, "its content is not the"),
+        (something_behind, "its content is not the"),
+        (lambda: changed(2, content=b"no zlib"), "cannot be read"),
+        (lambda: changed(2, sites=2**32), "it would take"),
+        (lambda: changed(2, entries=1), "has no valid form or number of entries"),
+        (lambda: changed(2, sites=300), "its content is not the"),
+        (lambda: changed(2, votes=0), "its content is not the"),
+        (lambda: changed(2, votes=changed(2).votes - 1), "its content is not the"),
+        (lambda: changed(2, samples=changed(2).votes - 1), "'against' must be at most the samples"),
+        (lambda: changed(2, label=1), "'classes' must be other classes than 1"),
+        (lambda: changed(2, chunk=9), "is of votes that are not there"),
+        (lambda: changed(2, graph=3), "is of votes that are not there"),
+        (lambda: changed(1, entries=2**27), "it would take"),
+    ],
+)
+def test_flips_with_a_good_digest_that_cannot_be_are_refused(full, make, reason):
+    edit(full, (FLIPS, make().row))
+    refused(full, reason)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("flips", "[3, 2]", "does not agree with its digest"),
+        ("flips", "[2, 2]", "does not say what it flips"),
+        ("flips", "[]", "does not say what it flips"),
+        ("flips", "[-1]", "does not say what it flips"),
+        ("flips", "[1e3]", "does not say what it flips"),
+        ("flips", "[" * 100_000, "does not say what it flips"),
+        ("flips", "7", "does not say what it flips"),
+        ("flips", b"[3]", "does not say what it flips"),
+        ("flips", "[4]", "does not agree with its digest"),
+        ("graph", 7, "does not agree with its digest"),
+        ("graph", "x", "no valid graph"),
+        ("chunk", -1, "no valid number"),
+        ("samples", 1001, "samples, not 1 to 1000"),
+        ("counts", counts_blob(1, 2, 3), "do not add up"),
+        ("counts", counts_blob(1000), "does not hold 3 counts"),
+        ("digest", None, "NOT NULL"),
+    ],
+)
+def test_attacks_that_cannot_be_are_refused(full, column, value, reason):
+    query = f"UPDATE attacks SET {column} = ? WHERE graph = 1 AND flips = '[3]' AND chunk = 2"
+    if value is None:
+        with pytest.raises(sqlite3.IntegrityError):
+            edit(full, (query, (value,)))
+        return
+    edit(full, (query, (value,)))
+    refused(full, reason)
+
+
+def test_an_attack_on_a_graph_that_is_not_there_is_refused(full):
+    row = StoredAttack(3, (1,), 0, 10, (10, 0, 0)).row
+    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?)", row))
+    refused(full, "an attack on graph 3, which is not there")
+
+
 SETTINGS_TEXT = json.dumps(dataclasses.asdict(SETTINGS))
 
 
@@ -237,6 +409,7 @@ def test_damage_anywhere_is_found_or_does_not_matter(full, tmp_path):
     """Bits flipped, bytes changed, blocks wiped, ends cut off: an error, or exactly the original votes."""
     with opened(full) as store:
         fill(store, 40)
+        fill_evidence(store, 10)
     with VoteStore.read(full) as store:
         expected = everything(store)
     content = full.read_bytes()

@@ -19,6 +19,7 @@ Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -27,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.choice import chooses_multi_class
+from starcert.core.flips import FlipRecord
 from starcert.core.limits import upper_limit
 from starcert.errors import InvalidParameterError
 
@@ -67,6 +69,7 @@ class Votes:
         targets: for each row, the number of the target in its graph; by default 0.
         stopped: whether somebody looked at the votes to decide how many there are. Bounds that hold at a number of
             votes which is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
+        records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
@@ -81,6 +84,7 @@ class Votes:
     objects: Counts = field(repr=False)
     targets: Counts = field(repr=False)
     stopped: bool = field(repr=False)
+    records: tuple[FlipRecord | None, ...] = field(repr=False)
 
     def __init__(
         self,
@@ -90,6 +94,7 @@ class Votes:
         objects: npt.ArrayLike | None = None,
         targets: npt.ArrayLike | None = None,
         stopped: bool = False,
+        records: Sequence[FlipRecord | None] | None = None,
     ) -> None:
         object.__setattr__(self, "counts", _as_counts(counts, "counts"))
         object.__setattr__(self, "stopped", stopped)
@@ -100,6 +105,9 @@ class Votes:
         keys = {*zip(self.objects.tolist(), self.targets.tolist(), strict=True)}
         if len(keys) < len(rows):
             raise InvalidParameterError("targets", "be different in the rows of one object", self.targets.tolist()[:8])
+        object.__setattr__(self, "records", (None,) * len(rows) if records is None else tuple(records))
+        if len(self.records) != len(rows):
+            raise InvalidParameterError("records", f"be one, or None, for each of {len(rows)} rows", len(self.records))
         if selection is not None:
             object.__setattr__(self, "selection", _as_counts(selection, "selection"))
             if self.selection is not None and self.selection.shape != self.counts.shape:
@@ -118,7 +126,7 @@ class Votes:
         rows = [index]
         selection = None if self.selection is None else self.selection[rows]
         keys = {"objects": self.objects[rows], "targets": self.targets[rows]}
-        return Votes(self.counts[rows], selection, **keys, stopped=self.stopped)
+        return Votes(self.counts[rows], selection, **keys, stopped=self.stopped, records=[self.records[index]])
 
 
 def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     import networkx as nx
     import torch
 
+    from starcert.core.flips import Flips
     from starcert.graphs import Frame, Graph, Sites
     from starcert.sampling.draws import Draw
 
-__all__ = ["Copies", "EdgeList", "LayerPlaces", "NoisyCopies", "NoisyGraphs", "NoisyVectors", "places_of"]
+__all__ = ["Copies", "EdgeList", "LayerPlaces", "NoisyCopies", "NoisyGraphs", "NoisyVectors", "flips_of", "places_of"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -84,6 +85,14 @@ class NoisyCopies:
     def values(self) -> npt.NDArray[np.uint8]:
         """The noisy value of every site that may change, shape (copies, sites), region after region."""
         return self._draw.values
+
+
+def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | None:
+    """Which sites flipped in some copies of a batch, by their numbers; None where values are no bits.
+
+    It is no method: whoever is shown a batch must not learn from it what the clean object is.
+    """
+    return batch._draw.flips_of(copies, batch._sites.nonzero[0])
 
 
 class LayerPlaces(NamedTuple):

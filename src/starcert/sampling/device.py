@@ -16,8 +16,10 @@ import torch
 
 from starcert.errors import StarcertError
 from starcert.sampling.batch import EdgeList, NoisyGraphs
+from starcert.sampling.draws import packed_ones
 
 if TYPE_CHECKING:
+    from starcert.core.flips import Flips
     from starcert.graphs import Sites
     from starcert.sampling.streams import WordStream
 
@@ -48,6 +50,15 @@ class DeviceDraw:
     def values(self) -> npt.NDArray[np.uint8]:
         """See `Draw`: the bits, brought here."""
         return self.bits.to(torch.uint8).cpu().numpy()
+
+    def flips_of(self, copies: npt.NDArray[np.int64], ones: npt.NDArray[np.int64]) -> Flips:
+        """See `Draw`: packed on the device, so that only these copies come here, a bit a site."""
+        bits = self.bits.index_select(0, torch.from_numpy(copies).to(self.bits.device))
+        n_sites = bits.shape[1]
+        octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -n_sites % 8)).view(len(copies), -(-n_sites // 8), 8)
+        places = torch.tensor([1, 2, 4, 8, 16, 32, 64, 128], dtype=torch.uint8, device=bits.device)
+        packed: npt.NDArray[np.uint8] = (octets * places).sum(dim=2, dtype=torch.uint8).cpu().numpy()
+        return packed ^ packed_ones(ones, n_sites)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,11 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.compiled import compiled
+from starcert.core.flips import Flips, Listed
 from starcert.sampling.streams import Words, WordStream
 
-__all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "SlicedDraw", "ValueDraw", "Way"]
+__all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "SlicedDraw", "ValueDraw", "Way", "packed_ones"]
 
 WORD = 64
 """Copies in a word."""
@@ -44,6 +46,14 @@ class Draw(Protocol):
     @property
     def values(self) -> npt.NDArray[np.uint8]:
         """The noisy value of every site, shape (copies, sites)."""
+
+    def flips_of(self, copies: Positions, ones: Positions) -> Flips | None:
+        """Which sites flipped in these copies; None where values are no bits.
+
+        Args:
+            copies: the numbers of the copies.
+            ones: the positions of the sites whose clean bit is 1.
+        """
 
 
 class Draws(Protocol):
@@ -85,6 +95,12 @@ class SlicedDraw:
         octets = np.ascontiguousarray(self.words).view(np.uint8)  # lanes in order on a little-endian machine
         lanes = np.unpackbits(octets, axis=1, bitorder="little")
         return np.ascontiguousarray(lanes[:, self.first : self.first + self.count].T)
+
+    def flips_of(self, copies: Positions, ones: Positions) -> Flips:
+        """See `Draw`."""
+        bits: npt.NDArray[np.uint8] = _lanes(self.words, self.first + copies)
+        bits ^= packed_ones(ones, len(self.words))
+        return bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +144,11 @@ class FlippedDraw:
         values[self.copies, self.flips] ^= 1
         return values
 
+    def flips_of(self, copies: Positions, ones: Positions) -> Flips:
+        """See `Draw`."""
+        starts = np.concatenate([[0], np.cumsum(self.starts[copies + 1] - self.starts[copies])])
+        return Listed(starts, _ascending(self.starts[copies], starts, self.positions))
+
 
 @dataclass(frozen=True, slots=True)
 class ValueDraw:
@@ -142,9 +163,50 @@ class ValueDraw:
         start, stop = _run(samples, len(self))
         return ValueDraw(self.values[start:stop])
 
+    def flips_of(self, copies: Positions, ones: Positions) -> None:
+        """See `Draw`: values are no bits."""
+
+
+def packed_ones(ones: Positions, n_sites: int) -> npt.NDArray[np.uint8]:
+    """Bits of all sites in as few bytes, site s being bit s % 8 of byte s // 8: 1 at these positions.
+
+    Example:
+        >>> packed_ones(np.array([0, 9]), 10)
+        array([1, 2], dtype=uint8)
+    """
+    bits = np.zeros(n_sites, dtype=np.bool_)
+    bits[ones] = True
+    return np.packbits(bits, bitorder="little")
+
 
 def _run(samples: slice, count: int) -> tuple[int, int]:
     start, stop, step = samples.indices(count)
     if step != 1:
         raise IndexError("copies are taken in one run: use a slice without a step")
     return start, stop
+
+
+@compiled
+def _lanes(words, lanes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The bits of all sites in some lanes, packed."""
+    n_sites = words.shape[0]
+    bits = np.zeros((lanes.size, (n_sites + 7) // 8), np.uint8)
+    for octet in range(bits.shape[1]):
+        first, last = 8 * octet, min(8 * octet + 8, n_sites)
+        for i in range(lanes.size):
+            word, lane = lanes[i] // WORD, np.uint64(lanes[i] % WORD)
+            found = np.uint64(0)
+            for site in range(first, last):
+                found |= ((words[site, word] >> lane) & np.uint64(1)) << np.uint64(site - first)
+            bits[i, octet] = found
+    return bits
+
+
+@compiled
+def _ascending(begins, starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The positions of some copies, in ascending order in each."""
+    ordered = np.empty(starts[-1], np.uint32)
+    for i in range(begins.size):
+        length = starts[i + 1] - starts[i]
+        ordered[starts[i] : starts[i + 1]] = np.sort(positions[begins[i] : begins[i] + length])
+    return ordered

@@ -1,6 +1,6 @@
 """The file of a vote store: how it is opened, and the checks before any of it is believed.
 
-A store is an SQLite database with two tables, whose definitions carry their own explanation (`SCHEMAS`). It may come
+A store is an SQLite database with four tables, whose definitions carry their own explanation (`SCHEMAS`). It may come
 from anywhere, so nothing in it is taken on trust: who wrote it, its format, the exact text of its schema, SQLite's own
 `quick_check`, and the types, ranges and digest of every row are checked first. Nothing in it is ever unpickled or run.
 
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from starcert.errors import InvalidParameterError, StoreError
+from starcert.store.evidence import StoredAttack, StoredFlips
 from starcert.store.records import MAX_TARGETS, GraphRecord, Record, Session, StoredChunk, VoteSettings, record_row
 from starcert.system.files import lock_file, unlock_file
 
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 2
+FORMAT = 3
 RECORDS = """CREATE TABLE records (
   kind TEXT NOT NULL, -- settings, graph or session
   number INTEGER NOT NULL, -- 0, 1, 2, ... within a kind
@@ -57,9 +58,43 @@ CHUNKS = """CREATE TABLE chunks (
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
   PRIMARY KEY (graph, target, purpose, chunk)
 ) WITHOUT ROWID"""
-# Until version 0.2 there were no targets. Such a file is read as it is, and gets the new format when it is continued.
+FLIPS = """CREATE TABLE flips (
+  graph INTEGER NOT NULL, -- number of the graph's record
+  chunk INTEGER NOT NULL, -- number of the estimation chunk
+  samples INTEGER NOT NULL, -- its first votes, so many
+  label INTEGER NOT NULL, -- a class: what follows is of the votes against it, in the order of the noisy copies
+  sites INTEGER NOT NULL, -- how many sites the graph has
+  votes INTEGER NOT NULL, -- how many votes are against the class
+  form TEXT NOT NULL, -- which sites flipped, as bits or positions, or how many on each axis, as numbers
+  entries INTEGER NOT NULL, -- how many positions, or how many axes; 0 for bits
+  content BLOB NOT NULL, -- zlib, little-endian: the class of each vote (16 bits each); then for
+  -- bits: for each vote a bit for each site, site s being bit s % 8 of byte s / 8
+  -- positions: how many sites flipped in each vote, then which, ascending in each vote (32 bits each)
+  -- numbers: how many sites each axis has (64 bits each), then for each vote the flips on each axis (32 bits each)
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (graph, chunk)
+) WITHOUT ROWID"""
+ATTACKS = """CREATE TABLE attacks (
+  graph INTEGER NOT NULL, -- number of the graph's record
+  flips TEXT NOT NULL, -- the sites of the graph that are flipped before noise is drawn: ascending positions, JSON
+  chunk INTEGER NOT NULL, -- 0, 1, 2, ... at the attacked graph
+  samples INTEGER NOT NULL, -- votes in the chunk
+  counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (graph, flips, chunk)
+) WITHOUT ROWID"""
+# Format 1 knew no targets, format 2 neither flips nor attacks. Such a file is read as it is, and gets the format of
+# today when it is continued.
 _CHUNKS_1 = re.sub(r"  target .*\n", "", CHUNKS).replace("target, ", "")
-SCHEMAS = {1: {"records": RECORDS, "chunks": _CHUNKS_1}, FORMAT: {"records": RECORDS, "chunks": CHUNKS}}
+SCHEMAS = {
+    1: {"records": RECORDS, "chunks": _CHUNKS_1},
+    2: {"records": RECORDS, "chunks": CHUNKS},
+    FORMAT: {"records": RECORDS, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
+}
+
+RECORDED_FLIPS = """SELECT flips.*, chunks.target, chunks.samples, chunks.counts, chunks.digest FROM flips
+  LEFT JOIN chunks ON chunks.graph = flips.graph AND chunks.chunk = flips.chunk AND target = 0
+    AND purpose = 'estimation'"""
 
 LONGEST_VALUE = 2**26  # bytes of one value: no row of a foreign file can ask for more memory
 WRITER_PATIENCE = 60.0  # seconds: a reader checks a large file in one go, and a commit waits for it
@@ -141,12 +176,15 @@ def create_schema(db: sqlite3.Connection) -> None:
         db.execute(text)
 
 
-def upgrade(db: sqlite3.Connection) -> None:
-    """Gives a file of format 1 the columns of this one; inside a transaction, like `create_schema`."""
-    db.execute("ALTER TABLE chunks RENAME TO chunks_1")
-    db.execute(CHUNKS)
-    db.execute(f"INSERT INTO chunks SELECT {chunk_columns(1)} FROM chunks_1")
-    db.execute("DROP TABLE chunks_1")
+def upgrade(db: sqlite3.Connection, version: int) -> None:
+    """Gives a file of an older format the tables of this one; inside a transaction, like `create_schema`."""
+    if version == 1:
+        db.execute("ALTER TABLE chunks RENAME TO chunks_1")
+        db.execute(CHUNKS)
+        db.execute(f"INSERT INTO chunks SELECT {chunk_columns(1)} FROM chunks_1")
+        db.execute("DROP TABLE chunks_1")
+    db.execute(FLIPS)
+    db.execute(ATTACKS)
     db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -216,10 +254,27 @@ def verify(db: sqlite3.Connection) -> Contents:
                 name = f"target {chunk.target} of graph {chunk.graph}"
                 raise ValueError(f"there are votes on {name}, which has only {n_targets}")
             n_chunks += 1
+        if version == FORMAT:
+            _verify_evidence(db, contents)
         return contents._replace(n_chunks=n_chunks, format=version)
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+def _verify_evidence(db: sqlite3.Connection, contents: Contents) -> None:
+    """Checks recorded flips, which are of votes that are there, and votes at attacked graphs; all chunks are good."""
+    settings, graphs = contents.settings, contents.graphs
+    for *row, target, samples, counts, digest in db.execute(RECORDED_FLIPS):
+        flips = StoredFlips.from_row(row, settings)
+        stored = None if samples is None else (flips.graph, target, "estimation", flips.chunk, samples, counts, digest)
+        flips.record(None if stored is None else StoredChunk.from_row(stored, settings))
+        if flips.graph >= len(graphs) or graphs[flips.graph].n_targets > 1:
+            raise ValueError(f"flips are recorded on graph {flips.graph}, which is not there or has several targets")
+    for row in db.execute("SELECT * FROM attacks"):
+        attack = StoredAttack.from_row(row, settings)
+        if attack.graph >= len(graphs) or graphs[attack.graph].n_targets > 1:
+            raise ValueError(f"there is an attack on graph {attack.graph}, which is not there or has several targets")
 
 
 def _verify_frame(db: sqlite3.Connection) -> int:

@@ -27,6 +27,7 @@ __all__ = [
     "Session",
     "StoredChunk",
     "VoteSettings",
+    "counts_of",
     "differences",
     "record_row",
     "whole",
@@ -179,19 +180,27 @@ class StoredChunk(NamedTuple):
             raise ValueError(f"{name} has no valid graph or purpose")
         if type(target) is not int or not 0 <= target < MAX_TARGETS:
             raise ValueError(f"{name} has no valid target")
-        if type(number) is not int or not 0 <= number < MAX_COUNT:
-            raise ValueError(f"{name} has no valid number")
-        if type(samples) is not int or not 1 <= samples <= settings.chunk_size:
-            raise ValueError(f"{name} has {samples!r} samples, not 1 to {settings.chunk_size}")
-        if not isinstance(blob, bytes) or len(blob) != 8 * settings.n_classes:
-            raise ValueError(f"{name} does not hold {settings.n_classes} counts")
-        counts = struct.unpack(f"<{settings.n_classes}q", blob)
-        if min(counts) < 0 or sum(counts) != samples:
-            raise ValueError(f"{name} has counts that are negative or do not add up to its {samples} samples")
-        chunk = cls(graph, target, str(purpose), number, samples, counts)
+        counts = counts_of(number, samples, blob, settings, name)
+        chunk = cls(graph, target, str(purpose), *counts)
         if chunk.row[-1] != digest:
             raise ValueError(f"{name} does not agree with its digest")
         return chunk
+
+
+def counts_of(
+    number: object, samples: object, blob: object, settings: VoteSettings, name: str
+) -> tuple[int, int, tuple[int, ...]]:
+    """Number, samples and votes of a stored chunk with this name, checked."""
+    if type(number) is not int or not 0 <= number < MAX_COUNT:
+        raise ValueError(f"{name} has no valid number")
+    if type(samples) is not int or not 1 <= samples <= settings.chunk_size:
+        raise ValueError(f"{name} has {samples!r} samples, not 1 to {settings.chunk_size}")
+    if not isinstance(blob, bytes) or len(blob) != 8 * settings.n_classes:
+        raise ValueError(f"{name} does not hold {settings.n_classes} counts")
+    counts = struct.unpack(f"<{settings.n_classes}q", blob)
+    if min(counts) < 0 or sum(counts) != samples:
+        raise ValueError(f"{name} has counts that are negative or do not add up to its {samples} samples")
+    return number, samples, counts
 
 
 def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, ...]:

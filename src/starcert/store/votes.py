@@ -4,24 +4,31 @@ A run votes on graphs 0..G−1 (or on targets 0, 1, 2, … of each), for two pur
 one chunk of one target. Votes are a function of the settings, so a chunk that was lost can be drawn again, but a stored
 one is never counted twice or in part: rows are written in transactions, and a kill at any moment loses at most what
 came in the last half second.
+
+Beside the votes of a chunk there may be a record of the flips in those against a class (`FlipRecord`), and beside the
+graphs of a run votes at attacked graphs: those that come from them by flipping some sites.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError, StoreError, StoreSettingsError
+from starcert.store.evidence import StoredAttack, StoredFlips, attacked
 from starcert.store.file import (
     FORMAT,
     Contents,
@@ -51,9 +58,19 @@ from starcert.system.memory import in_words
 __all__ = ["GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
 
 Counts = npt.NDArray[np.int64]
+Stored: TypeAlias = StoredChunk | StoredFlips | StoredAttack
+Row = TypeVar("Row", StoredChunk, StoredFlips, StoredAttack)
+
+TABLES: dict[object, tuple[str, ...]] = {
+    StoredChunk: ("chunks", "graph", "target", "purpose", "chunk"),
+    StoredFlips: ("flips", "graph", "chunk"),
+    StoredAttack: ("attacks", "graph", "flips", "chunk"),
+}
+"""Where each kind of row is, and the columns of its key."""
 
 COMMIT_SECONDS = 0.5
 COMMIT_ROWS = 256
+COMMIT_BYTES = 2**26
 
 MOST_BYTES = 2**31
 """Counts of all graphs and classes together may take so much: a foreign file can name as many as it likes."""
@@ -111,9 +128,9 @@ class VoteStore:
         self._db = connect(path, resources, writing=writing)
         self._resources = resources
         self._n_committed = 0
-        self._columns = chunk_columns(FORMAT)
-        self._waiting: dict[tuple[int, int, str, int], StoredChunk] = {}
-        self._waiting_since = 0.0
+        self._format = FORMAT
+        self._waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
+        self._waiting_since, self._waiting_bytes = 0.0, 0
         self._alarm: threading.Timer | None = None
 
     @classmethod
@@ -160,12 +177,12 @@ class VoteStore:
             records += [record_row("graph", record.graph, record) for record in graphs[len(contents.graphs) :]]
             with transaction(store._db, target, "create the file" if new else "continue", contents.n_chunks):
                 if contents.format != FORMAT:
-                    upgrade(store._db)
+                    upgrade(store._db, contents.format)
                 if new:
                     create_schema(store._db)
                     records.append(record_row("settings", 0, settings))
                 store._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
-            store.sessions, store._columns = (*contents.sessions, session), chunk_columns(FORMAT)
+            store.sessions, store._format = (*contents.sessions, session), FORMAT
             store._resources = resources.pop_all()
         return store
 
@@ -229,10 +246,38 @@ class VoteStore:
             )
         totals = np.zeros((int(firsts[-1]), self.settings.n_classes), dtype=np.int64)
         first = {graph: whole(chunks, f"limit[{graph}]", MAX_COUNT) for graph, chunks in (limit or {}).items()}
-        for chunk in self._select("purpose = ?", purpose):
+        for chunk in self._select(StoredChunk, "purpose = ?", purpose):
             if chunk.chunk < first.get(chunk.graph, MAX_COUNT):
                 totals[firsts[chunk.graph] + chunk.target] += chunk.counts
         return totals
+
+    def flips(self, graph: int) -> dict[int, FlipRecord]:
+        """The recorded flips of a graph, by the number of their estimation chunk; those not yet committed among them.
+
+        Of a chunk those against one class are there, the one last asked for (`FlipRecord.label`).
+        """
+        graph = whole(graph, "graph", len(self.graphs) - 1)
+        with self._turn:
+            found = self._found(StoredFlips, graph)
+            chunks = {chunk.chunk: chunk for chunk in self._chunks_of(graph, "estimation", 0)} if found else {}
+            with read_errors(self.path):
+                return {flips.chunk: flips.record(chunks.get(flips.chunk)) for flips in found}
+
+    def attacks(self, graph: int) -> list[tuple[int, ...]]:
+        """The attacks on a graph that votes are there of: the positions that each of them flips."""
+        graph = whole(graph, "graph", len(self.graphs) - 1)
+        return sorted({attack.flips for attack in self._found(StoredAttack, graph)})
+
+    def attack_chunks(self, graph: int, positions: Iterable[int]) -> list[tuple[int, int, Counts]]:
+        """The chunks at an attacked graph in order: number, samples, votes for each class.
+
+        Args:
+            graph: the number of the clean graph.
+            positions: the positions of the sites that the attack flips, in any order.
+        """
+        place = whole(graph, "graph", len(self.graphs) - 1), json.dumps(attacked(positions))
+        found = self._found(StoredAttack, *place)
+        return [(chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64)) for chunk in found]
 
     def summary(self) -> StoreSummary:
         """Numbers about the store, after checking all of it once more."""
@@ -245,7 +290,7 @@ class VoteStore:
             with self._turn, read_errors(self.path):
                 file_bytes = self.path.stat().st_size
                 verify(self._db)
-            for chunk in self._select("1"):
+            for chunk in self._select(StoredChunk, "1"):
                 chunks[chunk.purpose] += 1
                 by_graph[chunk.purpose][chunk.graph] += chunk.samples
         except OSError as error:  # a StoreError is one
@@ -255,12 +300,29 @@ class VoteStore:
         return StoreSummary(chunks, samples, each_graph, file_bytes, integrity)
 
     def add(
-        self, graph: int, purpose: str, chunk: int, counts: npt.ArrayLike, *, samples: int, target: int = 0
+        self,
+        graph: int,
+        purpose: str,
+        chunk: int,
+        counts: npt.ArrayLike,
+        *,
+        samples: int,
+        target: int = 0,
+        record: FlipRecord | None = None,
     ) -> None:
         """Takes in one chunk of one target; it is committed within half a second.
 
         Adding a chunk again changes nothing if its votes are the same. A chunk with fewer samples is the beginning of
         the same chunk with more: the longer one is kept.
+
+        Args:
+            graph: the number of the graph.
+            purpose: "selection" or "estimation".
+            chunk: the number of the chunk.
+            counts: votes for each class.
+            samples: how many they are.
+            target: the number of the target in its graph.
+            record: the flips of those against a class; in the place of any that are stored of another class.
 
         Raises:
             StoreError: the chunk is stored with other votes; or chunks that came before cannot be written, in which
@@ -268,17 +330,37 @@ class VoteStore:
         """
         self._require_writer()
         new = StoredChunk.from_caller(self.settings, self._place(graph, purpose, target), chunk, counts, samples)
+        self._take(new, *(() if record is None else (StoredFlips.from_caller(new, record),)))
+
+    def add_attack(
+        self, graph: int, positions: Iterable[int], number: int, counts: npt.ArrayLike, *, samples: int
+    ) -> None:
+        """Takes in one chunk of votes at an attacked graph, as `add` does.
+
+        Args:
+            graph: the number of the clean graph.
+            positions: the positions of the sites that the attack flips, in any order.
+            number: the number of the chunk at that attacked graph.
+            counts: votes for each class.
+            samples: how many they are.
+        """
+        self._require_writer()
+        graph, _, _ = self._place(graph, "estimation", 0)
+        self._take(StoredAttack.from_caller(self.settings, graph, positions, number, counts, samples))
+
+    def _take(self, *rows: Stored) -> None:
+        """Has rows wait for the next commit, all of them for the same, unless what is there serves as well."""
         with self._turn:
-            if new.key in self._waiting:
-                if self._serves(self._waiting[new.key], new):
-                    return
-            elif self._is_stored(new):
-                return
-            if not self._waiting:
-                self._waiting_since = time.monotonic()
-                self._set_alarm()
-            self._waiting[new.key] = new
-            if len(self._waiting) >= COMMIT_ROWS or time.monotonic() - self._waiting_since >= COMMIT_SECONDS:
+            for new in rows:
+                if self._is_waiting(new) or self._is_stored(new):
+                    continue
+                if not self._waiting:
+                    self._waiting_since, self._waiting_bytes = time.monotonic(), 0
+                    self._set_alarm()
+                self._waiting[type(new), new.key] = new
+                self._waiting_bytes += len(new.content) if isinstance(new, StoredFlips) else 0
+            many = len(self._waiting) >= COMMIT_ROWS or self._waiting_bytes >= COMMIT_BYTES
+            if self._waiting and (many or time.monotonic() - self._waiting_since >= COMMIT_SECONDS):
                 self.flush()
 
     def flush(self) -> None:
@@ -287,14 +369,15 @@ class VoteStore:
             return
         self._require_writer()
         with self._turn:
-            number = len(self._waiting)
-            if number == 0:  # another thread was faster
+            if not self._waiting:  # another thread was faster
                 return
-            doing = f"write {number} chunk{'s' * (number > 1)}"
+            number = sum(not isinstance(row, StoredFlips) for row in self._waiting.values())
+            doing = f"write {number} chunk{'s' * (number != 1)}"
             with transaction(self._db, self.path, doing, self._n_committed):
                 # A commit that reported a failure may have succeeded: look what is there.
-                new = [chunk.row for chunk in self._waiting.values() if not self._is_stored(chunk)]
-                self._db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", new)
+                for new in [row for row in self._waiting.values() if not self._is_stored(row)]:
+                    values = ", ".join("?" * len(new.row))
+                    self._db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", new.row)
             self._n_committed += number
             self._waiting.clear()
             self._stop_alarm()
@@ -332,7 +415,7 @@ class VoteStore:
         # Of a graph that is stored, the stored record with its name is the one to show.
         self.graphs = (*contents.graphs[: len(graphs)], *graphs[len(contents.graphs) :])
         self.settings, self.sessions, self._n_committed = contents.settings, contents.sessions, contents.n_chunks
-        self._columns = chunk_columns(contents.format)
+        self._format = contents.format
 
     def _require_open(self) -> None:
         if not self._open or self._process != os.getpid():
@@ -344,16 +427,33 @@ class VoteStore:
         if not self._writing:
             raise StoreError(f"{self.path}: was opened for reading. VoteStore.open opens it for writing.")
 
-    def _select(self, condition: str, *values: object) -> Iterator[StoredChunk]:
-        """Stored chunks, each checked again: the file may have changed since it was opened."""
-        query = f"SELECT {self._columns} FROM chunks WHERE graph < ? AND {condition}"
+    def _select(self, kind: type[Row], condition: str, *values: object) -> Iterator[Row]:
+        """Stored rows of a kind, each checked again: the file may have changed since it was opened."""
+        columns = chunk_columns(self._format) if kind is StoredChunk else "*"
+        query = f"SELECT {columns} FROM {TABLES[kind][0]} WHERE graph < ? AND {condition}"
         self._require_open()
+        if kind is not StoredChunk and self._format < FORMAT:
+            return
         with self._turn, read_errors(self.path):
             for row in self._db.execute(query, (len(self.graphs), *values)):
-                chunk = StoredChunk.from_row(row, self.settings)
-                if chunk.target >= self.graphs[chunk.graph].n_targets:
-                    raise ValueError(f"there are votes on target {chunk.target} of graph {chunk.graph}, which has none")
-                yield chunk
+                found = kind.from_row(row, self.settings)
+                if isinstance(found, StoredChunk) and found.target >= self.graphs[found.graph].n_targets:
+                    raise ValueError(f"there are votes on target {found.target} of graph {found.graph}, which has none")
+                yield found
+
+    def _committed(self, kind: type[Row], *key: object) -> list[Row]:
+        """The stored rows of a kind whose key begins so."""
+        condition = " AND ".join(f"{column} = ?" for column in TABLES[kind][1 : 1 + len(key)])
+        return list(self._select(kind, condition, *key))
+
+    def _found(self, kind: type[Row], *key: object) -> list[Row]:
+        """The rows of a kind whose key begins so, stored or waiting, in order."""
+        with self._turn:
+            found: dict[Any, Row] = {row.key: row for row in self._committed(kind, *key)}
+            for row in self._waiting.values():
+                if isinstance(row, kind) and row.key[: len(key)] == key:
+                    found[row.key] = row
+            return [found[each] for each in sorted(found)]
 
     def _place(self, graph: int, purpose: str, target: int) -> tuple[int, int, str]:
         self._require_open()
@@ -361,30 +461,45 @@ class VoteStore:
         return graph, whole(target, "target", self.graphs[graph].n_targets - 1), _purpose(purpose)
 
     def _chunks_of(self, graph: int, purpose: str, target: int) -> list[StoredChunk]:
-        place = self._place(graph, purpose, target)
-        with self._turn:
-            committed = list(self._select("graph = ? AND target = ? AND purpose = ?", *place))
-            waiting = {key: chunk for key, chunk in self._waiting.items() if key[:3] == place}
-            return sorted(({chunk.key: chunk for chunk in committed} | waiting).values())
+        return self._found(StoredChunk, *self._place(graph, purpose, target))
 
-    def _is_stored(self, new: StoredChunk) -> bool:
-        """Whether the chunk is stored, with as many samples or more."""
-        found = list(self._select("graph = ? AND target = ? AND purpose = ? AND chunk = ?", *new.key))
-        return any(self._serves(old, new) for old in found)  # there is one at most
+    def _is_waiting(self, new: Stored) -> bool:
+        """Whether what waits already makes the new row needless."""
+        old = self._waiting.get((type(new), new.key))
+        return old is not None and self._serves(old, new)
 
-    def _serves(self, old: StoredChunk, new: StoredChunk) -> bool:
-        """Whether the old chunk makes the new one needless; an error if one is not the beginning of the other."""
-        shorter, longer = sorted((old, new), key=lambda chunk: chunk.samples)
-        begins = all(few <= many for few, many in zip(shorter.counts, longer.counts, strict=True))
-        if not begins or (old.samples == new.samples and old != new):
-            of_target = f", target {new.target}" if self.graphs[new.graph].n_targets > 1 else ""
-            where = f"graph {new.graph}{of_target}, {new.purpose}, chunk {new.chunk}"
+    def _is_stored(self, new: Stored) -> bool:
+        """Whether what is stored already makes the new row needless."""
+        kind: Any = type(new)
+        return any(self._serves(old, new) for old in self._committed(kind, *new.key))  # there is one at most
+
+    def _serves(self, old: Stored, new: Stored) -> bool:
+        """Whether the old row makes the new one needless; an error if one is not the beginning of the other."""
+        if isinstance(old, StoredFlips) and isinstance(new, StoredFlips):
+            if not old.is_alike(new):  # against another class: the one that is asked for is kept
+                return False
+            differ, stored, now = not old.agrees_with(new), f"{old.votes} votes", f"{new.votes} votes with other flips"
+        else:
+            assert not isinstance(old, StoredFlips)
+            assert not isinstance(new, StoredFlips)
+            shorter, longer = sorted((old, new), key=lambda chunk: chunk.samples)
+            begins = all(few <= many for few, many in zip(shorter.counts, longer.counts, strict=True))
+            differ = not begins or (old.samples == new.samples and old != new)
+            stored, now = str(list(old.counts)), str(list(new.counts))
+        if differ:
             raise StoreError(
-                f"{self.path}: the same settings gave other votes on {where}: stored {list(old.counts)}, now"
-                f" {list(new.counts)}."
+                f"{self.path}: the same settings gave other votes on {self._where(new)}: stored {stored}, now {now}."
                 " The classifier has changed, or it is not deterministic: write into another file, or take the old one."
             )
         return old.samples >= new.samples
+
+    def _where(self, row: Stored) -> str:
+        if isinstance(row, StoredAttack):
+            return f"graph {row.graph} attacked at {list(row.flips)}, chunk {row.chunk}"
+        if isinstance(row, StoredFlips):
+            return f"graph {row.graph}, estimation, chunk {row.chunk}"
+        of_target = f", target {row.target}" if self.graphs[row.graph].n_targets > 1 else ""
+        return f"graph {row.graph}{of_target}, {row.purpose}, chunk {row.chunk}"
 
     def _set_alarm(self) -> None:
         """Has what waits now committed in time, even if nothing more is added."""

@@ -1,0 +1,91 @@
+"""What recording flips costs: voting with and without it, in turns, in one process.
+
+    python benchmarks/bench_record.py
+
+One core. The graphs are the paper's synthetic ones, the machine is the vertex-histogram one; the noise differs. Every
+chunk is counted both ways in turn; its times are the shortest of several. Where there is a CUDA device, the same for a
+network on a molecule, drawn there.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+import starcert as sc
+from starcert.classifiers import Classifier
+from starcert.graphs import Sites
+from starcert.voting import Chunk, Job, count_chunk
+
+VOTES = 100 * 1024
+REPETITIONS = 7
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def compare(name: str, base: Classifier, sites: Sites, noise: sc.Noise, chunk_size: int) -> None:
+    """Prints p_A, both times of a vote and their ratio."""
+    job = Job(base, sc.Problem(noise, (sites,)), seed=1, chunk_size=chunk_size)
+    label = int(count_chunk(base, sites, job, Chunk(0, "selection", 0, chunk_size)).counts[0].argmax())
+    chunks = [Chunk(0, "estimation", i, chunk_size) for i in range(max(1, VOTES // chunk_size))]
+    share = sum(count_chunk(base, sites, job, chunk).counts[0, label] for chunk in chunks) / len(chunks) / chunk_size
+    times = np.zeros((REPETITIONS, len(chunks), 2))
+    for turn in range(REPETITIONS):
+        for i, chunk in enumerate(chunks):
+            for way, against in enumerate((None, label)):
+                times[turn, i, way] = seconds(partial(count_chunk, base, sites, job, chunk._replace(against=against)))
+    plain, recorded = times.min(axis=0).sum(axis=0) / VOTES * 1e6
+    print(f"{name:<46} {share:>8.4f} {plain:>10.3f} µs {recorded:>10.3f} µs {recorded / plain:>8.3f} ×")
+
+
+def machines() -> None:
+    data = sc.datasets.motif(seed=0)
+    machine = sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels)
+    base = sc.classifiers.from_sklearn(machine)
+    for p in ((0.02, 0.45), (0.06, 0.06), (0.1, 0.1)):
+        noise = sc.Noise(motif=p[0], random=p[1])
+        for kind in (0, 1):
+            clean = next(g for g, label in zip(data.test.graphs, data.test.labels, strict=True) if label == kind)
+            what = f"vertex histogram, {('cycle', 'clique')[kind]}, p = {p}"
+            compare(what, base, data.partition.sites(clean), noise, 1024)
+
+
+def networks() -> None:
+    import torch  # noqa: PLC0415
+
+    from starcert.classifiers import features  # noqa: PLC0415
+    from starcert.classifiers.torch import from_dense  # noqa: PLC0415
+    from starcert.models.gcn import GCN  # noqa: PLC0415
+
+    if not torch.cuda.is_available():
+        return
+    rng = np.random.default_rng(0)
+    edges = [(i, i + 1) for i in range(17)] + [(0, 5), (6, 11)]
+    clean = sc.Graph(18, edges, node_data={"x": np.eye(7, dtype=np.float32)[rng.integers(7, size=18)]})
+    torch.manual_seed(0)
+    base = from_dense(GCN(7, 2).eval(), features=features.node_data("x"), device="cuda")
+    for p in (0.02, 0.1):
+        sites = sc.Partition.everything("bonds").sites(clean)
+        compare(f"GCN on the device, p = {p}", base, sites, sc.Noise(bonds=p), VOTES)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")  # of other libraries
+    print(f"{'a vote: 20 nodes':<46} {'p_A':>8} {'counted':>13} {'recorded':>13} {'ratio':>10}")
+    machines()
+    try:
+        networks()
+    except ImportError:
+        print("without torch: no device")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,423 @@
+"""Which sites flipped in the votes against a class: what evidence beyond p_A is made from.
+
+A vote for the class says nothing more than that. Of a vote against it the flips are kept: as one bit for every site
+where flips are many, as the positions that flipped where they are few, whichever takes fewer bytes in all. A record
+that would grow past `MOST_BYTES` keeps only how many sites flipped on each axis, and says so (`complete`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.core.compiled import compiled
+from starcert.errors import InvalidParameterError
+
+__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "Listed", "flip_bytes"]
+
+MOST_BYTES = 2**28
+"""The flips of one object may take so much."""
+
+MOST_SITES = 2**32
+"""Positions are numbers of 32 bits."""
+
+Integers = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint8]
+AnyIntegers = npt.NDArray[np.integer[Any]]
+
+
+class Listed(NamedTuple):
+    """Flips as positions: those of vote i are positions[starts[i] : starts[i + 1]], ascending."""
+
+    starts: Integers
+    positions: npt.NDArray[np.uint32]
+
+
+Flips: TypeAlias = Bits | Listed
+"""The flips of some votes: a row of bits each, site s being bit s % 8 of byte s // 8; or their positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlipRecord:
+    """The votes against a class on one object, and which sites flipped in each of them.
+
+    Exactly one form is there: `bits`; `starts` and `positions`; or, where the flips would take too much, `by_axis`.
+
+    Attributes:
+        label: the class that they are against.
+        n_sites: how many sites the object has.
+        samples: votes in each chunk, in the order of the chunks.
+        against: of these, votes against the class.
+        classes: what each of them was for instead, chunk by chunk, in the order of the copies.
+        bits: for each of them a bit for every site, site s being bit s % 8 of byte s // 8.
+        starts: where the positions of each of them begin, and where the last one's end.
+        positions: the sites that flipped, ascending in each vote.
+        by_axis: for each of them how many sites flipped on each axis.
+        sizes: with it, how many sites each axis has.
+
+    Example:
+        >>> record = FlipRecord.of_chunk(0, 3, 10, np.array([1, 1]), [np.array([[0b101], [0b010]], dtype=np.uint8)])
+        >>> record.matrix([2, 1])
+        array([[ True, False],
+               [False,  True]])
+        >>> record.numbers([[0, 1], [2]])
+        array([[1, 1],
+               [1, 0]])
+    """
+
+    label: int
+    n_sites: int
+    samples: Integers
+    against: Integers
+    classes: AnyIntegers
+    bits: Bits | None = None
+    starts: Integers | None = None
+    positions: npt.NDArray[np.uint32] | None = None
+    by_axis: AnyIntegers | None = None
+    sizes: Integers | None = None
+
+    def __post_init__(self) -> None:
+        for name in (*COUNTS, *FORMS):
+            if (array := getattr(self, name)) is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def of_chunk(
+        cls, label: int, n_sites: int, samples: int, classes: npt.NDArray[np.int64], flips: Sequence[Flips]
+    ) -> Self:
+        """The record of one chunk.
+
+        Args:
+            label: the class.
+            n_sites: how many sites there are.
+            samples: how many votes the chunk has.
+            classes: what the votes against the class were for.
+            flips: their flips, in one piece or several.
+        """
+        counts = np.array([samples]), np.array([len(classes)])
+        return cls(label, n_sites, *counts, _narrow(classes), **_smaller(flips, len(classes), n_sites))
+
+    @classmethod
+    def joined(cls, records: Sequence[FlipRecord]) -> Self:
+        """The record of the chunks of several, one after the other; all of them complete, or none."""
+        first = records[0]
+        for name in ("label", "n_sites", "complete"):
+            if len({getattr(record, name) for record in records}) > 1:
+                raise InvalidParameterError("records", f"have one {name}", [getattr(each, name) for each in records])
+        parts = ([getattr(each, name) for each in records] for name in ("samples", "against", "classes"))
+        samples, against, classes = (np.concatenate(part) for part in parts)
+        if first.complete:
+            flips = _smaller([each._flips for each in records], len(classes), first.n_sites)
+            return cls(first.label, first.n_sites, samples, against, classes, **flips)
+        by_axis = np.concatenate([each.by_axis for each in records if each.by_axis is not None])
+        return cls(first.label, first.n_sites, samples, against, classes, by_axis=by_axis, sizes=first.sizes)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __repr__(self) -> str:
+        flips = f"{self.n_flips:,} flips" if self.complete else f"flips by {len(self.axis_sizes)} axes"
+        votes = f"{len(self):,} of {int(self.samples.sum()):,} votes"
+        return f"FlipRecord({votes} against class {self.label}, {flips} of {self.n_sites:,} sites)"
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known which sites flipped; otherwise only how many on each axis."""
+        return self.by_axis is None
+
+    @property
+    def axis_sizes(self) -> Integers:
+        """How many sites each axis has, of a record that is not complete."""
+        assert self.sizes is not None
+        return self.sizes
+
+    @property
+    def n_flips(self) -> int:
+        """How many flips there are in all votes."""
+        if self.bits is not None:
+            return int(_count_all(self.bits))
+        return len(self.positions) if self.positions is not None else int(np.asarray(self.by_axis).sum())
+
+    @property
+    def flip_bytes(self) -> int:
+        """What the flips take, or would take if they were all kept."""
+        return flip_bytes(len(self), self.n_flips, self.n_sites)
+
+    @property
+    def _flips(self) -> Flips:
+        if self.bits is not None:
+            return self.bits
+        if self.starts is None or self.positions is None:
+            raise InvalidParameterError(
+                "record",
+                "be complete where single sites are asked for",
+                self,
+                f"Its flips would take more than {MOST_BYTES:,} bytes: only their numbers by axis were kept.",
+            )
+        return Listed(self.starts, self.positions)
+
+    def matrix(self, sites: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Whether these sites flipped, shape (votes against, sites)."""
+        flips = self._flips
+        wanted = _positions(sites, self.n_sites)
+        if not isinstance(flips, Listed):
+            return (flips[:, wanted >> 3] >> (wanted & 7).astype(np.uint8) & 1).astype(np.bool_)
+        different, column = np.unique(wanted, return_inverse=True)
+        found = np.zeros((len(self), len(different) + 1), dtype=np.bool_)  # the last column: all other sites
+        place = np.searchsorted(different, flips.positions)
+        there = np.append(different, -1)[place] == flips.positions
+        votes = np.repeat(np.arange(len(self)), np.diff(flips.starts))
+        found[votes, np.where(there, place, len(different))] = True
+        return found[:, column.reshape(-1)]
+
+    def numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> Integers:
+        """How many sites of each axis flipped in each vote, shape (votes against, axes).
+
+        Args:
+            axes: for each axis the positions of its sites; or an array with the number of the axis of every site, −1
+                for those on none. A record that is not complete knows those of its noise, in their order.
+            n_axes: how many there are, where an array is given whose last ones may have no site.
+        """
+        masks = _masks(axes, self.n_sites, n_axes)
+        if self.by_axis is not None:
+            if [int(mask.sum()) for mask in masks] != self.axis_sizes.tolist():
+                sizes = f"have {self.axis_sizes.tolist()} sites, those of the noise, where the record is not complete"
+                raise InvalidParameterError("axes", sizes, [int(mask.sum()) for mask in masks])
+            return self.by_axis.astype(np.int64)
+        flips = self._flips
+        counted = [
+            _count_listed(*flips, mask)
+            if isinstance(flips, Listed)
+            else _count_masked(flips, np.packbits(mask, bitorder="little"))
+            for mask in masks
+        ]
+        return np.stack(counted, axis=1) if counted else np.zeros((len(self), 0), dtype=np.int64)
+
+    def first(self, chunks: int) -> FlipRecord:
+        """The record of the first so many chunks."""
+        if not 0 <= chunks <= len(self.samples):
+            raise InvalidParameterError("chunks", f"be a number of chunks from 0 to {len(self.samples)}", chunks)
+        votes = int(self.against[:chunks].sum())
+        counts = self.samples[:chunks].copy(), self.against[:chunks].copy(), _narrow(self.classes[:votes])
+        if self.by_axis is not None:
+            return FlipRecord(self.label, self.n_sites, *counts, by_axis=self.by_axis[:votes], sizes=self.sizes)
+        flips = self._flips
+        if isinstance(flips, Listed):
+            flips = Listed(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
+        else:
+            flips = flips[:votes]
+        return FlipRecord(self.label, self.n_sites, *counts, **_smaller([flips], votes, self.n_sites))
+
+    def by_numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> FlipRecord:
+        """The record with the numbers of flips by axis only; `axes` as in `numbers`."""
+        if not self.complete:
+            return self
+        sizes = np.array([int(mask.sum()) for mask in _masks(axes, self.n_sites, n_axes)], dtype=np.int64)
+        numbers: AnyIntegers = self.numbers(axes, n_axes).astype(np.uint16 if self.n_sites < 2**16 else np.uint32)
+        head = self.label, self.n_sites, self.samples, self.against, self.classes
+        return FlipRecord(*head, by_axis=numbers, sizes=sizes)
+
+    def agrees_with(self, other: FlipRecord) -> bool:
+        """Whether both are of the same votes and have the same flips, in the same form."""
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All of it as plain arrays of whole numbers, by name; forms that are not there are left out."""
+        head = {"label": np.array(self.label), "n_sites": np.array(self.n_sites)}
+        arrays = {name: getattr(self, name) for name in (*COUNTS, *FORMS)}
+        return head | {name: array for name, array in arrays.items() if array is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> FlipRecord:
+        """What `to_arrays` gave, checked as if it came from anywhere."""
+        names = frozenset(arrays)
+        form = names - {"label", "n_sites", *COUNTS}
+        if names - form != {"label", "n_sites", *COUNTS} or form not in ({"bits"}, {"starts", "positions"}, REDUCED):
+            wanted = f"be label, n_sites, {', '.join(COUNTS)} and one form: bits, starts and positions, or by_axis"
+            raise InvalidParameterError("arrays", f"{wanted} and sizes", ", ".join(sorted(names)))
+        n_sites = int(_whole(arrays, "n_sites", 0, MOST_SITES))
+        label = int(_whole(arrays, "label", 0, 2**16 - 1))
+        samples = _whole(arrays, "samples", 1, 2**53, 1)
+        against = _whole(arrays, "against", 0, 2**53, 1)
+        classes = _whole(arrays, "classes", 0, 2**16 - 1, 1)
+        if against.shape != samples.shape or (against > samples).any():
+            raise InvalidParameterError("against", "be at most the samples of each chunk", against)
+        if against.sum() != len(classes) or (classes == label).any():
+            wanted = f"be other classes than {label}, one for each of {against.sum()} votes against it"
+            raise InvalidParameterError("classes", wanted, classes)
+        given = _checked_form(arrays, form, len(classes), n_sites)
+        return cls(label, n_sites, samples, against, _narrow(classes), **given)
+
+
+COUNTS = ("samples", "against", "classes")
+FORMS = ("bits", "starts", "positions", "by_axis", "sizes")
+REDUCED = {"by_axis", "sizes"}
+
+
+def _checked_form(
+    arrays: Mapping[str, npt.NDArray[Any]], form: frozenset[str], votes: int, n_sites: int
+) -> dict[str, npt.NDArray[Any]]:
+    """The flips of so many votes in the form that is there, checked."""
+    if form == {"bits"}:
+        bits = _whole(arrays, "bits", 0, 255, 2).astype(np.uint8)
+        if bits.shape != (votes, -(-n_sites // 8)):
+            raise InvalidParameterError("bits", f"have the shape {(votes, -(-n_sites // 8))}", bits.shape)
+        if n_sites % 8 and (bits[:, -1] >> n_sites % 8).any():
+            raise InvalidParameterError("bits", f"be 0 beyond the {n_sites} sites", bits[:, -1].max())
+        return {"bits": bits}
+    if form == REDUCED:
+        sizes = _whole(arrays, "sizes", 0, MOST_SITES, 1)
+        by_axis = _whole(arrays, "by_axis", 0, MOST_SITES, 2)
+        if sizes.sum() > n_sites:
+            raise InvalidParameterError("sizes", f"add up to at most the {n_sites} sites", sizes)
+        if by_axis.shape != (votes, len(sizes)) or (by_axis > sizes).any():
+            wanted = f"have {votes} rows with at most {sizes.tolist()} flips"
+            raise InvalidParameterError("by_axis", wanted, f"an array of shape {by_axis.shape}")
+        return {"by_axis": by_axis.astype(np.uint16 if n_sites < 2**16 else np.uint32), "sizes": sizes}
+    starts = _whole(arrays, "starts", 0, 2**53, 1)
+    positions = _whole(arrays, "positions", 0, max(0, n_sites - 1), 1)
+    if len(starts) != votes + 1 or starts[0] or starts[-1] != len(positions) or (np.diff(starts) < 0).any():
+        wanted = f"ascend from 0 to {len(positions)}, the number of flips, in {votes + 1} steps"
+        raise InvalidParameterError("starts", wanted, starts)
+    inner = np.ones(max(0, len(positions) - 1), dtype=np.bool_)  # neighbours in one vote
+    begins = starts[1:-1]
+    inner[begins[(begins > 0) & (begins < len(positions))] - 1] = False
+    if len(positions) and (not n_sites or (np.diff(positions)[inner] <= 0).any()):
+        raise InvalidParameterError("positions", "be sites that ascend in each vote", positions)
+    return {"starts": starts, "positions": positions.astype(np.uint32)}
+
+
+def _whole(arrays: Mapping[str, npt.NDArray[Any]], name: str, low: int, high: int, dimensions: int = 0) -> Integers:
+    """One of the arrays as whole numbers of 64 bits, within limits."""
+    array = np.asarray(arrays[name])
+    if array.ndim != dimensions or array.dtype.kind not in "iu":
+        wanted = f"be an array of whole numbers with {dimensions} dimensions"
+        raise InvalidParameterError(name, wanted, f"{array.dtype} of shape {array.shape}")
+    if array.size and not (int(array.min()) >= low and int(array.max()) <= high):
+        raise InvalidParameterError(name, f"be from {low} to {high}", array)
+    return array.astype(np.int64)
+
+
+def _narrow(classes: AnyIntegers) -> AnyIntegers:
+    """Classes in one byte each where that does, in two otherwise."""
+    return classes.astype(np.uint8 if not len(classes) or classes.max() < 2**8 else np.uint16)
+
+
+def _positions(sites: npt.ArrayLike, n_sites: int) -> Integers:
+    positions = np.asarray(sites)
+    if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
+        raise InvalidParameterError("sites", "be a row of positions of sites", sites)
+    if positions.size and not (positions.min() >= 0 and positions.max() < n_sites):
+        raise InvalidParameterError("sites", f"be positions from 0 to {n_sites - 1}", sites)
+    return positions.astype(np.int64)
+
+
+def _masks(
+    axes: AnyIntegers | Sequence[npt.ArrayLike], n_sites: int, n_axes: int | None
+) -> list[npt.NDArray[np.bool_]]:
+    """For each axis which sites are on it."""
+    if isinstance(axes, np.ndarray) and axes.ndim == 1 and axes.dtype.kind in "iu":
+        if len(axes) != n_sites:
+            raise InvalidParameterError("axes", f"name the axis of each of {n_sites} sites", f"{len(axes)} numbers")
+        return [axes == axis for axis in range(int(axes.max(initial=-1)) + 1 if n_axes is None else n_axes)]
+    masks = []
+    for sites in axes:
+        mask = np.zeros(n_sites, dtype=np.bool_)
+        mask[_positions(sites, n_sites)] = True
+        masks.append(mask)
+    return masks
+
+
+def flip_bytes(votes: int, flips: int, n_sites: int) -> int:
+    """What the flips of so many votes take, in the form that takes less."""
+    return min(_sizes(votes, flips, n_sites))
+
+
+def _sizes(votes: int, flips: int, n_sites: int) -> tuple[int, int]:
+    """What so many flips take as bits and as positions."""
+    return votes * -(-n_sites // 8), 8 * (votes + 1) + 4 * flips
+
+
+def _smaller(parts: Sequence[Flips], votes: int, n_sites: int) -> dict[str, npt.NDArray[Any]]:
+    """The flips of several parts in one, in the form that takes fewer bytes."""
+    width = -(-n_sites // 8)
+    flips = sum(len(part.positions) if isinstance(part, Listed) else int(_count_all(part)) for part in parts)
+    dense, sparse = _sizes(votes, flips, n_sites)
+    if dense <= sparse:
+        packed = [_packed(*part, width) if isinstance(part, Listed) else part for part in parts]
+        return {"bits": packed[0] if len(packed) == 1 else np.concatenate(packed)}
+    listed = [part if isinstance(part, Listed) else Listed(*_listed(part)) for part in parts]
+    if len(listed) == 1:
+        return listed[0]._asdict()
+    lengths = np.concatenate([np.diff(part.starts) for part in listed])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return {"starts": starts, "positions": np.concatenate([part.positions for part in listed])}
+
+
+@compiled
+def _popcount(octet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    pairs = octet - ((octet >> 1) & 0x55)
+    fours = (pairs & 0x33) + ((pairs >> 2) & 0x33)
+    return (fours + (fours >> 4)) & 0x0F
+
+
+@compiled
+def _count_all(bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many bits are set."""
+    total = 0
+    for i in range(bits.shape[0]):
+        for k in range(bits.shape[1]):
+            total += _popcount(np.int64(bits[i, k]))
+    return total
+
+
+@compiled
+def _count_masked(bits, mask):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many bits of each row are set where those of the mask are."""
+    counts = np.zeros(bits.shape[0], np.int64)
+    for i in range(bits.shape[0]):
+        for k in range(bits.shape[1]):
+            counts[i] += _popcount(np.int64(bits[i, k] & mask[k]))
+    return counts
+
+
+@compiled
+def _count_listed(starts, positions, mask):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many positions of each vote are in the mask."""
+    counts = np.zeros(starts.size - 1, np.int64)
+    for i in range(counts.size):
+        for k in range(starts[i], starts[i + 1]):
+            counts[i] += mask[positions[k]]
+    return counts
+
+
+@compiled
+def _packed(starts, positions, width):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    bits = np.zeros((starts.size - 1, width), np.uint8)
+    for i in range(bits.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            site = np.int64(positions[k])
+            bits[i, site >> 3] |= np.uint8(1 << (site & 7))
+    return bits
+
+
+@compiled
+def _listed(bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The positions of all set bits, row by row: where each row's begin, and the positions."""
+    starts = np.zeros(bits.shape[0] + 1, np.int64)
+    positions = np.empty(_count_all(bits), np.uint32)
+    at = 0
+    for i in range(bits.shape[0]):
+        for k in range(bits.shape[1]):
+            octet = np.int64(bits[i, k])
+            for j in range(8):
+                if (octet >> j) & 1:
+                    positions[at] = 8 * k + j
+                    at += 1
+        starts[i + 1] = at
+    return starts, positions

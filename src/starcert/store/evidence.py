@@ -1,0 +1,255 @@
+"""What a vote store holds beyond counts: the flips of votes against a class, and votes at attacked graphs.
+
+Each is one row with a digest, like a chunk of votes (`records`), and as little is believed before it is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.core.flips import MOST_SITES, FlipRecord
+from starcert.errors import InvalidParameterError
+from starcert.store.records import MAX_COUNT, StoredChunk, VoteSettings, counts_of, whole
+
+__all__ = ["StoredAttack", "StoredFlips", "attacked"]
+
+MOST_CONTENT = 2**27
+"""Bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory."""
+
+FORMS = {"bits": 0, "positions": MOST_CONTENT, "numbers": MOST_CONTENT}
+"""How flips are kept, and how many entries each form may have."""
+
+MOST_POSITIONS = 2**16
+"""Sites that one attack may flip."""
+
+
+class StoredFlips(NamedTuple):
+    """The flips of the votes against a class in one estimation chunk.
+
+    Attributes:
+        graph: the number of the graph.
+        chunk: the number of the chunk.
+        samples: votes in it.
+        label: the class.
+        sites: how many sites the graph has.
+        votes: how many votes are against the class.
+        form: "bits", "positions" or "numbers".
+        entries: how many positions, or how many axes; 0 for bits.
+        content: as the table says, packed by zlib.
+    """
+
+    graph: int
+    chunk: int
+    samples: int
+    label: int
+    sites: int
+    votes: int
+    form: str
+    entries: int
+    content: bytes
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Graph and chunk number."""
+        return self[:2]
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """The flips as they are stored, with their digest."""
+        head = " ".join(map(str, self[:8])).encode()
+        return *self, blake2b(head + b" " + self.content, digest_size=16).digest()
+
+    @classmethod
+    def from_caller(cls, chunk: StoredChunk, record: FlipRecord) -> StoredFlips:
+        """The flips that a caller brings beside the votes of a chunk, checked."""
+        if chunk.purpose != "estimation" or chunk.target:
+            raise InvalidParameterError("record", "be of estimation votes on one target", chunk.purpose)
+        if record.samples.tolist() != [chunk.samples] or _votes_by_class(record, chunk) != list(chunk.counts):
+            raise InvalidParameterError("record", f"be of the votes {list(chunk.counts)} of one chunk", record)
+        classes = record.classes.astype("<u2").tobytes()
+        if record.bits is not None:
+            form, entries, content = "bits", 0, record.bits.tobytes()
+        elif record.starts is not None and record.positions is not None:
+            form, entries = "positions", len(record.positions)
+            content = np.diff(record.starts).astype("<u4").tobytes() + record.positions.astype("<u4").tobytes()
+        else:
+            form, entries = "numbers", len(record.axis_sizes)
+            content = record.axis_sizes.astype("<u8").tobytes() + np.asarray(record.by_axis).astype("<u4").tobytes()
+        if len(classes + content) > MOST_CONTENT:
+            hint = "Give a smaller chunk_size."
+            raise InvalidParameterError("record", f"take at most {MOST_CONTENT:,} bytes", record, hint)
+        head = chunk.graph, chunk.chunk, chunk.samples, record.label, record.n_sites, len(record)
+        return cls(*head, form, entries, zlib.compress(classes + content, 1))
+
+    @classmethod
+    def from_row(cls, row: Sequence[object], settings: VoteSettings) -> StoredFlips:
+        """A stored row, checked but for its content.
+
+        Raises:
+            ValueError: the reason why the row cannot be believed.
+        """
+        *numbers, form, entries, content, digest = row
+        name = f"the record of chunk {row[1]!r} of graph {row[0]!r}"
+        limits = MAX_COUNT - 1, MAX_COUNT - 1, settings.chunk_size, settings.n_classes - 1, MOST_SITES
+        for column, value, most in zip(cls._fields, numbers, (*limits, settings.chunk_size), strict=False):
+            if type(value) is not int or not 0 <= value <= most:
+                raise ValueError(f"{name} has no valid {column}: {value!r}")
+        if form not in FORMS or type(entries) is not int or not 0 <= entries <= FORMS[str(form)]:
+            raise ValueError(f"{name} has no valid form or number of entries")
+        if not isinstance(content, bytes):
+            raise ValueError(f"{name} has no content")
+        flips = cls(*row[:9])  # type: ignore[arg-type]
+        if flips.row[-1] != digest:
+            raise ValueError(f"{name} does not agree with its digest")
+        return flips
+
+    def is_alike(self, other: StoredFlips) -> bool:
+        """Whether both are against the same class and in the same form: one of them is then needless."""
+        return (self.label, self.sites, self.form) == (other.label, other.sites, other.form)
+
+    def agrees_with(self, other: StoredFlips) -> bool:
+        """Whether both are of the same votes, as far as both are as long."""
+        return self.samples != other.samples or self._unpacked().agrees_with(other._unpacked())
+
+    def record(self, chunk: StoredChunk | None) -> FlipRecord:
+        """The record, once its content is known to be one, and of the votes that are stored.
+
+        Raises:
+            ValueError: the reason why it cannot be believed.
+        """
+        name = f"the record of chunk {self.chunk} of graph {self.graph}"
+        if chunk is None or chunk.samples < self.samples:
+            raise ValueError(f"{name} is of votes that are not there")
+        try:
+            record = self._unpacked()
+        except (zlib.error, ValueError) as error:
+            raise ValueError(f"{name} cannot be read: {error}") from error
+        votes = _votes_by_class(record, chunk._replace(samples=self.samples))
+        beyond = any(recorded > have for recorded, have in zip(votes, chunk.counts, strict=False))
+        if beyond or len(votes) > len(chunk.counts):
+            raise ValueError(f"{name} has other votes than are stored: {votes}, stored {list(chunk.counts)}")
+        return record
+
+    def _unpacked(self) -> FlipRecord:
+        width = -(-self.sites // 8)
+        lengths = {  # of the parts of the content, in bytes
+            "bits": (2 * self.votes, self.votes * width),
+            "positions": (2 * self.votes, 4 * self.votes, 4 * self.entries),
+            "numbers": (2 * self.votes, 8 * self.entries, 4 * self.votes * self.entries),
+        }[self.form]
+        if sum(lengths) > MOST_CONTENT:
+            raise ValueError(f"it would take {sum(lengths):,} bytes")
+        unpacking = zlib.decompressobj()
+        content = unpacking.decompress(self.content, sum(lengths) + 1)
+        if len(content) != sum(lengths) or not unpacking.eof or unpacking.unused_data:
+            raise ValueError(f"its content is not the {sum(lengths):,} bytes that {self.votes} votes take")
+        ends = np.cumsum(lengths)
+        classes, *parts = (content[end - length : end] for end, length in zip(ends, lengths, strict=True))
+        if self.form == "bits":
+            form = {"bits": np.frombuffer(parts[0], np.uint8).reshape(self.votes, width)}
+        elif self.form == "positions":
+            starts = np.concatenate([[0], np.cumsum(np.frombuffer(parts[0], "<u4"), dtype=np.int64)])
+            form = {"starts": starts, "positions": np.frombuffer(parts[1], "<u4")}
+        else:
+            sizes = np.frombuffer(parts[0], "<u8")
+            form = {"sizes": sizes, "by_axis": np.frombuffer(parts[1], "<u4").reshape(self.votes, self.entries)}
+        head = {"label": self.label, "n_sites": self.sites, "samples": [self.samples], "against": [self.votes]}
+        arrays = {name: np.array(value) for name, value in head.items()} | form
+        return FlipRecord.from_arrays(arrays | {"classes": np.frombuffer(classes, "<u2")})
+
+
+def _votes_by_class(record: FlipRecord, chunk: StoredChunk) -> list[int]:
+    """The votes of a recorded chunk for each class; classes that are not known have places after the others."""
+    counts = np.bincount(record.classes, minlength=len(chunk.counts))
+    counts[min(record.label, len(counts) - 1)] += chunk.samples - len(record)
+    return [int(count) for count in counts]
+
+
+class StoredAttack(NamedTuple):
+    """The votes of one chunk at an attacked graph.
+
+    Attributes:
+        graph: the number of the clean graph.
+        flips: the positions of the sites that the attack flips, ascending.
+        chunk: the number of the chunk at that attacked graph.
+        samples: votes in it.
+        counts: votes for each class.
+    """
+
+    graph: int
+    flips: tuple[int, ...]
+    chunk: int
+    samples: int
+    counts: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[int, str, int]:
+        """Graph, attack and chunk number, as they are stored."""
+        return self.graph, json.dumps(self.flips), self.chunk
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """The chunk as it is stored, with its digest."""
+        blob = struct.pack(f"<{len(self.counts)}q", *self.counts)
+        head = f"{self.graph} {json.dumps(self.flips)} {self.chunk} {self.samples} ".encode()
+        return *self.key, self.samples, blob, blake2b(head + blob, digest_size=16).digest()
+
+    @property
+    def votes(self) -> StoredChunk:
+        """The same votes as those of a chunk."""
+        return StoredChunk(self.graph, 0, "estimation", self.chunk, self.samples, self.counts)
+
+    @classmethod
+    def from_caller(
+        cls,
+        settings: VoteSettings,
+        graph: int,
+        positions: Iterable[int],
+        chunk: int,
+        counts: npt.ArrayLike,
+        samples: int,
+    ) -> StoredAttack:
+        """A chunk that a caller brings, checked."""
+        votes = StoredChunk.from_caller(settings, (graph, 0, "estimation"), chunk, counts, samples)
+        return cls(graph, attacked(positions), votes.chunk, votes.samples, votes.counts)
+
+    @classmethod
+    def from_row(cls, row: Sequence[object], settings: VoteSettings) -> StoredAttack:
+        """A stored row, checked.
+
+        Raises:
+            ValueError: the reason why the row cannot be believed.
+        """
+        graph, text, number, samples, blob, digest = row
+        name = f"chunk {number!r} of an attack on graph {graph!r}"
+        try:
+            flips = attacked(json.loads(text) if isinstance(text, str) else ())
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"{name} does not say what it flips: {error}") from error
+        if type(graph) is not int or not 0 <= graph < MAX_COUNT:
+            raise ValueError(f"{name} has no valid graph")
+        chunk = cls(graph, flips, *counts_of(number, samples, blob, settings, name))
+        if chunk.row != (graph, text, number, samples, blob, digest):
+            raise ValueError(f"{name} does not agree with its digest")
+        return chunk
+
+
+def attacked(positions: Iterable[int]) -> tuple[int, ...]:
+    """The positions that an attack flips, checked: different sites, in ascending order.
+
+    Example:
+        >>> attacked([7, 3])
+        (3, 7)
+    """
+    found = sorted(whole(position, "positions", MOST_SITES - 1) for position in positions)
+    if not 1 <= len(set(found)) == len(found) <= MOST_POSITIONS:
+        raise InvalidParameterError("positions", f"be 1 to {MOST_POSITIONS:,} different sites", found)
+    return tuple(found)
