@@ -17,6 +17,7 @@ class Votes:
     samples: np.ndarray
     against: np.ndarray
     flips: np.ndarray
+    complete: bool = True
 
     def matrix(self, sites):
         return self.flips[:, sites]
@@ -32,7 +33,7 @@ class World:
     Attributes:
         laws: the law of each axis.
         sizes: how many sites each axis has.
-        wrong: shape (2,) * sites: whether a copy with these flips, relative to the clean object, is not given the class.
+        wrong: shape (2,) * sites: whether a copy with these flips from the clean object is not given the class.
     """
 
     laws: tuple[SiteLaw, ...]
@@ -94,8 +95,8 @@ def adding(delete, add):
 def near_the_edge(rng, laws, sizes, level):
     """A random world whose worst attack of a level is hardly broken: where a wrong argument shows first.
 
-    Patterns become wrong one after the other, those that the attack makes likelier first, more or less, until the attack
-    fails with half of its mass.
+    Patterns become wrong one after the other, those that the attack makes likelier first, more or less, until the
+    attack fails with half of its mass.
     """
     world = World(laws, sizes, np.zeros((2,) * sum(sizes)))
     attack = world.attacks(level)[rng.integers(len(world.attacks(level)))]

@@ -1,12 +1,16 @@
 """Certificates: what the bounds of a graph guarantee under a noise.
 
 Bounds + Noise ─► certify ─► Certificates, one a graph ─► certified(radius), margin(radius), frontier
+
+With evidence a certificate knows more than its bounds tell: each level is certified, broken or open, and says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
@@ -14,17 +18,27 @@ import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
 from starcert.core.confidence import Bounds, Votes
+from starcert.core.evidence import AlphaShares, Evidence
 from starcert.core.frontier import Frontier, Frontiers
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
+from starcert.evidence import FoundAttack, OwnVotes, Verdict, Verdicts, judge
+from starcert.evidence.attack_axes import axes_of
+from starcert.evidence.verdicts import Kind
 from starcert.noise import Noise, RadiusLike
 from starcert.system.rounding import at_least, at_most, holds_at_least
 from starcert.system.tables import as_frame
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import pandas as pd
 
-__all__ = ["Certificate", "Certificates", "certify"]
+    from starcert.store import VoteStore
+    from starcert.system.terminal import Advance
+    from starcert.voting import Job
+
+__all__ = ["Certificate", "Certificates", "certify", "with_evidence"]
 
 MOST_NAMED = 8
 """So many maximal radii are named in the sentence that a certificate says."""
@@ -44,6 +58,7 @@ class Certificate:
             the certificate speaks of a classifier whose regions are frozen at the clean graph.
         object: the number of the graph.
         target: the number of the target in it, of which there is one, 0, where the graph itself is classified.
+        verdicts: what evidence says beyond the bounds; None: nobody asked.
     """
 
     noise: Noise
@@ -54,6 +69,7 @@ class Certificate:
     object: int
     target: int
     _frontiers: Frontiers = field(repr=False)
+    verdicts: Verdicts | None = field(repr=False, default=None)
 
     @property
     def label(self) -> int:
@@ -67,8 +83,8 @@ class Certificate:
 
     @property
     def alpha(self) -> float | None:
-        """The probability that the bounds, and with them this certificate, fail; None: bounds taken for certain."""
-        return self.bounds.alpha
+        """The probability that anything this certificate says is false; None: its bounds are taken for certain."""
+        return self.bounds.alpha if self.verdicts is None else self.verdicts.alpha
 
     @property
     def together(self) -> int:
@@ -88,17 +104,66 @@ class Certificate:
     @property
     def frontier(self) -> Frontier:
         """The maximal certified radii, each verdict proved; `incomplete` says why, where there may be more."""
+        return self.counted if self.verdicts is None else self.verdicts.beyond(self.counted)
+
+    @property
+    def counted(self) -> Frontier:
+        """The frontier of what the bounds on the class probabilities certify by themselves: the paper's certificate."""
         return self._frontiers.of(self._margin)
 
+    @property
+    def broken(self) -> tuple[tuple[int, ...], ...]:
+        """The levels of which an attack is known that changes the smoothed classifier's answer."""
+        return () if self.verdicts is None else self.verdicts.broken
+
+    @property
+    def any_flips(self) -> int:
+        """The largest k such that no k flips, wherever they are, change the smoothed classifier's answer."""
+        capacity = self.capacity
+        if capacity is None:
+            raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
+        for flips in count(1):
+            if flips > sum(capacity) or not all(map(self._is_certified, _levels(flips, capacity))):
+                return flips - 1
+        raise AssertionError
+
+    def verdict(self, level: RadiusLike) -> Kind:
+        """Whether attacks of exactly so many flips are "certified" to change nothing, "broken", or "open"."""
+        return self._verdict(level).kind
+
+    def why(self, level: RadiusLike) -> str:
+        """By which argument a level has its verdict, such as "by p_A", or "by weighing 11,628 attacks"."""
+        return self._verdict(level).why
+
+    def attack(self, level: RadiusLike) -> FoundAttack | None:
+        """The attack that breaks a level, with the votes at the attacked graph; None if none is known."""
+        return self._verdict(level).attack
+
+    def _verdict(self, level: RadiusLike) -> Verdict:
+        counts = self.noise.radius(level, "level")
+        if self.capacity is not None and any(r > n for r, n in zip(counts, self.capacity, strict=True)):
+            hint = "A level is a number of attacked sites."
+            raise InvalidParameterError("level", f"be at most what there is to attack, {self.capacity}", counts, hint)
+        if self._margin.proves(_within(counts, self.max_radius, None)) is True:
+            return Verdict("certified", "by p_A")
+        if self.verdicts is None:
+            return Verdict("open", "not by p_A, and evidence was not asked for")
+        return self.verdicts.of(counts)
+
+    def _is_certified(self, radius: tuple[int, ...]) -> bool:
+        if self._margin.proves(radius) is True:
+            return True
+        return self.verdicts is not None and self.verdicts.of(radius).kind == "certified"
+
     def certified(self, radius: RadiusLike) -> bool:
-        """Whether no attack within `radius` changes the smoothed classifier's answer; proved.
+        """Whether no attack within `radius` changes the smoothed classifier's answer; proved, by whichever argument.
 
         Example:
             >>> one = certify(Bounds.certain([0.9995]), Noise(motif=0.02, random=0.45), max_radius=(35, 45))[0]
             >>> one.certified({"motif": 1, "random": 45}), one.certified((2, 0))
             (True, False)
         """
-        return self._margin.proves(_within(self.noise.radius(radius), self.max_radius, self.capacity)) is True
+        return self._is_certified(_within(self.noise.radius(radius), self.max_radius, self.capacity))
 
     def margin(self, radius: RadiusLike) -> float:
         """ρ_low(p_A) − ρ_up(p_B), equation (5) of the paper: certified iff positive.
@@ -157,6 +222,17 @@ class Certificate:
 Limits: TypeAlias = tuple[int, ...] | None
 
 
+def _levels(flips: int, capacity: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every level of so many flips in all."""
+    if len(capacity) == 1:
+        if flips <= capacity[0]:
+            yield (flips,)
+        return
+    for first in range(min(flips, capacity[0]) + 1):
+        for rest in _levels(flips - first, capacity[1:]):
+            yield (first, *rest)
+
+
 def _limits(noise: Noise, *boxes: Limits) -> tuple[int | None, ...]:
     """The box to search: what lies in all of these."""
     open_ended: tuple[int | None, ...] = (None,) * len(noise.axes)
@@ -189,8 +265,10 @@ class Certificates(Sequence[Certificate]):
         capacity: Sequence[Limits],
         anchored: Sequence[str],
         boxes: Sequence[Limits],
+        verdicts: Sequence[Verdicts | None] | None = None,
     ) -> None:
         self.bounds = bounds
+        self.verdicts = verdicts
         self.objects, self.targets = bounds.objects, bounds.targets
         self.noise = noise
         self.max_radius = max_radius
@@ -225,6 +303,7 @@ class Certificates(Sequence[Certificate]):
             int(self.objects[row]),
             int(self.targets[row]),
             self._frontiers[limits],
+            None if self.verdicts is None else self.verdicts[row],
         )
 
     @property
@@ -261,14 +340,26 @@ class Certificates(Sequence[Certificate]):
         for limits, rows in self._rows_by_capacity().items():
             below[rows] = slacks.bracket(_within(counts, None, limits)).below
         verdicts = self.bounds.failure <= below
-        for i in np.flatnonzero(self.bounds.other < self.bounds.failure):
+        one_by_one = self.bounds.other < self.bounds.failure
+        if self.verdicts is not None:
+            one_by_one = one_by_one | ~verdicts
+        for i in np.flatnonzero(one_by_one):
             verdicts[i] = self[int(i)].certified(counts)
         return verdicts
+
+    def weighed(self, verdicts: Sequence[Verdicts | None]) -> Certificates:
+        """The same certificates with what evidence says about each of them."""
+        if len(verdicts) != len(self):
+            raise InvalidParameterError("verdicts", f"be one, or None, for each of {len(self)} rows", len(verdicts))
+        return Certificates(
+            self.bounds, self.noise, self.max_radius, self.capacity, self.anchored, self.boxes, list(verdicts)
+        )
 
     def within(self, max_radius: RadiusLike) -> Certificates:
         """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
         limits = _within(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
-        return Certificates(self.bounds, self.noise, limits, self.capacity, self.anchored, [None] * len(self))
+        boxes: list[Limits] = [None] * len(self)
+        return Certificates(self.bounds, self.noise, limits, self.capacity, self.anchored, boxes, self.verdicts)
 
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
         """The share of graphs that are answered right and certified at `radius`."""
@@ -364,3 +455,66 @@ def certify(
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
     return Certificates(bounds, noise, limits, known, [""] * len(bounds) if anchored is None else anchored, searched)
+
+
+def with_evidence(
+    certificates: Certificates,
+    job: Job,
+    *,
+    alpha: float,
+    most: int,
+    store: VoteStore | None = None,
+    executor: Executor | None = None,
+    advance: Advance,
+) -> Certificates:
+    """Certificates with the verdicts of evidence, where votes kept their flips.
+
+    Args:
+        certificates: from bounds that have the counts' share of alpha.
+        job: what their votes have in common.
+        alpha: the probability that anything that one of them says is false, or of all together.
+        most: the most votes at attacked versions of a graph.
+        store: keeps those.
+        executor: where to count them; None: in this process.
+        advance: is told of graphs that are done.
+    """
+    votes, found = certificates.votes, list[Verdicts | None]()
+    assert votes is not None
+    shares = AlphaShares.of(Fraction(alpha) / certificates.bounds.together)
+    for one, record, selected in zip(certificates, votes.records, _selected(votes), strict=True):
+        advance(1)
+        if record is None:
+            found.append(None)
+            continue
+        axes = axes_of(job.sites[one.object], job.noise)
+        evidence = Evidence(
+            record,
+            axes,
+            alpha=shares.certified,
+            failure=1 - selected[one.label] / selected.sum(),
+            box=one.max_radius,
+        )
+        own = OwnVotes(
+            job,
+            one.object,
+            label=one.label,
+            axes=[axis.sites for axis in axes],
+            most=most,
+            store=store,
+            executor=executor,
+        )
+        found.append(
+            judge(
+                evidence,
+                one.counted,
+                own=own if most else None,
+                label=one.label,
+                alpha=alpha,
+                alpha_broken=shares.broken,
+            )
+        )
+    return certificates.weighed(found)
+
+
+def _selected(votes: Votes) -> npt.NDArray[np.int64]:
+    return votes.counts if votes.selection is None else votes.selection

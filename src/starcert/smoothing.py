@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
@@ -11,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
-from starcert.certificate import Certificates, certify
+from starcert.certificate import Certificates, certify, with_evidence
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.core.confidence import Family, Votes, check_alpha, check_family, clopper_pearson
+from starcert.core.evidence import AlphaShares
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.graphs import Graph, Sites
@@ -41,7 +43,6 @@ class VotingOptions(TypedDict, total=False):
     executor: Executor | None
     chunk_size: int | None
     batch_size: int | None
-    record: bool
     progress: bool | None
     title: str
 
@@ -216,16 +217,9 @@ class SmoothedClassifier(ClassifierConventions):
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        base = self.classifier
         plan = _plan(samples, selection_samples)
         problem = self._bound(graphs)
-        job = Job(
-            base,
-            problem,
-            _whole(seed, "seed", 0),
-            _whole(base.chunk_size if chunk_size is None else chunk_size, "chunk_size", 1),
-            None if batch_size is None else _whole(batch_size, "batch_size", 1),
-        )
+        job = self._job(problem, seed, chunk_size, batch_size)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", graphs)
         check_memory(job)
@@ -237,6 +231,16 @@ class SmoothedClassifier(ClassifierConventions):
             if opened is not None:
                 opened.close()
 
+    def _job(self, problem: Problem, seed: int, chunk_size: int | None, batch_size: int | None) -> Job:
+        base = self.classifier
+        return Job(
+            base,
+            problem,
+            _whole(seed, "seed", 0),
+            _whole(base.chunk_size if chunk_size is None else chunk_size, "chunk_size", 1),
+            None if batch_size is None else _whole(batch_size, "batch_size", 1),
+        )
+
     def certify(
         self,
         graphs: Sequence[Graph] | Problem,
@@ -246,6 +250,8 @@ class SmoothedClassifier(ClassifierConventions):
         family: Family = "each",
         seed: int,
         max_radius: RadiusLike | None = None,
+        evidence: bool = False,
+        own_samples: int | None = None,
         **voting: Unpack[VotingOptions],
     ) -> Certificates:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
@@ -257,6 +263,10 @@ class SmoothedClassifier(ClassifierConventions):
             family: "each" certificate by itself, or "all" together: alpha is then divided by their number.
             seed: a whole number, 0 or more.
             max_radius: the box of radii to look at; by default all that an attacker can flip.
+            evidence: whether to look at where the flips of the votes fell, too: alpha is then shared between counts and
+                evidence (`AlphaShares`). Without it, counts have all of it: the paper's certificate.
+            own_samples: with evidence, the most votes at attacked versions of each graph, for levels that the votes on
+                the clean graph leave open; by default as many as `samples`.
             voting: further arguments of `vote`.
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
@@ -264,15 +274,38 @@ class SmoothedClassifier(ClassifierConventions):
         _whole(samples, "samples", 1)
         limits = None if max_radius is None else self.noise.radius(max_radius, "max_radius")
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
-        votes = self.vote(problem, samples=samples, seed=seed, **voting)
+        if not evidence and own_samples is not None:
+            raise InvalidParameterError("own_samples", "be left out without evidence", own_samples)
+        most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
+        votes = self.vote(problem, samples=samples, seed=seed, record=evidence, **voting)
         rows = votes.objects.tolist()
-        return certify(
-            clopper_pearson(votes, alpha=alpha, family=family),
+        counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
+        certificates = certify(
+            clopper_pearson(votes, alpha=counts_alpha, family=family),
             self.noise,
             max_radius=limits,
             capacity=[problem.capacities[graph] for graph in rows],
             anchored=[problem.sites[graph].reason for graph in rows],
         )
+        if not evidence:
+            return certificates
+        job = self._job(problem, seed, voting.get("chunk_size"), voting.get("batch_size"))
+        store = voting.get("store")
+        opened = None if store is None or not most else self._open(store, job, _plan(samples, None))
+        try:
+            with progress_bar("evidence", len(rows), shown=voting.get("progress")) as advance:
+                return with_evidence(
+                    certificates,
+                    job,
+                    alpha=alpha,
+                    most=most,
+                    store=opened,
+                    executor=voting.get("executor"),
+                    advance=advance,
+                )
+        finally:
+            if opened is not None:
+                opened.close()
 
     def predict(
         self,

@@ -1,7 +1,7 @@
 """What evidence certifies and what it breaks is so, as often as it promises: the smoothed classifier is enumerated.
 
-Every world here lies at the edge: some attack of the level fails with hardly more than one half. So whatever is certified
-there is false, and a promise that is a little too large shows.
+Every world here lies at the edge: some attack of the level fails with hardly more than one half. So whatever is
+certified there is false, and a promise that is a little too large shows.
 """
 
 import math
@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from evidence_worlds import World, adding, deleting, near_the_edge, symmetric
 
+from evidence_worlds import World, adding, deleting, near_the_edge, symmetric
 from starcert.core.bets import FRACTIONS, capital_of, needed, stakes
 from starcert.core.evidence import Evidence
 
@@ -112,9 +112,9 @@ def test_a_stake_that_is_too_large_breaks_the_promise():
 def test_limits_chosen_on_the_same_votes_break_the_promise():
     """A negative control: λ must not be chosen on the votes that it is used on.
 
-    In each of 1,000 strata the ratio of the attack is 0 or 2, evenly, and a quarter of the votes fail, where it is 2: the
-    attacked object fails with exactly one half. λ = 2 says so. λ = 0 leaves the failing votes of a stratum out, and pays
-    the whole mass of it: a loss on average, and a gain where the votes at hand happen to fail more often than not.
+    In each of 1,000 strata the ratio of the attack is 0 or 2, evenly, and a quarter of the votes fail, where it is 2:
+    the attacked object fails with exactly one half. λ = 2 says so. λ = 0 leaves the failing votes of a stratum out, and
+    pays the whole mass of it: a loss on average, and a gain where the votes at hand happen to fail more often than not.
     """
     rng = np.random.default_rng(8)
     won = {"same": 0, "others": 0}

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.core.balls import LOCK, exact_number
+from starcert.core.balls import LOCK, exact_number, float_below
 from starcert.core.compiled import compiled
 
 __all__ = [
@@ -149,7 +149,7 @@ def count_capital(count: int, total: int) -> int:
         one, other = arb(count) + arb("0.5"), arb(total - count) + arb("0.5")
         below_half = arb(0.5).beta_lower(one, other)  # not regularised: the integral from 0 to 1/2
         logarithm = below_half.log() + (total + 1) * arb(2).log() - arb.pi().log()
-        return int((logarithm * SCALE).lower().floor().unique_fmpz())
+        return math.floor(float_below((logarithm * SCALE).lower()))
 
 
 @lru_cache(maxsize=2**14)

@@ -42,7 +42,7 @@ from starcert.core.bets import (
 from starcert.core.pooling import SUMMED, Pool, SiteLaw, bins_of, choose_limits, pool_of
 from starcert.core.weighing import Columns, Weights, columns_of, n_attacks, weigh
 
-__all__ = ["AttackAxis", "Evidence", "OwnBet", "Scheme", "Weighed", "level_weight", "schemes_of"]
+__all__ = ["AlphaShares", "AttackAxis", "Evidence", "OwnBet", "Scheme", "Weighed", "level_weight", "schemes_of"]
 
 MOST_ATTACKS = 2**20
 """So many attacks of a level are weighed, at most, unless somebody says otherwise."""
@@ -65,6 +65,10 @@ class Flips(Protocol):
     """The votes against the class: `flips.FlipRecord`."""
 
     @property
+    def complete(self) -> bool:
+        """Whether `matrix` can be asked for."""
+
+    @property
     def samples(self) -> Whole:
         """Votes in each chunk, those for the class included."""
 
@@ -77,6 +81,30 @@ class Flips(Protocol):
 
     def numbers(self, sites: Sequence[Whole]) -> Whole:
         """How many of each of these lists of sites did, shape (votes, lists)."""
+
+
+class AlphaShares(NamedTuple):
+    """Where the alpha of a certificate with evidence goes, once and in advance: the three parts add up to it.
+
+    Attributes:
+        counts: the bounds on the class probabilities, and what they certify.
+        certified: what evidence certifies.
+        broken: the attacks that are found.
+    """
+
+    counts: Fraction
+    certified: Fraction
+    broken: Fraction
+
+    @classmethod
+    def of(cls, alpha: Fraction) -> AlphaShares:
+        """The shares of an alpha.
+
+        Example:
+            >>> AlphaShares.of(Fraction(1, 100)).counts
+            Fraction(1, 400)
+        """
+        return cls(alpha / 4, alpha / 2, alpha / 4)
 
 
 class AttackAxis(NamedTuple):
@@ -272,6 +300,8 @@ class Evidence:
         pool = self._pool(level, pooled)
         room = self._room(level, range(len(level)))
         listed_sites = sum(self.sizes[axis] for axis in scheme.listed)
+        if scheme.listed and not self._flips.complete:
+            pool = None
         if pool is None or room <= 0 or votes * listed_sites > MOST_BITS or not 0 < self.n_votes <= MOST_VOTES:
             nothing = np.full(scheme.n_attacks, NOTHING, dtype=np.int64)
             return Weighed(scheme, limit, Weights(nothing, np.zeros(scheme.n_attacks)))
@@ -337,14 +367,17 @@ class Evidence:
     def scores(self, axis: int) -> Floats:
         """For each site of an axis the estimated probability of failure where it alone is attacked: E[Y·L].
 
-        It is unseen mass that is missing where the clean object never flips; there, all sites have the same score.
+        All have one score where the clean object never flips, and where it is not known which sites flipped.
         """
+        if not self._flips.complete:
+            return np.zeros(self.sizes[axis])
         return self._scores(axis, np.ones(len(self._stages), dtype=np.bool_), self.n_votes)
 
     def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
         law = self.axes[axis].law
         flipped = self._matrix(axis)[of].sum(axis=0)
-        return (flipped * law.flipped + (of.sum() - flipped) * law.stayed) / max(votes, 1)
+        scores: Floats = (flipped * law.flipped + (of.sum() - flipped) * law.stayed) / max(votes, 1)
+        return scores
 
     def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
         if axis not in self._matrices:
@@ -396,11 +429,12 @@ class Evidence:
         mass = pool.masses.sum(axis=0)
         rate = (earlier.sum() + SHRUNK * self._failure) / (votes + SHRUNK)
         rates = (np.bincount(bins[earlier], minlength=len(mass)) + SHRUNK * rate) / (votes * mass + SHRUNK)
-        if earlier.any():
+        if earlier.any() and self._flips.complete:
             for axis in scheme.listed:
                 worst = np.sort(self._scores(axis, earlier, votes))[-level[axis] :]
                 rates = rates * max(1.0, float(np.prod(worst / rate)))
-        return np.minimum(rates, 0.5)
+        at_most: Floats = np.minimum(rates, 0.5)
+        return at_most
 
 
 def _below(x: float) -> float:

@@ -93,11 +93,11 @@ class OwnVotes:
         found: dict[int, OwnTally] = {}
         missing = []
         for i, attack in enumerate(attacks):
-            stored = None if self._store is None else self._store.own_votes(self._graph, attack, chunk)
+            stored = None if self._store is None else self._stored(self._store, attack, chunk)
             if stored is None:
                 missing.append(i)
             else:
-                found[i] = OwnTally(*stored)
+                found[i] = stored
         spans = [missing[start : start + SPAN] for start in range(0, len(missing), SPAN)]
         for span, tallies in zip(
             spans, self._counted([[attacks[i] for i in span] for span in spans], chunk), strict=True
@@ -105,8 +105,15 @@ class OwnVotes:
             found.update(zip(span, tallies, strict=True))
             if self._store is not None:
                 for i in span:
-                    self._store.add_own_votes(self._graph, attacks[i], chunk, *found[i])
+                    self._store.add_attack(self._graph, attacks[i], chunk, found[i].counts, samples=OWN_CHUNK)
         return [found[i] for i in range(len(attacks))]
+
+    def _stored(self, store: VoteStore, attack: Attack, chunk: int) -> OwnTally | None:
+        """The votes of a chunk that the store has; where some are against the class, their flips are drawn again."""
+        for number, samples, counts in store.attack_chunks(self._graph, attack):
+            if (number, samples, int(counts[self._asking.label])) == (chunk, OWN_CHUNK, OWN_CHUNK):
+                return OwnTally(counts, np.empty((0, len(self._asking.axes)), dtype=np.int64))
+        return None
 
     def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[list[OwnTally]]:
         if self._executor is None or len(spans) < 2:

@@ -104,9 +104,21 @@ class Verdicts:
         if level in self.levels:
             return self.levels[level]
         for below in self.broken:
-            if all(b <= r for b, r in zip(below, level, strict=True)):
+            if _lies_in(below, level):
                 return Verdict("open", f"the radius is broken at {below}; this level itself was not looked at")
         return Verdict("open", "a level within it is open, or it lies beyond what was asked")
+
+    def beyond(self, counted: Frontier) -> Frontier:
+        """The frontier of what is certified by counts or by evidence."""
+        if not self.certified:
+            return counted
+        inside = [*self.certified, *counted.radii]
+        maximal = [each for each in inside if not any(each != other and _lies_in(each, other) for other in inside)]
+        outside = [level for level, verdict in self.levels.items() if verdict.kind != "certified"]
+        outside += [level for level in counted.beyond if level not in self.levels]
+        minimal = [each for each in outside if not any(each != other and _lies_in(other, each) for other in outside)]
+        radii, beyond = tuple(sorted(maximal)), tuple(sorted(minimal))
+        return Frontier(radii, beyond, verified=counted.verified, incomplete=self.incomplete)
 
     @property
     def certified(self) -> tuple[Level, ...]:
@@ -124,6 +136,10 @@ class Verdicts:
         return self._sides[kind]
 
 
+def _lies_in(level: Level, other: Level) -> bool:
+    return all(map(int.__le__, level, other))
+
+
 def judge(
     evidence: Evidence, frontier: Frontier, *, own: OwnVotes | None, label: int, alpha: float, alpha_broken: Fraction
 ) -> Verdicts:
@@ -139,7 +155,7 @@ def judge(
     """
     levels: dict[Level, Verdict] = {}
     asked: set[Level] = set(frontier.beyond)
-    waiting = [(sum(level), level) for level in asked if all(map(int.__le__, level, evidence.box))]
+    waiting = [(sum(level), level) for level in asked if _lies_in(level, evidence.box)]
     heapq.heapify(waiting)
     before = own.left if own is not None else 0
     records = None if own is None else _OwnRecords(own, label)
@@ -247,8 +263,7 @@ class _Settling:
         self._evidence, self._level, self._own = evidence, level, own
         self._weighed = weighed
         self._tried = 0
-        before = own.own.left
-        self._spent = lambda: before - own.own.left
+        self._left = own.own.left
 
     def hunted(self, alpha: Fraction) -> Verdict | None:
         """The level broken by one of the most dangerous attacks, or None.
@@ -309,7 +324,7 @@ class _Settling:
                 )
             why = self._not_harmless(weighed, bet)
             if not why:
-                own = f"{len(weighed.rest):,} of them with {self._spent():,} votes of their own"
+                own = f"{len(weighed.rest):,} of them with {self._left - self._own.own.left:,} votes of their own"
                 return Verdict("certified", f"{_weighing(weighed.scheme.n_attacks)}, {own}")
         return Verdict("open", why)
 
