@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from starcert.graphs import Sites
     from starcert.store import VoteStore
     from starcert.system.terminal import Advance
     from starcert.voting import Job
 
-__all__ = ["Certificate", "Certificates", "certify", "with_evidence"]
+__all__ = ["Certificate", "Certificates", "certify", "verdicts_of", "with_evidence"]
 
 MOST_NAMED = 8
 """So many maximal radii are named in the sentence that a certificate says."""
@@ -480,41 +481,41 @@ def with_evidence(
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
-    shares = AlphaShares.of(Fraction(alpha) / certificates.bounds.together)
-    for one, record, selected in zip(certificates, votes.records, _selected(votes), strict=True):
+    for row, one in enumerate(certificates):
+        verdicts, sites = None, job.sites[one.object]
+        if votes.records[row] is not None:
+            own = None
+            if most:
+                axes = [axis.sites for axis in axes_of(sites, job.noise)]
+                own = OwnVotes(job, one.object, label=one.label, axes=axes, most=most, store=store, executor=executor)
+            verdicts = verdicts_of(one, votes.row(row), sites, job.noise, alpha=alpha, own=own)
+        found.append(verdicts)
         advance(1)
-        if record is None:
-            found.append(None)
-            continue
-        axes = axes_of(job.sites[one.object], job.noise)
-        evidence = Evidence(
-            record,
-            axes,
-            alpha=shares.certified,
-            failure=1 - selected[one.label] / selected.sum(),
-            box=one.max_radius,
-        )
-        own = OwnVotes(
-            job,
-            one.object,
-            label=one.label,
-            axes=[axis.sites for axis in axes],
-            most=most,
-            store=store,
-            executor=executor,
-        )
-        found.append(
-            judge(
-                evidence,
-                one.counted,
-                own=own if most else None,
-                label=one.label,
-                alpha=alpha,
-                alpha_broken=shares.broken,
-            )
-        )
     return certificates.weighed(found)
 
 
-def _selected(votes: Votes) -> npt.NDArray[np.int64]:
-    return votes.counts if votes.selection is None else votes.selection
+def verdicts_of(
+    one: Certificate, votes: Votes, sites: Sites, noise: Noise, *, alpha: float, own: OwnVotes | None
+) -> Verdicts:
+    """The verdicts of evidence on one certificate.
+
+    Args:
+        one: the certificate of the counts.
+        votes: the votes that it is made of, one row, with their flips.
+        sites: the sites of the graph.
+        noise: the noise.
+        alpha: the probability that anything is false, that of as many certificates together as the bounds are of.
+        own: votes at attacked versions of the graph; None: there are none.
+    """
+    record, selection = votes.records[0], votes.selection
+    assert record is not None
+    assert selection is not None
+    shares = AlphaShares.of(Fraction(alpha) / one.together)
+    evidence = Evidence(
+        record,
+        axes_of(sites, noise),
+        alpha=shares.certified,
+        failure=1 - selection[0, one.label] / selection[0].sum(),
+        box=one.max_radius,
+    )
+    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=shares.broken)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,16 @@ import numpy.typing as npt
 from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
 from starcert.certificate import Certificates, certify, with_evidence
 from starcert.classifiers.base import Classifier, is_classifier
-from starcert.core.confidence import Family, Votes, check_alpha, check_family, clopper_pearson
+from starcert.core.confidence import (
+    Family,
+    Votes,
+    anytime_bounds,
+    check_alpha,
+    check_family,
+    clopper_pearson,
+)
 from starcert.core.evidence import AlphaShares
+from starcert.deciding import DecidedPlan
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.graphs import Graph, Sites
@@ -30,6 +38,9 @@ if TYPE_CHECKING:
     from starcert.store import VoteStore
 
 __all__ = ["ABSTAIN", "Problem", "Regions", "SmoothedClassifier"]
+
+StoppingPlan: TypeAlias = Literal["fixed", "decided"]
+"""All votes, or as many as it takes to decide what is asked."""
 
 ABSTAIN = -1
 """What `predict` answers where no class can be shown to be the likeliest."""
@@ -252,6 +263,7 @@ class SmoothedClassifier(ClassifierConventions):
         max_radius: RadiusLike | None = None,
         evidence: bool = False,
         own_samples: int | None = None,
+        plan: StoppingPlan = "fixed",
         **voting: Unpack[VotingOptions],
     ) -> Certificates:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
@@ -267,6 +279,8 @@ class SmoothedClassifier(ClassifierConventions):
                 evidence (`AlphaShares`). Without it, counts have all of it: the paper's certificate.
             own_samples: with evidence, the most votes at attacked versions of each graph, for levels that the votes on
                 the clean graph leave open; by default as many as `samples`.
+            plan: "fixed" draws all `samples`. With "decided" they are a most: a graph has no more votes once everything
+                asked about it is certified. Bounds then hold at all times together, and are a little wider.
             voting: further arguments of `vote`.
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
@@ -277,11 +291,21 @@ class SmoothedClassifier(ClassifierConventions):
         if not evidence and own_samples is not None:
             raise InvalidParameterError("own_samples", "be left out without evidence", own_samples)
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
-        votes = self.vote(problem, samples=samples, seed=seed, record=evidence, **voting)
-        rows = votes.objects.tolist()
         counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
+        if plan == "decided":
+            fixed = _plan(samples, voting.pop("selection_samples", None)).most
+            together = sum(map(self._job(problem, seed, None, None).n_targets, range(len(problem))))
+            wanted = DecidedPlan(fixed, problem, alpha, together if family == "all" else 1, limits, evidence)
+            votes = self.vote(problem, samples=wanted, seed=seed, record=evidence, **voting)
+            bounds = anytime_bounds(votes, alpha=counts_alpha, together=wanted.together)
+        elif plan == "fixed":
+            votes = self.vote(problem, samples=samples, seed=seed, record=evidence, **voting)
+            bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
+        else:
+            raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
+        rows = votes.objects.tolist()
         certificates = certify(
-            clopper_pearson(votes, alpha=counts_alpha, family=family),
+            bounds,
             self.noise,
             max_radius=limits,
             capacity=[problem.capacities[graph] for graph in rows],

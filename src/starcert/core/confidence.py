@@ -27,6 +27,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.bets import anytime_limit
 from starcert.core.choice import chooses_multi_class
 from starcert.core.flips import FlipRecord
 from starcert.core.limits import upper_limit
@@ -37,6 +38,7 @@ __all__ = [
     "Family",
     "Margins",
     "Votes",
+    "anytime_bounds",
     "bounds_of",
     "check_alpha",
     "check_family",
@@ -366,6 +368,30 @@ def clopper_pearson(
         raise InvalidParameterError("votes", must, "votes of a plan that looked at them to stop", hint)
     together = max(1, len(votes)) if check_family(family) == "all" else 1
     return bounds_of(votes, alpha=check_alpha(alpha), together=together, margins=check_margins(margins))
+
+
+def anytime_bounds(votes: Votes, *, alpha: float, together: int = 1) -> Bounds:
+    """Bounds on p_A that hold at whatever time somebody looks: with probability at least 1 − alpha, at all times.
+
+    They take votes of a plan that looked at them to stop. The two-class margin alone is served.
+
+    Args:
+        votes: one row a graph, with selection votes.
+        alpha: the failure probability.
+        together: that of so many graphs together.
+
+    Example:
+        >>> anytime_bounds(Votes([[97_000, 3_000]], selection=[[98, 2]], stopped=True), alpha=0.01).p_lower.round(6)
+        array([0.967574])
+    """
+    if votes.selection is None:
+        raise InvalidParameterError("votes", "have selection votes, to be looked at at any time", None)
+    labels = votes.selection.argmax(axis=1)
+    totals = votes.counts.sum(axis=1)
+    lost = totals - votes.counts[np.arange(len(votes)), labels]
+    share = Fraction(check_alpha(alpha)) / together
+    failure = np.array([anytime_limit(int(m), int(n), share) for m, n in zip(lost, totals, strict=True)])
+    return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, together)
 
 
 def bounds_of(votes: Votes, *, alpha: float, together: int, margins: Margins) -> Bounds:

@@ -1,0 +1,75 @@
+"""Stopping early: a graph has no more votes than it takes to decide what is asked.
+
+Looking at votes to decide whether to draw more is dangerous where bounds hold at a number of votes that is fixed in
+advance, as Clopper–Pearson's do: who looks often enough sees what they wish. Here everything that is claimed rests on
+capitals that are large at *some* time with a small probability only (`starcert.core.bets`): the bounds on class
+probabilities (`anytime_bounds`) and evidence alike. So looking is free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from starcert.binding import Problem
+from starcert.certificate import Certificate, certify, verdicts_of
+from starcert.core.bets import count_capital, needed
+from starcert.core.confidence import Votes, anytime_bounds
+from starcert.core.evidence import AlphaShares
+from starcert.plans import Plan, SoFar, Wanted
+
+__all__ = ["DecidedPlan"]
+
+
+@dataclass(frozen=True)
+class DecidedPlan(Plan):
+    """Draws 1, 2, 3, 4, 6, 8, 12, 16, … chunks, until everything asked about a graph is certified or it is clear that it abstains.
+
+    Attributes:
+        most: as many votes as there may be.
+        problem: the graphs, bound.
+        alpha: the probability that anything that is said about a graph is false.
+        together: alpha is that of so many graphs together.
+        max_radius: what is asked: the radii of this box; None: all that an attacker can flip.
+        evidence: whether alpha is shared with evidence.
+    """
+
+    most: Wanted
+    problem: Problem
+    alpha: float
+    together: int
+    max_radius: tuple[int, ...] | None
+    evidence: bool
+
+    def wanted(self, so_far: SoFar) -> Wanted:
+        """See `Plan`."""
+        drawn = so_far.n_estimation
+        if not drawn:
+            return Wanted(self.most.selection, min(so_far.chunk_size, self.most.estimation))
+        if drawn >= self.most.estimation or self._decided(so_far):
+            return so_far.wanted
+        chunks = drawn // so_far.chunk_size
+        step = max(1, 2 ** (chunks.bit_length() - 2))  # between a half and a third of what is there
+        return Wanted(self.most.selection, min(drawn + step * so_far.chunk_size, self.most.estimation))
+
+    def _decided(self, so_far: SoFar) -> bool:
+        votes = Votes(
+            so_far.estimation, so_far.selection, stopped=True, records=[so_far.record] * len(so_far.estimation)
+        )
+        return all(self._is_decided(votes.row(row), so_far.object) for row in range(len(votes)))
+
+    def _is_decided(self, votes: Votes, graph: int) -> bool:
+        sites, capacity = self.problem.sites[graph], self.problem.capacities[graph]
+        corner = capacity if self.max_radius is None else tuple(map(min, self.max_radius, capacity))
+        counts_alpha = float(AlphaShares.of(Fraction(self.alpha)).counts) if self.evidence else self.alpha
+        bounds = anytime_bounds(votes, alpha=counts_alpha, together=self.together)
+        total, mine = int(votes.counts.sum()), int(votes.counts[0, bounds.labels[0]])
+        if count_capital(mine, total) >= needed(Fraction(counts_alpha) / self.together):
+            return True  # the class has no majority, and no votes will give it one
+        one: Certificate = certify(bounds, self.problem.noise, max_radius=self.max_radius, capacity=[capacity])[0]
+        if one.certified(corner):
+            return True
+        if not self.evidence or votes.records[0] is None or one.abstained:
+            return False
+        verdicts = verdicts_of(one, votes.row(0), sites, self.problem.noise, alpha=self.alpha, own=None)
+        return corner in verdicts.certified
