@@ -18,8 +18,7 @@ from starcert.core.frontier import Frontier, Frontiers
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
 from starcert.noise import Noise, RadiusLike
-from starcert.system.rounding import at_least, at_most, holds_at_least
-from starcert.system.tables import as_frame
+from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from starcert.system.memory import available
+from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame, Sites
@@ -103,7 +103,7 @@ class Classifier(ABC):
 
     def free_memory(self) -> int | None:
         """The bytes that are free where the classifier works; None: not known."""
-        return available()
+        return available_bytes()
 
 
 class DrawsItself(Classifier):

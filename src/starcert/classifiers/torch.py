@@ -18,7 +18,7 @@ from starcert.classifiers.features import (
 )
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError
-from starcert.system.memory import available
+from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame, Sites
@@ -83,7 +83,7 @@ class TorchClassifier(DrawsItself):
     def free_memory(self) -> int | None:
         """The bytes that are free where the model is, as far as that is known."""
         if self.device.type != "cuda":
-            return available() if self.device.type == "cpu" else None
+            return available_bytes() if self.device.type == "cpu" else None
         unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return int(torch.cuda.mem_get_info(self.device)[0]) + unused
 

@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError, StarcertWarning
-from starcert.system.terminal import say, tolerate_encodings
+from starcert.system.output import say, tolerate_encodings
 
 __all__ = ["DebugOption", "JsonOption", "app", "main"]
 

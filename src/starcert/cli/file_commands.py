@@ -10,7 +10,7 @@ import typer
 
 from starcert.cli.command_line import JsonOption, app
 from starcert.cli.printing import MOST_ROWS, show
-from starcert.system.rounding import at_most
+from starcert.system.output import at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

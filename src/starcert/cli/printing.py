@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starcert import __version__
-from starcert.system.rounding import at_least, fails_at_most
-from starcert.system.terminal import plain
+from starcert.system.output import at_least, fails_at_most, plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -12,7 +12,7 @@ import typer
 from starcert.cli.command_line import DebugOption, app
 from starcert.cli.printing import show
 from starcert.runs.settings import SETTINGS, check_options
-from starcert.system.terminal import say
+from starcert.system.output import say
 
 __all__ = ["certify", "sweep"]
 

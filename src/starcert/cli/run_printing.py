@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starcert.metrics import accuracy, majority_share, shares_by_axis, steps_to
 from starcert.report.findings import counted, fixed_pairs, out_of_reach
-from starcert.system.rounding import fails_at_most
+from starcert.system.output import fails_at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -26,8 +26,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.choice import chooses_multi_class
-from starcert.core.limits import upper_limit
+from starcert.core.limits import chooses_multi_class, upper_limit
 from starcert.errors import InvalidParameterError
 
 __all__ = [

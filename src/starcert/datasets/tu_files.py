@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from starcert.errors import StarcertError
 from starcert.graphs import Graph
-from starcert.system.memory import in_words
+from starcert.system.processes import in_words
 
 __all__ = ["read"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.experiments.checks import Check
 from starcert.report.document import render
-from starcert.system.tables import csv_line
+from starcert.system.output import csv_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

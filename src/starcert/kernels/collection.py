@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import compiled
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
 from starcert.graphs.content import digest

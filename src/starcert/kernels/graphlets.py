@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import compiled
 from starcert.kernels.collection import Collection, neighbours
 from starcert.kernels.kernel import GraphKernel, whole_number
 from starcert.kernels.words import Counts, Integers

@@ -21,7 +21,7 @@ from starcert.metrics import right
 from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
 from starcert.report.radius_tables import slack_tables, surfaces
 from starcert.report.slices import Slices, limits_of
-from starcert.system.rounding import holds_at_least
+from starcert.system.output import holds_at_least
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "PageData", "drawings", "page_data"]
 

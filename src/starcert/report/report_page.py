@@ -12,7 +12,7 @@ from starcert.graphs.sites import Sites
 from starcert.report.document import KeyFigure, assemble, plotly_script, resources, target, write_page
 from starcert.report.findings import ReportSummary
 from starcert.report.page_data import PageData, page_data
-from starcert.system.rounding import at_most, holds_at_least
+from starcert.system.output import at_most, holds_at_least
 
 __all__ = ["write_report"]
 

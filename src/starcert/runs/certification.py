@@ -16,7 +16,7 @@ from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.workers import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
-from starcert.system.tables import csv_lines
+from starcert.system.output import csv_lines
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

@@ -10,7 +10,7 @@ from typing import Any
 
 from starcert.errors import InvalidParameterError
 from starcert.system.files import write_whole
-from starcert.system.tables import csv_lines
+from starcert.system.output import csv_lines
 
 __all__ = ["EXAMPLES", "files_of", "write_example"]
 

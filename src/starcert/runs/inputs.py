@@ -19,7 +19,7 @@ from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.runs.workers import one_thread
-from starcert.system.terminal import progress_bar
+from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

@@ -19,7 +19,7 @@ from starcert.errors import ClassifierError, InvalidParameterError, StarcertErro
 from starcert.noise import Noise
 from starcert.runs.data import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
-from starcert.system.terminal import progress_bar
+from starcert.system.output import progress_bar
 from starcert.voting import answers_on
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from starcert.graphs.content import is_tensor
 from starcert.runs.data import RunData, are_class_numbers
 from starcert.runs.graph_files import read_folder, read_smiles
 from starcert.runs.user_code import TuName
-from starcert.system.memory import in_words
+from starcert.system.processes import in_words
 
 __all__ = ["load_graphs", "read_tensors"]
 

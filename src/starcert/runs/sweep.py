@@ -25,7 +25,7 @@ from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows
 from starcert.runs.workers import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
-from starcert.system.tables import csv_lines
+from starcert.system.output import csv_lines
 
 __all__ = ["PAGE", "TABLE", "VOTES", "run_sweep", "sweep_settings"]
 

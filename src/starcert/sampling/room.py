@@ -15,7 +15,7 @@ from starcert.noise import Noise
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import SPARSE_BYTES, way_of
 from starcert.sampling.views import shows_graphs
-from starcert.system.memory import in_words
+from starcert.system.processes import in_words
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
