@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.kernels.collection import Collection, neighbours
-from starcert.kernels.kernel import GraphKernel, whole_number
+from starcert.kernels.kernel import Collection, GraphKernel, neighbours, whole_number
 from starcert.kernels.words import Counts, Integers
 
 __all__ = ["LARGEST", "Graphlets", "shapes"]

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.kernels.collection import DEGREE, Collection, neighbours
-from starcert.kernels.kernel import GraphKernel, whole_number
+from starcert.kernels.kernel import DEGREE, Collection, GraphKernel, neighbours, whole_number
 from starcert.kernels.words import Counts, Floats, Integers, Words, count_words, join, mix
 from starcert.sampling.views import SlicedGraphs, count_ends, new_counters
 

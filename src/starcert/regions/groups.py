@@ -13,9 +13,8 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.content import digest
 from starcert.graphs.pairsets import Across, Inside, Outside, Within
-from starcert.regions.builder import Builder, positive, share, whole
+from starcert.regions.builder import Builder, RegionRule, canonical_order, positive, share, whole
 from starcert.regions.nodes import data_of
-from starcert.regions.region_rule import RegionRule, canonical_order
 
 __all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from starcert.archive import Archive
 from starcert.metrics import has_sites, right, too_few_votes, votes_needed
-from starcert.report.radius_tables import most_frequent
-from starcert.report.slices import Limits, Slices, box_of
+from starcert.report.radius_tables import Limits, Slices, box_of, most_frequent
 
 __all__ = [
     "Notice",

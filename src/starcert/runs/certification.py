@@ -13,7 +13,7 @@ from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
-from starcert.runs.workers import voting_workers
+from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines

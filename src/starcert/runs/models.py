@@ -17,7 +17,7 @@ from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.noise import Noise
-from starcert.runs.data import RunData
+from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
 from starcert.system.output import progress_bar
 from starcert.voting import answers_on

@@ -15,8 +15,7 @@ from zipfile import BadZipFile, ZipFile
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.graphs.content import is_tensor
-from starcert.runs.data import RunData, are_class_numbers
-from starcert.runs.graph_files import read_folder, read_smiles
+from starcert.runs.graph_files import RunData, are_class_numbers, read_folder, read_smiles
 from starcert.runs.user_code import TuName
 from starcert.system.processes import in_words
 
@@ -65,7 +64,7 @@ def _raw_files(folder: Path) -> tuple[str, Path] | None:
 
 def _named(name: str) -> RunData:
     """The TU data set of a name, or a message for who meant a folder."""
-    from starcert.datasets.tu import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
+    from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
 
     try:
         return _tu(name, None)

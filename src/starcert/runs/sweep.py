@@ -22,7 +22,7 @@ from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SWEEP_SAMPLES, run_settings
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows
-from starcert.runs.workers import voting_workers
+from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
@@ -183,7 +183,7 @@ def _certify(
 
 
 def _write_page(path: Path, sweep: SweepResult) -> None:
-    from starcert.runs.sweep_page import write_sweep_page  # noqa: PLC0415  (drawing takes its time to load)
+    from starcert.runs.sweep_result import write_sweep_page  # noqa: PLC0415  (drawing takes its time to load)
 
     write_sweep_page(path, sweep)
 
