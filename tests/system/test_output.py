@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import runs_worlds as worlds
 import starcert as sc
-from starcert.cli.printing import show
+from starcert.cli.command_line import show
 from starcert.runs.certification import result_rows
 from starcert.system.output import at_least, at_most, csv_line, csv_lines, fails_at_most, holds_at_least, plain, say
 
