@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
@@ -226,10 +226,7 @@ def from_callable(
     """
     if not callable(function):
         raise InvalidParameterError("function", "be callable", function)
-    if not isinstance(n_classes, int) or n_classes < 2:
-        raise InvalidParameterError("n_classes", "be a whole number, 2 or more", n_classes)
+    n_classes = whole_number("n_classes", n_classes, 2)
     if on not in ("networkx", "batch"):
         raise InvalidParameterError("on", "be 'networkx' or 'batch'", on)
-    if not isinstance(batch_size, int) or batch_size < 1:
-        raise InvalidParameterError("batch_size", "be a whole number, 1 or more", batch_size)
-    return CallableClassifier(function, n_classes, on, description, batch_size)
+    return CallableClassifier(function, n_classes, on, description, whole_number("batch_size", batch_size, 1))

@@ -17,7 +17,7 @@ from starcert.classifiers.features import (
     sources_of,
 )
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ class TorchClassifier(DrawsItself):
     ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
-        if not isinstance(n_classes, int) or n_classes < 2:
-            raise InvalidParameterError("n_classes", "be a whole number, 2 or more", n_classes)
         self.model = model.eval()
-        self.n_classes = n_classes
+        self.n_classes = whole_number("n_classes", n_classes, 2)
         self.dense = dense
         self.features = features
         self._sources = sources_of(features)

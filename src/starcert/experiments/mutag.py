@@ -37,7 +37,6 @@ __all__ = [
     "certified_at",
     "checks",
     "clearly_better",
-    "most_certified",
     "pictures",
     "run",
     "settings",
@@ -146,7 +145,11 @@ def _trade_off(found: MutagResults) -> Figure:
     for number, (name, model) in enumerate(MODELS.items()):
         own = [point for at, point in points.items() if at[0] == name]
         ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=colour_of(number), label=model.title)
-    unbeaten = [at for at, point in points.items() if not any(_beats(other, point) for other in points.values())]
+    unbeaten = [
+        at
+        for at, (x, y) in points.items()
+        if not any(one >= x and other >= y and (one, other) != (x, y) for one, other in points.values())
+    ]
     for number, at in enumerate(sorted(unbeaten, key=lambda at: points[at])):
         place = (points[at][0] + 0.15 * (number - len(unbeaten) / 2), points[at][1] + 0.05)  # side by side, above them
         line = {"arrowstyle": "-", "lw": 0.5, "color": "#555555"}
@@ -156,10 +159,6 @@ def _trade_off(found: MutagResults) -> Figure:
     ax.set(xlabel=f"share right and certified at {SHOWN_RADIUS}", ylabel="accuracy", xlim=(-0.02, 1), ylim=(0.6, 0.95))
     ax.legend(frameon=False, loc="upper left")
     return figure
-
-
-def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
 def tables(found: MutagResults) -> list[Table]:
@@ -346,11 +345,6 @@ def best(found: MutagResults) -> tuple[str, float, float]:
     return max(found.sweep, key=lambda at: (found.sweep[at].right, at[1] * at[2]))
 
 
-def most_certified(found: MutagResults) -> tuple[str, float, float]:
-    """The setting of the sweep with the most molecules right and certified at `SHOWN_RADIUS`."""
-    return max(found.sweep, key=lambda at: certified_at(found.sweep[at]))
-
-
 def certified_at(judged: JudgedMolecules) -> float:
     """The share that is right and certified at `SHOWN_RADIUS`, sparsity-aware."""
     return judged.sparsity_aware.certified_accuracy(judged.labels, SHOWN_RADIUS)
@@ -390,7 +384,7 @@ def _whole(found: MutagResults) -> bool:
 
 def summary(found: MutagResults) -> list[str]:
     """What was found, in sentences."""
-    at = best(found)
+    at, most = best(found), max(found.sweep, key=lambda each: certified_at(found.sweep[each]))
     return [
         "Two certificates of the same votes. The anisotropic one is anchored: its regions are the present and the "
         "absent bonds of the clean molecule, and it speaks of a classifier whose regions stay as they are there, while "
@@ -398,7 +392,7 @@ def summary(found: MutagResults) -> list[str]:
         f"Of {found.tested}, the paper's network smoothed with its noise (delete 0.04, add 0.2) is right on "
         f"{found.every.accuracy:.1%}; always answering the majority class is right on {found.majority_share:.1%}.",
         f"Most right answers of the sweep: {_told(found, at)}. Most that are certified too: "
-        f"{_told(found, most_certified(found))}. A constant answer certifies every radius, so a certificate is worth "
+        f"{_told(found, most)}. A constant answer certifies every radius, so a certificate is worth "
         "no more than the accuracy beside it.",
     ]
 

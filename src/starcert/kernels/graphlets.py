@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.kernels.kernel import Collection, GraphKernel, neighbours, whole_number
+from starcert.errors import whole_number
+from starcert.kernels.kernel import Collection, GraphKernel, neighbours
 from starcert.kernels.words import Counts, Integers
 
 __all__ = ["LARGEST", "Graphlets", "shapes"]

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.kernels.kernel import DEGREE, Collection, GraphKernel, neighbours, whole_number
+from starcert.errors import whole_number
+from starcert.kernels.kernel import DEGREE, Collection, GraphKernel, neighbours
 from starcert.kernels.words import Counts, Floats, Integers, Words, count_words, join, mix
 from starcert.sampling.views import SlicedGraphs, count_ends, new_counters
 

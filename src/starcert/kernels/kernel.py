@@ -35,7 +35,6 @@ __all__ = [
     "collect",
     "neighbours",
     "node_labels_of",
-    "whole_number",
 ]
 
 DEGREE = "degree"
@@ -121,14 +120,6 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _matrix(self, counts: Counts) -> Any:  # noqa: ANN401
         begins, columns, values = look_up(*counts, self._table, self.known_)
         return csr_array((values, columns, begins.astype(np.int32)), shape=(len(begins) - 1, len(self.known_)))
-
-
-def whole_number(name: str, value: object, least: int, most: int | None = None, hint: str = "") -> int:
-    """The value of a kernel's parameter, checked when it is used, as scikit-learn wants it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= (most or value):
-        limits = f"{least} or more" if most is None else f"from {least} to {most}"
-        raise InvalidParameterError(name, f"be a whole number, {limits}", value, hint)
-    return int(value)
 
 
 class Collection(NamedTuple):

@@ -33,7 +33,6 @@ __all__ = [
     "positive",
     "share",
     "text_of",
-    "whole",
     "words_of",
 ]
 
@@ -284,13 +283,6 @@ def _items(text: str) -> list[str]:
         else:
             items[-1] += character
     return items
-
-
-def whole(value: object, parameter: str, least: int) -> int:
-    """A whole number that is not too small."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InvalidParameterError(parameter, f"be a whole number, {least} or more", value)
-    return int(value)
 
 
 def positive(value: object, parameter: str) -> float:

@@ -71,11 +71,12 @@ def summary(archive: Archive, abstained: list[bool]) -> ReportSummary:
 
 def notices(archive: Archive, counts: ReportSummary, slices: Slices) -> list[Notice]:
     """The warnings that apply, the weightiest first."""
+    without = (~has_sites(archive.certificates)).sum(axis=0).tolist()
     found = (
         _anchored(archive),
         _constant(archive, counts),
         _too_few_samples(archive, slices),
-        nothing_to_flip(_without_sites(archive), len(archive)),
+        nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive)),
         _abstentions(counts),
     )
     given = [notice for notice in found if notice is not None]
@@ -146,10 +147,6 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
     box = box_of(archive) if box is None else box
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box, strict=True) if limit != 0}
     return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there)
-
-
-def _without_sites(archive: Archive) -> dict[str, int]:
-    return dict(zip(archive.noise.axes, (~has_sites(archive.certificates)).sum(axis=0).tolist(), strict=True))
 
 
 def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -193,8 +194,12 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     data = {
         "axes": list(archive.noise.axes),
         "regions": [
-            {"name": region, "law": archive.noise[region].words(), "axes": _axes_of(archive, region)}
-            for region in archive.noise.regions
+            {
+                "name": region,
+                "law": law.words(),
+                "axes": [archive.noise.axes.index(region + each) for each in law.suffixes],
+            }
+            for region, law in ((region, archive.noise[region]) for region in archive.noise.regions)
         ],
         "classes": list(archive.class_names),
         "holds": holds_at_least(archive.alpha),
@@ -209,7 +214,9 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "certified": [table.tolist() for table in shares.certified],
             "right": [table.tolist() for table in shares.right],
         },
-        "slices": [{"radii": [_flat(each) for each in different], "of": of} for different, of in radii],
+        "slices": [
+            {"radii": [list(chain.from_iterable(each)) for each in different], "of": of} for different, of in radii
+        ],
         "graphs": {
             "names": list(archive.names),
             "truth": [-1 if label is None else label for label in archive.labels],
@@ -234,10 +241,6 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     return PageData(data, counts, notices(archive, counts, slices), fixed_pairs([each.n_fixed for each in sites]))
 
 
-def _axes_of(archive: Archive, region: str) -> list[int]:
-    return [archive.noise.axes.index(region + suffix) for suffix in archive.noise[region].suffixes]
-
-
 def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[int]:
     found = dict(zip(sites.regions, values, strict=True))
     return [found[region] for region in archive.noise.regions]
@@ -248,10 +251,6 @@ def _once(values: Sequence[Key]) -> tuple[list[Key], list[int]]:
     numbers: dict[Key, int] = {}
     of = [numbers.setdefault(value, len(numbers)) for value in values]
     return list(numbers), of
-
-
-def _flat(radii: Sequence[Sequence[int]]) -> list[int]:
-    return [count for radius in radii for count in radius]
 
 
 def _more_samples(archive: Archive) -> dict[str, Any]:

@@ -215,7 +215,8 @@ def _notices(sweep: SweepResult) -> Iterator[Notice]:
             f"There, {majority} or more than the smoothed classifier. A constant answer is robust against everything, "
             f"and worthless: however far their radii go, leave these levels. {_named(sweep, constant)}"
         )
-        yield Notice(f"No better than a constant answer: {_of(len(constant), len(levels))}", text)
+        told = f"{len(constant):,} of {len(levels):,} level{'s' * (len(levels) != 1)}"
+        yield Notice(f"No better than a constant answer: {told}", text)
     elsewhere = (
         f"Certify the level on other graphs: name them where the command has {OTHER}. Have you no others? Sweep again "
         "with --split validation and another --out, and certify with --split test."
@@ -272,10 +273,6 @@ def _named(sweep: SweepResult, numbers: Sequence[int]) -> str:
     named = "; ".join(noise_text(sweep.levels[number].noise) for number in numbers[:MOST_NAMED])
     more = f"; and {len(numbers) - MOST_NAMED:,} more" if len(numbers) > MOST_NAMED else ""
     return f"({named}{more}.)"
-
-
-def _of(part: int, whole: int) -> str:
-    return f"{part:,} of {whole:,} level{'s' * (whole != 1)}"
 
 
 def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
@@ -358,7 +355,8 @@ def _row(sweep: SweepResult, number: int) -> dict[str, object]:
 
 def _data(sweep: SweepResult) -> dict[str, object]:
     factors = sweep.settings.grid.factors
-    places = _places([len(factor.values) for factor in factors])
+    # Which value of each factor every level has, in the order of the grid.
+    places = product(*(range(len(factor.values)) for factor in factors))
     first = sweep.levels[0]
     return {
         "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
@@ -381,8 +379,3 @@ def _data(sweep: SweepResult) -> dict[str, object]:
             for number, (level, at) in enumerate(zip(sweep.levels, places, strict=True))
         ],
     }
-
-
-def _places(sizes: list[int]) -> Iterator[list[int]]:
-    """Which value of each factor every level has, in the order of the grid."""
-    return (list(at) for at in product(*map(range, sizes)))
