@@ -42,12 +42,7 @@ GridOption = Annotated[
 
 
 def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Callable[[Callable[..., None]], Any]:
-    """Gives a command its options: some of its own, then one for each setting of a run.
-
-    Args:
-        first: the annotations of its own arguments and options.
-        sweep: whether it sweeps; a sweep has words of its own for some settings.
-    """
+    """Gives a command its options: some of its own, then one for each setting of a run."""
     annotations = dict(first)
     for key, setting in SETTINGS.items():
         if setting.in_sweeps or not sweep:

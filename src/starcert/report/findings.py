@@ -150,11 +150,7 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
 
 
 def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
-    """Warns of axes on which graphs have no sites; None if there are none.
-
-    Args:
-        without: for each axis, how many graphs have no sites there.
-        n_graphs: how many graphs there are.
+    """Warns of axes on which graphs, so many on each, have no sites; None if there are none.
 
     Example:
         >>> nothing_to_flip({"ring": 3, "rest": 0}, 12).head
@@ -172,10 +168,7 @@ def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
 
 
 def fixed_pairs(fixed: Sequence[int]) -> str:
-    """Says how many node pairs lie in no region, and what that means; "" if none do.
-
-    Args:
-        fixed: how many do, for each graph.
+    """Says how many node pairs of each graph lie in no region, and what that means; "" if none do.
 
     Example:
         >>> fixed_pairs([0, 7])

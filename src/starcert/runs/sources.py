@@ -30,11 +30,7 @@ _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE),
 
 
 def load_graphs(source: Path | str) -> RunData:
-    """The graphs of a TU data set, a folder of GraphML files or edge lists, a PyG file of tensors, or SMILES strings.
-
-    Args:
-        source: a file or a folder, or the name of a TU data set.
-    """
+    """The graphs of a TU data set by name, of a folder of graph files, of a file of tensors or of SMILES strings."""
     if isinstance(source, str):
         return _named(source)
     if source.is_file():
