@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from starcert.datasets import motif
-from starcert.display.canvas import new_figure
-from starcert.experiments.checks import Check
-from starcert.experiments.outcome import Outcome, Picture, Table
+from starcert.display.drawing import new_figure
+from starcert.experiments.outcome import Check, Outcome, Picture, Table
 from starcert.experiments.parts import Part, StudyParts
 
 TITLE = "A tiny <study> & 'so on'"

@@ -26,8 +26,7 @@ from starcert.metrics import (
     votes_needed,
 )
 from starcert.report.findings import summary
-from starcert.report.radius_tables import surfaces
-from starcert.report.slices import Slices
+from starcert.report.radius_tables import Slices, surfaces
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 
 NOISE = sc.Noise(a=0.1, b=0.4)

@@ -26,8 +26,7 @@ from starcert.evidence import FoundAttack, OwnVotes, Verdict, Verdicts, judge
 from starcert.evidence.attack_axes import axes_of
 from starcert.evidence.verdicts import Kind
 from starcert.noise import Noise, RadiusLike
-from starcert.system.rounding import at_least, at_most, holds_at_least
-from starcert.system.tables import as_frame
+from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from starcert.graphs import Sites
     from starcert.store import VoteStore
-    from starcert.system.terminal import Advance
+    from starcert.system.output import Advance
     from starcert.voting import Job
 
 __all__ = ["Certificate", "Certificates", "certify", "verdicts_of", "with_evidence"]

@@ -23,7 +23,7 @@ __all__ = ["DecidedPlan"]
 
 @dataclass(frozen=True)
 class DecidedPlan(Plan):
-    """Draws 1, 2, 3, 4, 6, 8, 12, 16, … chunks, until everything asked about a graph is certified or it is clear that it abstains.
+    """Draws 1, 2, 3, 4, 6, 8, 12, … chunks, until all that is asked about a graph is certified, or it surely abstains.
 
     Attributes:
         most: as many votes as there may be.

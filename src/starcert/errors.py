@@ -1,4 +1,4 @@
-"""The exceptions a user can catch.
+"""The exceptions a user can catch, and the check that most parameters need.
 
 Every message names the parameter, what it must be, what came, and the next step.
 """
@@ -6,6 +6,7 @@ Every message names the parameter, what it must be, what came, and the next step
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 __all__ = [
     "ArchiveError",
@@ -17,6 +18,7 @@ __all__ = [
     "StarcertWarning",
     "StoreError",
     "StoreSettingsError",
+    "whole_number",
 ]
 
 
@@ -50,6 +52,22 @@ class InvalidParameterError(StarcertError, ValueError):
     def __str__(self) -> str:
         parameter, requirement, got, hint = self.args
         return f"'{parameter}' must {requirement}. Got {_shown(got)} instead. {hint}".rstrip()
+
+
+def whole_number(parameter: str, value: object, least: int, most: int | None = None, hint: str = "") -> int:
+    """The value of a parameter that must be a whole number from `least` on, up to `most`; no truth value is one.
+
+    Example:
+        >>> whole_number("samples", 0, 1)
+        Traceback (most recent call last):
+        ...
+        starcert.errors.InvalidParameterError: 'samples' must be a whole number, 1 or more. Got 0 instead.
+    """
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
+    if number < least or (most is not None and number > most):
+        limits = f"{least} or more" if most is None else f"from {least} to {most}"
+        raise InvalidParameterError(parameter, f"be a whole number, {limits}", value, hint)
+    return number
 
 
 def _shown(got: object, most: int = 1000) -> str:

@@ -30,13 +30,10 @@ class ClassifierConventions:
 
     _estimator_type = "classifier"  # up to scikit-learn 1.5
 
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments of the constructor by name; with `deep` also those of a nested estimator, as base__name."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in self._parameter_names()}
+        names = inspect.signature(type(self)).parameters
+        found: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name, value in list(found.items()) if deep else []:
             if is_estimator(value):
                 found.update({f"{name}__{inner}": inside for inner, inside in value.get_params(deep=True).items()})

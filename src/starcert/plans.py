@@ -40,7 +40,7 @@ from starcert.voting import PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunk
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
     from starcert.store import VoteStore
-    from starcert.system.terminal import Advance
+    from starcert.system.output import Advance
 
 __all__ = ["FixedPlan", "Plan", "SoFar", "Wanted", "count_votes"]
 

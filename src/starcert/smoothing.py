@@ -30,8 +30,8 @@ from starcert.graphs import Graph, Sites
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
 from starcert.plans import FixedPlan, Plan, Wanted, count_votes
+from starcert.system.output import progress_bar
 from starcert.system.provenance import provenance
-from starcert.system.terminal import progress_bar
 from starcert.voting import Job, check_memory
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from starcert.binding import Regions, bind, check_noise_and_regions
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError, StarcertError, whole_number
 from starcert.graphs import Graph
 from starcert.graphs.content import digest
 from starcert.sampling.sampler import Sampler, sampler
@@ -66,8 +66,7 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
         self, noise: Noise, regions: Regions | None = None, *, seed: int = 0, drop: Sequence[str] = ()
     ) -> None:
         check_noise_and_regions(noise, regions)
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise InvalidParameterError("seed", "be a whole number, 0 or more", seed)
+        whole_number("seed", seed, 0)
         if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
             raise InvalidParameterError("drop", "be names of edge data", drop, "Write drop=('edge_attr',).")
         self.noise = noise

@@ -1,11 +1,15 @@
 """The contract of a classifier: three parts are owed, the others have defaults."""
 
+import threading
+from functools import partial
+
+import networkx as nx
 import numpy as np
 import pytest
 
 import starcert as sc
 import worlds
-from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers, is_classifier
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.sampler import sampler
 from starcert.voting import answers_on
@@ -131,3 +135,152 @@ def test_clean_answers_are_asked_for_directly(n_nodes):
     answers = answers_on(Recording(), worlds.PARTITION.sites(graph))
     assert answers.tolist() == [int((graph.edges < 6).sum() > 20)]
     assert {tuple(edge) for edge in seen[0].tolist()} == {tuple(edge) for edge in graph.edges.tolist()}
+
+
+def test_a_function_of_networkx_graphs_and_one_of_batches_agree():
+    def one(graph: nx.Graph) -> int:
+        return int(sum(dict(graph.degree(range(6))).values()) > 20)
+
+    votes = [
+        worlds.smoothed(function, on).vote(worlds.graphs(), samples=500, seed=1)
+        for function, on in ((one, "networkx"), (worlds.dense_core, "batch"))
+    ]
+    np.testing.assert_array_equal(votes[0].counts, votes[1].counts)
+    np.testing.assert_array_equal(votes[0].selection, votes[1].selection)
+
+
+def test_it_is_a_classifier_with_a_description():
+    base = sc.classifiers.from_callable(worlds.parity)
+    assert isinstance(base, Classifier)
+    assert is_classifier(base)
+    assert not is_classifier(type(base))
+    assert not is_classifier(worlds.parity)
+    assert base.description.startswith("parity ")
+    assert sc.classifiers.from_callable(worlds.parity, description="v2").description == "v2"
+
+
+def test_the_description_knows_the_code_and_what_it_closes_over():
+    def threshold(limit):
+        return lambda graph: int(graph.number_of_edges() > limit)
+
+    def described(function):
+        return sc.classifiers.from_callable(function).description
+
+    assert described(threshold(3)) == described(threshold(3))
+    assert described(threshold(3)) != described(threshold(4))
+    assert described(lambda graph: 0) != described(lambda graph: 1)
+    assert described(lambda graph: 0) == described(lambda graph: 0)
+    assert described(lambda graph, limit=1: limit) != described(lambda graph, limit=0: limit)
+
+
+class Above:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def __call__(self, graph):
+        return int(graph.number_of_edges() > self.limit)
+
+
+def holding(value):
+    return lambda graph: value
+
+
+LONG = np.zeros(10_000)
+OTHER = np.where(np.arange(10_000) == 5_000, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (partial(worlds.parity, LONG), partial(worlds.parity, OTHER)),
+        (Above(3), Above(4)),
+        (Above(3).__call__, Above(4).__call__),
+        (holding(LONG), holding(OTHER)),
+        (holding(Above(3)), holding(Above(4))),
+    ],
+    ids=["partial", "object", "method", "array", "closure"],
+)
+def test_the_description_knows_what_a_callable_holds(one, other):
+    descriptions = [sc.classifiers.from_callable(function).description for function in (one, other)]
+    assert descriptions[0] != descriptions[1]
+
+
+def test_the_description_is_that_of_now():
+    above = Above(3)
+    base = sc.classifiers.from_callable(lambda graph: 1 - above(graph))
+    before = base.description
+    above.limit = 4
+    assert base.description != before
+    assert base.description != sc.classifiers.from_callable(base.function, on="batch").description
+
+
+def test_what_cannot_be_told_needs_a_description_where_votes_are_stored(tmp_path):
+    lock = threading.Lock()
+
+    def locked(graph):
+        with lock:
+            return worlds.parity(graph)
+
+    wanted = {"samples": 200, "seed": 1}
+    smoothed = worlds.smoothed(locked, "networkx")
+    assert repr(smoothed).startswith("SmoothedClassifier(CallableClassifier, ")
+    votes = smoothed.vote(worlds.graphs(1), **wanted)  # nothing is stored: nobody needs to know
+    with pytest.raises(InvalidParameterError, match=r"'description' must name .*lock, in the function .*locked"):
+        smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **wanted)
+    base = sc.classifiers.from_callable(locked, description="locked parity")
+    named = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
+    again = named.vote(worlds.graphs(1), store=tmp_path / "votes.db", **wanted)
+    np.testing.assert_array_equal(again.counts, votes.counts)
+
+
+def test_a_function_of_a_batch_that_compares_its_graphs_is_asked_one_by_one():
+    def above_average(batch):
+        edges = batch.degrees().sum(axis=1)
+        return (edges > edges.mean()).astype(int)
+
+    with pytest.raises(
+        ClassifierError, match=r"copy \d+ of graph 0 with class 1 in a batch of \d+, but with class 0 al"
+    ):
+        worlds.smoothed(above_average).vote(worlds.graphs(), samples=500, seed=1)
+    one_by_one = sc.classifiers.from_callable(above_average, on="batch", batch_size=1)
+    votes = sc.SmoothedClassifier(one_by_one, worlds.NOISE, worlds.PARTITION).vote(worlds.graphs(), samples=500, seed=1)
+    assert votes.counts.tolist() == [[500, 0]] * 3  # alone, every graph is average
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"function": 3}, "function"),
+        ({"function": worlds.parity, "n_classes": 1}, "n_classes"),
+        ({"function": worlds.parity, "n_classes": 2.0}, "n_classes"),
+        ({"function": worlds.parity, "on": "tensors"}, "on"),
+        ({"function": worlds.parity, "batch_size": 0}, "batch_size"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, named):
+    with pytest.raises(InvalidParameterError, match=f"'{named}'"):
+        sc.classifiers.from_callable(arguments.pop("function"), **arguments)
+
+
+@pytest.mark.parametrize("answers", [[0, 1, 2], np.array([0, 1, 2]), [0.0, 1.0, 2.0], [False, True, False]])
+def test_good_answers_are_taken(answers):
+    assert checked_answers(answers, 3, 3).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("answers", "problem"),
+    [
+        ([0, 1], "shape"),
+        (1, "shape"),
+        ([[0], [1], [2]], "shape"),
+        ([0, 1, 3], "answered 3"),
+        ([0, -1, 1], "answered -1"),
+        ([0, 0.5, 1], "answered 0.5"),
+        ([0, float("nan"), 1], "answered nan"),
+        (["a", "b", "c"], "answered 'a'"),
+        ([None, 1, 1], "answered None"),
+    ],
+)
+def test_bad_answers_are_named(answers, problem):
+    with pytest.raises(ValueError, match=problem):
+        checked_answers(answers, 3, 3)

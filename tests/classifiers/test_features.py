@@ -11,11 +11,9 @@ import starcert as sc
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.draws import Way
-from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import _laws, _pools, sampler
-from starcert.sampling.sliced import SlicedGraphs
 from starcert.sampling.streams import WordStream
-from starcert.sampling.views import view_of
+from starcert.sampling.views import FlippedGraphs, SlicedGraphs, view_of
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

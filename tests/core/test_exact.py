@@ -9,8 +9,7 @@ from scipy.optimize import linprog
 import oracles
 import starcert as sc
 from starcert.core import exact
-from starcert.core.duality import Enclosure
-from starcert.core.exact import Prover
+from starcert.core.exact import Enclosure, Prover
 from starcert.core.tradeoff import Tradeoff
 
 
@@ -107,3 +106,14 @@ def test_the_working_precision_of_flint_is_left_as_it_was():
     before = exact.ctx.prec
     rungs(sc.Noise(a=0.1), (3,), Fraction(1, 2))
     assert exact.ctx.prec == before
+
+
+def test_a_cell_that_may_not_hold_what_is_missing_is_not_trusted_to():
+    """0.55 may or may not fit into a mass of 0.5 ± 0.1, so the next cell, with its larger ratio, must help."""
+    balls = [
+        exact._BandCell(0.0, arb(0.5, 0.1), arb(0.5, 0.1), arb(1)),
+        exact._BandCell(1.0, arb(0.5), arb(2), arb(4)),
+    ]
+    assert exact._primal(balls, arb(0.55)) >= 0.4 + 4 * 0.15
+    assert exact._primal(balls[:1], arb(0.55)) is None
+    assert exact._primal(balls, arb(0.2)) < 0.31

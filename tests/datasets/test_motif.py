@@ -132,7 +132,7 @@ def test_bad_parameters_are_refused(given, problem):
 
 def test_the_functions_are_not_hidden_by_the_modules_of_the_same_name():
     script = (
-        "import starcert.datasets.motif, starcert.datasets.tu\n"
+        "import starcert.datasets.motif, starcert.datasets.tu_files\n"
         "from starcert import datasets\n"
         "assert callable(datasets.motif) and callable(datasets.tu)"
     )

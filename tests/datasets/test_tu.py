@@ -139,7 +139,7 @@ def test_without_pyg_the_message_names_the_extra(monkeypatch, tmp_path):
 def test_without_grakel_mutag_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch_geometric.datasets", None)
     # The function of the same name stands in the package where its module would.
-    monkeypatch.setattr(sys.modules["starcert.datasets.tu"], "find_spec", lambda name: None)
+    monkeypatch.setattr(sys.modules["starcert.datasets.tu_files"], "find_spec", lambda name: None)
     with pytest.raises(StarcertError, match=r"the copy in GraKeL \(pip install 'starcert\[kernels\]'\)"):
         tu("MUTAG")
 

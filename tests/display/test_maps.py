@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.display.canvas import MAJORITY, SHADES
+from starcert.display.drawing import MAJORITY, SHADES
 from starcert.display.maps import stacked
 from starcert.errors import InvalidParameterError
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from starcert.display.canvas import SHADES, new_figure
+from starcert.display.drawing import SHADES, new_figure
 from starcert.display.maps import NumberGrid
 from starcert.errors import InvalidParameterError
 

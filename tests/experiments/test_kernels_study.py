@@ -10,8 +10,8 @@ import starcert as sc
 import study_worlds as worlds
 from starcert.binding import bind_all
 from starcert.experiments import kernels_study as kernels
-from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, answers, as_if
+from starcert.experiments.outcome import published
 from starcert.experiments.parts import StudyParts
 
 pytest.importorskip("matplotlib")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.experiments.checks import published
+from starcert.experiments.outcome import published
 from starcert.experiments.parts import StudyParts
 
 pytest.importorskip("matplotlib")
@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 votes = importlib.import_module("starcert.experiments.mutag_votes")
-judge = importlib.import_module("starcert.experiments.mutag_checks")
+judge = importlib.import_module("starcert.experiments.mutag")
 drawing = importlib.import_module("starcert.experiments.mutag")
 
 TINY = votes.MutagSettings(50, 40, 1, (0.04,), (0.02, 0.2), 1, 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from starcert.experiments.checks import published
+from starcert.experiments.outcome import published
 
 SHARED = Path(__file__).parents[3] / "shared" / "paper" / "published-numbers.json"
 NAMES = {

@@ -9,8 +9,8 @@ import pytest
 import starcert as sc
 import study_worlds as worlds
 from starcert.experiments import samples
-from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, read_votes
+from starcert.experiments.outcome import published
 from starcert.experiments.reproduce import reproduce
 
 pytest.importorskip("matplotlib")

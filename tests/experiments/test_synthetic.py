@@ -14,8 +14,8 @@ import starcert as sc
 import study_worlds as worlds
 from starcert.binding import bind_all
 from starcert.experiments import synthetic_votes
-from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, Level, as_if, read_votes
+from starcert.experiments.outcome import published
 from starcert.experiments.parts import StudyParts
 from starcert.experiments.reproduce import reproduce
 from starcert.experiments.synthetic import pictures, tables

@@ -107,13 +107,13 @@ def prepare_commands(folder: Path) -> None:
     """A project, a store and certificates; nothing is downloaded."""
     runs_worlds.project(folder / "project", n=2)
     os.chdir(folder / "project")
-    import_module("starcert.datasets.tu")._download = _offline
+    import_module("starcert.datasets.tu_files")._download = _offline
     write_store(Path("votes.db"))
     write_certificates(Path("certificates.json"))
 
 
 def _offline(_name: str) -> Path:
-    raise import_module("starcert.datasets.tu")._CannotDownloadError("which is not tried here")
+    raise import_module("starcert.datasets.tu_files")._CannotDownloadError("which is not tried here")
 
 
 def try_command(rng: Random, _folder: Path) -> bool:

@@ -3,7 +3,7 @@ import pytest
 import starcert as sc
 from report_worlds import ONE, PARTITIONS, TWO, world
 from starcert.report.findings import fixed_pairs
-from starcert.report.page_data import page_data
+from starcert.report.report_page import page_data
 
 SURE, LEAN, TORN = [1000, 0], [60, 940], [510, 490]
 

@@ -13,7 +13,7 @@ from report_worlds import FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 from starcert import archive as archives
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.report import write_report
-from starcert.report.page_data import page_data
+from starcert.report.report_page import page_data
 
 
 class Page(HTMLParser):

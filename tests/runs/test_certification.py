@@ -215,12 +215,12 @@ def test_a_box_of_radii(run):
     ],
 )
 def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch, tmp_path):
-    from starcert.datasets.tu import _CannotDownloadError  # noqa: PLC0415
+    from starcert.datasets.tu_files import _CannotDownloadError  # noqa: PLC0415
 
     def no_download(name):
         raise _CannotDownloadError("no network in tests")
 
-    monkeypatch.setattr(sys.modules["starcert.datasets.tu"], "_download", no_download)
+    monkeypatch.setattr(sys.modules["starcert.datasets.tu_files"], "_download", no_download)
     before = sorted(run.parent.rglob("*"))
     with pytest.raises(StarcertError) as caught:
         certify_run(replace(settings_of(run), **change))

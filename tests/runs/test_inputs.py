@@ -4,7 +4,7 @@ import pytest
 
 import starcert as sc
 from starcert.errors import StarcertError
-from starcert.runs.data import RunData
+from starcert.runs.graph_files import RunData
 from starcert.runs.inputs import describe_rule, needs_model, problem_of, rule_of
 from starcert.runs.user_code import Reference
 

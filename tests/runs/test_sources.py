@@ -33,7 +33,7 @@ def test_the_name_of_a_tu_data_set(tmp_path, monkeypatch):
     monkeypatch.setenv("STARCERT_DATA", str(tmp_path))
     assert len(load_graphs("TINY")) == 2
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(sys.modules["starcert.datasets.tu"], "_download", _no_download)
+    monkeypatch.setattr(sys.modules["starcert.datasets.tu_files"], "_download", _no_download)
     with pytest.raises(StarcertError) as caught:
         load_graphs(check_values({"data": "tini"}, base=tmp_path / "there")["data"])
     message = str(caught.value)
@@ -44,7 +44,7 @@ def test_the_name_of_a_tu_data_set(tmp_path, monkeypatch):
 
 
 def _no_download(name):
-    from starcert.datasets.tu import _CannotDownloadError  # noqa: PLC0415
+    from starcert.datasets.tu_files import _CannotDownloadError  # noqa: PLC0415
 
     raise _CannotDownloadError("no network in tests")
 

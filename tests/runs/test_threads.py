@@ -9,7 +9,7 @@ import pytest
 
 import starcert as sc
 from runs_worlds import environment
-from starcert.runs.workers import one_thread, voting_workers
+from starcert.runs.user_code import one_thread, voting_workers
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_votes_in_this_process_are_counted_with_one(torch):
 
 LATE = """
 import os, sys
-from starcert.runs.workers import one_thread
+from starcert.runs.user_code import one_thread
 with one_thread():
     assert "torch" not in sys.modules
     import torch

@@ -8,11 +8,9 @@ import starcert as sc
 from starcert.graphs import Frame, Sites
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.draws import FlippedDraw, SlicedDraw
-from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import sampler
-from starcert.sampling.sliced import SlicedGraphs
 from starcert.sampling.streams import WordStream
-from starcert.sampling.views import clean_copy
+from starcert.sampling.views import FlippedGraphs, SlicedGraphs, clean_copy
 
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
 SETS = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")})

@@ -7,7 +7,7 @@ import pytest
 import starcert as sc
 from starcert.errors import StarcertError
 from starcert.sampling.room import check_room, expected_edges, fitting_batch
-from starcert.system import memory
+from starcert.system.processes import available_bytes
 
 EVERYTHING = sc.Partition.everything("all")
 LARGE = sc.Graph(20_000, [(i, i + 1) for i in range(19_999)])
@@ -63,7 +63,7 @@ def test_a_device_holds_more_for_each_site():
 
 
 def test_voting_refuses_before_the_first_vote(monkeypatch):
-    monkeypatch.setattr("starcert.classifiers.base.available", lambda: 2 * GIGABYTE)
+    monkeypatch.setattr("starcert.classifiers.base.available_bytes", lambda: 2 * GIGABYTE)
     seen = []
     base = sc.classifiers.from_callable(seen.append, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
@@ -73,14 +73,14 @@ def test_voting_refuses_before_the_first_vote(monkeypatch):
 
 
 def test_where_memory_is_not_known_nothing_is_refused(monkeypatch):
-    monkeypatch.setattr("starcert.classifiers.base.available", lambda: None)
+    monkeypatch.setattr("starcert.classifiers.base.available_bytes", lambda: None)
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")
     votes = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote([sc.Graph(3, [])], samples=10, seed=0)
     assert votes.counts.tolist() == [[10, 0]]
 
 
 def test_memory_is_known_here():
-    assert 0 < memory.available() < 2**50
+    assert 0 < available_bytes() < 2**50
 
 
 def test_batches_shrink_where_noise_adds_many_edges():

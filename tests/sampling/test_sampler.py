@@ -11,10 +11,9 @@ import starcert as sc
 from starcert.errors import InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling import sparse as sparse_module
-from starcert.sampling.flipped import FlippedGraphs
 from starcert.sampling.sampler import sampler
-from starcert.sampling.sliced import SlicedGraphs
 from starcert.sampling.streams import WordStream
+from starcert.sampling.views import FlippedGraphs, SlicedGraphs
 
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(16, 0.4, seed=5))
 PARTITION = sc.Partition.from_node_sets({"a": range(8), "b": range(8, 14)})

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare
 
-from starcert.sampling.counts import count_table
 from starcert.sampling.sparse import Pool, SparseFlips
-from starcert.sampling.streams import WordStream
+from starcert.sampling.streams import WordStream, count_table
 
 
 def stream(chunk: int = 0) -> WordStream:

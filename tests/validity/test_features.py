@@ -10,8 +10,7 @@ import pytest
 import starcert as sc
 from starcert.core.confidence import Bounds
 from starcert.sampling.draws import FlippedDraw, SlicedDraw
-from starcert.sampling.flipped import FlippedGraphs
-from starcert.sampling.sliced import SlicedGraphs
+from starcert.sampling.views import FlippedGraphs, SlicedGraphs
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

@@ -23,8 +23,8 @@ from starcert.core.frontier import Radius
 from starcert.errors import InvalidParameterError
 from starcert.metrics import right
 from starcert.noise import Noise
+from starcert.system.output import as_frame
 from starcert.system.provenance import versions
-from starcert.system.tables import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd

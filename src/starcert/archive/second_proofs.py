@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 from flint import arb, ctx
 
-from starcert.core.balls import LOCK, exact_number
+from starcert.core.arithmetic import LOCK, exact_number
 from starcert.core.channels import Channel
 from starcert.core.limits import ERROR, MOST_TERMS, tail_in_pairs
 

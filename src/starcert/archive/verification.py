@@ -28,7 +28,7 @@ from starcert.archive.second_proofs import CellListing, bounds_the_rest, can_lis
 from starcert.core.confidence import spends_on_all_classes
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError
-from starcert.system.terminal import progress_bar
+from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
     from starcert.certificate import Certificate

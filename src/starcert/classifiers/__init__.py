@@ -9,8 +9,7 @@ from starcert.errors import StarcertError
 
 if TYPE_CHECKING:
     from starcert.classifiers import features
-    from starcert.classifiers.base import Classifier
-    from starcert.classifiers.callable import from_callable
+    from starcert.classifiers.base import Classifier, from_callable
     from starcert.classifiers.sklearn import from_sklearn
     from starcert.classifiers.torch import from_dense, from_pyg
 
@@ -19,7 +18,7 @@ __all__ = ["Classifier", "features", "from_callable", "from_dense", "from_pyg", 
 _HOME = {
     "Classifier": ("base", ""),
     "features": ("features", "torch"),
-    "from_callable": ("callable", ""),
+    "from_callable": ("base", ""),
     "from_dense": ("torch", "torch"),
     "from_pyg": ("torch", "torch"),
     "from_sklearn": ("sklearn", "kernels"),

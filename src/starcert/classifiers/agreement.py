@@ -6,7 +6,6 @@ or draws at random, is none: its votes would be those of no smoothed classifier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +72,9 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, pl
     if _agree(alone, 0, together, place):
         return
     if len(batch) > 1:
-        again = next((each for each in _asked_again(classifier, copy) if not _agree(each, 0, alone, 0)), None)
+        # Some more answers: one that is drawn from two classes is often the same twice.
+        more = (scores_of(classifier, copy) for _ in range(16))
+        again = next((each for each in more if not _agree(each, 0, alone, 0)), None)
     else:
         alone, again = together, alone
     if again is not None:
@@ -86,12 +87,6 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, pl
         f"The base classifier answers {name} with {_shown(together, place)} in a batch of {len(batch)}, but with "
         f"{_shown(alone, 0)} alone. {_ADVICE}"
     )
-
-
-def _asked_again(classifier: Classifier, copy: NoisyGraphs) -> Iterator[Scores]:
-    """Some more answers: one that is drawn from two classes is often the same twice."""
-    for _ in range(16):
-        yield scores_of(classifier, copy)
 
 
 _ADVICE = (

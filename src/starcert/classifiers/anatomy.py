@@ -95,7 +95,7 @@ def take_apart(value: object) -> Anatomy:
             return tell(value)
     if is_tensor(value):
         return _tensor(value)
-    if _is_module_of_torch(value):
+    if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.nn.Module):
         return _torch_module(value)
     if type(value) in _CONTAINERS:
         return _CONTAINERS[type(value)](value)
@@ -137,10 +137,6 @@ def _builtin(value: BuiltinFunctionType) -> Anatomy:
     return Anatomy(b"builtin method", (value.__name__, owner))
 
 
-def _descriptor(value: Any) -> Anatomy:  # noqa: ANN401
-    return _named("descriptor", value.__name__, value.__objclass__.__qualname__)
-
-
 def _cell(value: CellType) -> Anatomy:
     try:
         return Anatomy(b"cell", (value.cell_contents,))
@@ -170,11 +166,6 @@ def _tensor(value: Any) -> Anatomy:  # noqa: ANN401  (torch may be missing)
 def _bytes(kind: str, array: np.ndarray[Any, Any]) -> Anatomy:
     content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return Anatomy(kind.encode(), (blake2b(content.data, digest_size=32).digest(),))
-
-
-def _is_module_of_torch(value: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.nn.Module)
 
 
 def _torch_module(value: Any) -> Anatomy:  # noqa: ANN401  (torch may be missing)
@@ -243,7 +234,10 @@ _KINDS: tuple[tuple[Any, Callable[[Any], Anatomy]], ...] = (
     (ModuleType, lambda value: Anatomy(b"module", module_of(ModuleUse(value, None)))),
     (MethodType, lambda value: Anatomy(b"method", (value.__func__, value.__self__))),
     (BuiltinFunctionType, _builtin),
-    ((GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType), _descriptor),
+    (
+        (GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType),
+        lambda value: _named("descriptor", value.__name__, value.__objclass__.__qualname__),
+    ),
     (CodeType, lambda value: Anatomy(b"code", code_of(value))),
     (CellType, _cell),
     (np.generic, lambda value: _array(np.asarray(value))),

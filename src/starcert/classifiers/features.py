@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs.rule import EdgesAskedError, without_edges
 
 if TYPE_CHECKING:
@@ -117,9 +117,7 @@ def one_hot_degree(largest: int) -> DegreeFeatures:
         >>> one_hot_degree(2)(Graph(4, [(0, 1), (0, 2), (0, 3)])).tolist()
         [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    if isinstance(largest, bool) or not isinstance(largest, Integral) or largest < 1:
-        raise InvalidParameterError("largest", "be a whole number, 1 or more", largest)
-    return DegreeFeatures("one-hot degree", int(largest))
+    return DegreeFeatures("one-hot degree", whole_number("largest", largest, 1))
 
 
 def constant(value: float = 1.0) -> Constant:

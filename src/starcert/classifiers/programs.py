@@ -84,7 +84,7 @@ def function_of(function: FunctionType) -> tuple[object, ...]:
     parts: tuple[object, ...] = (function.__code__, function.__defaults__, function.__kwdefaults__, own, cells)
     if installed_name(function):  # a function made by an installed one: its globals are of that version
         return parts
-    names = frozenset(_attributes(function.__code__))
+    names = frozenset(name for each in _codes(function.__code__) for name in each.co_names)
     found = {}
     for name in sorted(set(_globals(function.__code__))):
         value = function.__globals__.get(name, _MISSING)
@@ -109,11 +109,6 @@ def _globals(code: CodeType) -> Iterator[str]:
         for step in dis.get_instructions(each):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
                 yield str(step.argval)
-
-
-def _attributes(code: CodeType) -> Iterator[str]:
-    for each in _codes(code):
-        yield from each.co_names
 
 
 def _imports(code: CodeType) -> Iterator[tuple[str, int]]:

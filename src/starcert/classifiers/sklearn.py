@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from starcert.classifiers.anatomy import leaf
 from starcert.classifiers.base import Classifier, Scores
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, whole_number
 from starcert.kernels import GraphKernel
 from starcert.models import KernelSVM
 
@@ -179,8 +179,8 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
         2
     """
     _check(estimator)
-    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
-        raise InvalidParameterError("batch_size", "be a whole number, 1 or more", batch_size)
+    if batch_size is not None:
+        batch_size = whole_number("batch_size", batch_size, 1)
     # A class derived from one of these may answer in another way.
     if type(estimator) is KernelSVM and isinstance(estimator.kernel_, GraphKernel):
         return KernelClassifier(estimator, batch_size or 1024)

@@ -17,8 +17,8 @@ from starcert.classifiers.features import (
     sources_of,
 )
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError
-from starcert.system.memory import available
+from starcert.errors import InvalidParameterError, whole_number
+from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame, Sites
@@ -46,10 +46,8 @@ class TorchClassifier(DrawsItself):
     ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
-        if not isinstance(n_classes, int) or n_classes < 2:
-            raise InvalidParameterError("n_classes", "be a whole number, 2 or more", n_classes)
         self.model = model.eval()
-        self.n_classes = n_classes
+        self.n_classes = whole_number("n_classes", n_classes, 2)
         self.dense = dense
         self.features = features
         self._sources = sources_of(features)
@@ -83,7 +81,7 @@ class TorchClassifier(DrawsItself):
     def free_memory(self) -> int | None:
         """The bytes that are free where the model is, as far as that is known."""
         if self.device.type != "cuda":
-            return available() if self.device.type == "cpu" else None
+            return available_bytes() if self.device.type == "cpu" else None
         unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return int(torch.cuda.mem_get_info(self.device)[0]) + unused
 

@@ -16,19 +16,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError, StarcertWarning
-from starcert.system.terminal import say, tolerate_encodings
+from starcert.system.output import plain, say, tolerate_encodings
 
-__all__ = ["DebugOption", "JsonOption", "app", "main"]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["MOST_ROWS", "DebugOption", "JsonOption", "app", "main", "show"]
 
 RESUMABLE = ("certify", "sweep", "reproduce")
 """Commands that go on where they were."""
+
+MOST_ROWS = 20
+"""So many rows of a table are printed."""
 
 
 class _Stopped(KeyboardInterrupt):
@@ -177,3 +183,19 @@ def _root(
     _debug: DebugOption = False,
 ) -> None:
     pass
+
+
+def show(*parts: RenderableType) -> None:
+    """Prints tables and plain lines; nothing in them is read as markup, and nothing commands the terminal."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.segment import Segment, Segments  # noqa: PLC0415
+
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    unwrapped = console.options.update(no_wrap=True, overflow="ignore")
+    for part in parts:
+        if isinstance(part, str):
+            console.print(plain(part))
+        else:  # names may stand in any cell: what is printed is looked at, after the table is laid out
+            console.print(
+                Segments(Segment(plain(text), style) for text, style, _ in console.render(part, unwrapped)), end=""
+            )

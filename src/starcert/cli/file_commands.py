@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcert.cli.command_line import JsonOption, app
-from starcert.cli.printing import MOST_ROWS, show
-from starcert.system.rounding import at_most
+from starcert.cli.command_line import MOST_ROWS, JsonOption, app, show
+from starcert.system.output import at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -91,9 +90,7 @@ def _verification_view(result: Verification) -> list[RenderableType]:
         TAKEN_AS_STATED,
     ]
     reasons = sorted({reason for reason in archive.anchored if reason})
-    parts += [
-        f"Anchored: {_plain(reason)} The certificates speak of regions frozen at each graph." for reason in reasons
-    ]
+    parts += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
     return parts
 
 
@@ -106,7 +103,7 @@ def _mismatches(result: Verification) -> RenderableType:
         table.add_column(name, justify="right" if name == "graph" else "left", overflow="fold")
     for each in [*result.refuted, *result.weaker][:MOST_ROWS]:
         said = (_short(each.claimed), _short(each.proved))
-        row = (str(each.graph), _plain(each.name), each.field, each.kind, *said)
+        row = (str(each.graph), each.name, each.field, each.kind, *said)
         table.add_row(*map(Text, row))  # names come from data: nothing in them is read as markup
     if len(result.mismatches) > MOST_ROWS:
         table.caption = f"… and {len(result.mismatches) - MOST_ROWS:,} more (--json has all)"
@@ -118,11 +115,6 @@ def _short(value: object, most: int = 4) -> str:
         return str(value)
     more = f" and {len(value) - most:,} more" if len(value) > most else ""
     return " ".join(map(str, value[:most])) + more or "none"
-
-
-def _plain(text: str) -> str:
-    """Text from data as a terminal may show it: no control characters."""
-    return text if text.isprintable() else ascii(text)
 
 
 @app.command()

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starcert import __version__
-from starcert.cli.command_line import JsonOption, app
-from starcert.cli.printing import certificates_table, frontier_object, frontier_view, show
+from starcert.cli.command_line import MOST_ROWS, JsonOption, app, show
 from starcert.errors import InvalidParameterError
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
+from starcert.system.output import at_least, fails_at_most
 
 if TYPE_CHECKING:
-    from starcert.certificate import Certificates
+    from rich.console import RenderableType
+
+    from starcert.certificate import Certificate, Certificates
     from starcert.core.confidence import Bounds
 
 __all__ = ["frontier", "slack"]
@@ -122,14 +126,14 @@ def frontier(
         if as_json:
             several = certificates.targets.any()
             objects = [
-                {"graph": one.object} | ({"target": one.target} if several else {}) | frontier_object(one)
+                {"graph": one.object} | ({"target": one.target} if several else {}) | _frontier_object(one)
                 for one in certificates
             ]
             print(json.dumps({"store": str(store), "graphs": objects, "without_votes": missing}))
         elif len(certificates) == 1 and not missing:
-            show(*frontier_view(certificates[0]))
+            show(*_frontier_view(certificates[0]))
         else:
-            show(*certificates_table(certificates, certificates.names, missing))
+            show(*_certificates_table(certificates, certificates.names, missing))
         return
     from starcert.certificate import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
 
@@ -140,9 +144,9 @@ def frontier(
     bounds = _bounds(p_lower, votes, selection, alpha)
     (certificate,) = certify(bounds, law, max_radius=limits)
     if as_json:
-        print(json.dumps(frontier_object(certificate)))
+        print(json.dumps(_frontier_object(certificate)))
     else:
-        show(*frontier_view(certificate))
+        show(*_frontier_view(certificate))
 
 
 def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float | None) -> Bounds:
@@ -197,3 +201,101 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
         anchored=[graphs[i].anchored for i in voted],
     )
     return [rows[i][0] for i in range(len(graphs)) if i not in set(voted)], certificates
+
+
+def _frontier_object(certificate: Certificate) -> dict[str, object]:
+    """What there is to say about a certificate, as plain JSON values."""
+    found = certificate.frontier
+    return {
+        "axes": certificate.noise.axes,
+        "max_radius": certificate.max_radius,
+        "label": certificate.label,
+        "abstained": certificate.abstained,
+        "frontier": found.radii,
+        "beyond": found.beyond,
+        "verified": found.verified,
+        "incomplete": found.incomplete or None,
+        "margin_kind": certificate.margin_kind,
+        "p_lower": certificate.p_lower,
+        "failure": float(certificate.bounds.failure[0]),
+        "other": float(certificate.bounds.other[0]),
+        "alpha": certificate.alpha,
+        "together": certificate.together,
+        "noise": certificate.noise.to_dict(),
+        "anchored": certificate.anchored or None,
+        "guarantee": str(certificate),
+        "version": __version__,
+    }
+
+
+def _frontier_view(certificate: Certificate) -> list[RenderableType]:
+    """The frontier of a certificate as a table, with a map of it and the sentence that it says."""
+    from rich.table import Table  # noqa: PLC0415
+
+    found = certificate.frontier
+    if certificate.abstained:
+        return [str(certificate)]
+    table = Table(title="Maximal certified radii" + (", proved" if found.verified else ""), title_justify="left")
+    for axis in certificate.noise.axes:
+        table.add_column(axis, justify="right")
+    for radius in found.radii[:MOST_ROWS]:
+        table.add_row(*map(str, radius))
+    if len(found) > MOST_ROWS:
+        table.caption = f"… and {len(found) - MOST_ROWS:,} more (--json has all)"
+    return [table, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
+
+
+def _certificates_table(certificates: Certificates, graphs: list[str], missing: list[int]) -> list[RenderableType]:
+    """Many certificates in a table: class, bound, and the maximal radii of each."""
+    from rich.table import Table  # noqa: PLC0415
+
+    axes = certificates.noise.axes
+    table = Table(title=f"Maximal certified radii ({', '.join(axes)}), proved", title_justify="left")
+    for name in ("graph", "class", "p_lower", "maximal radii"):
+        table.add_column(name, justify="left" if name == "maximal radii" else "right", overflow="fold")
+    for i, one in zip(graphs, certificates[:MOST_ROWS], strict=False):
+        radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii[:MOST_ROWS]))
+        if len(one.frontier) > MOST_ROWS:
+            radii += f" … and {len(one.frontier) - MOST_ROWS:,} more"
+        table.add_row(i, str(one.label), at_least(one.p_lower, decimals=6), radii)
+    if len(certificates) > MOST_ROWS:
+        table.caption = f"… and {len(certificates) - MOST_ROWS:,} more (--json has all)"
+    notes = _incomplete(certificates[:MOST_ROWS])
+    reasons = sorted({reason for reason in certificates.anchored if reason})
+    notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
+    if missing:
+        notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")
+    if certificates.bounds.alpha is not None:
+        notes.append(fails_at_most(certificates.bounds.alpha, certificates.bounds.together))
+    return [table, *notes, f"Graph {graphs[0]}, for example: {certificates[0]}"]
+
+
+def _incomplete(certificates: Sequence[Certificate]) -> list[str]:
+    """That searches ended early, if any did, and what may be done about it."""
+    reasons = sorted({one.frontier.incomplete for one in certificates} - {""})
+    return [
+        f"Incomplete ({reason}): these radii are proved, and others may be certified too. For all of them, look at a "
+        f"smaller box: --max-radius. Certificate.certified, in Python, decides any one radius."
+        for reason in reasons
+    ]
+
+
+def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[str]:
+    """A map of the first two axes, the others untouched: one character a radius, thinned out where it is large."""
+    axes, found = certificate.noise.axes, certificate.frontier
+    limits = certificate.max_radius or tuple(map(max, zip(*found.radii, *found.beyond, strict=True)))
+    height, width = (*limits, 0)[:2] if len(limits) > 1 else (0, limits[0])
+    height = min(height, 2 + max(radius[0] for radius in found.radii)) if len(limits) > 1 else 0
+    row_step, column_step = (math.ceil((limit + 1) / most) for limit, most in ((height, rows), (width, columns)))
+    slices = {radius[:2] if len(limits) > 1 else (0, *radius) for radius in found.radii}
+    lines = []
+    for row in range(0, height + 1, row_step):
+        reach = max((across for down, across in slices if down >= row), default=-1)
+        cells = "".join("█" if column <= reach else "·" for column in range(0, width + 1, column_step))
+        lines.append(f"{row:>6} {cells}" if len(limits) > 1 else f"       {cells}")
+    across = axes[1] if len(axes) > 1 else axes[0]
+    legend = f"{across} from 0 to {width}" + (f", one mark for {column_step}" if column_step > 1 else "") + " →"
+    down = f"{axes[0]} ↓   " if len(axes) > 1 else ""
+    others = f"   ({', '.join(axes[2:])} at 0)" if len(axes) > 2 else ""
+    otherwise = "not known to be" if found.incomplete else "not"
+    return [f"{down}{legend}   █ certified  · {otherwise}{others}", *lines]

@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.core.balls import LOCK, exact_number, float_below
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import LOCK, compiled, exact_number, float_below
 
 __all__ = [
     "FRACTIONS",

@@ -18,8 +18,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.arithmetic import compiled
 from starcert.core.channels import Channel, Outcome, log_quotient
-from starcert.core.compiled import compiled
 
 __all__ = [
     "NEGLIGIBLE",

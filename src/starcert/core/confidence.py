@@ -2,7 +2,7 @@
 
 The class is chosen on *selection votes* and bounded on *estimation votes*; choosing and bounding on the same
 votes is possible, at the price of a share of alpha for every class that might have been chosen. With more than two
-classes the margin is chosen on the selection votes, too (`choice`). All bounds that a certificate uses hold
+classes the margin is chosen on the selection votes, too (see `limits`). All bounds that a certificate uses hold
 together with probability at least 1 − alpha:
 
     classes   selection votes   margin        what is bounded                           share of alpha each
@@ -28,9 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.bets import anytime_limit
-from starcert.core.choice import chooses_multi_class
 from starcert.core.flips import FlipRecord
-from starcert.core.limits import upper_limit
+from starcert.core.limits import chooses_multi_class, upper_limit
 from starcert.errors import InvalidParameterError
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import compiled
 from starcert.errors import InvalidParameterError
 
 __all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "Listed", "flip_bytes"]

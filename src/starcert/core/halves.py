@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from starcert.core.arithmetic import compiled
 from starcert.core.cells import NEGLIGIBLE, Floats, cells_of, count_listed, merged, window
 from starcert.core.channels import Product
-from starcert.core.compiled import compiled
 from starcert.errors import InvalidParameterError
 
 __all__ = ["MAX_HALF", "Cells", "HalfKey", "Halves", "count_cells", "halve"]

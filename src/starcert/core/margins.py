@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
-from starcert.core.balls import float_at_least, float_below
+from starcert.core.arithmetic import float_at_least, float_below
 from starcert.core.channels import Product
 from starcert.core.exact import Prover
 from starcert.core.tradeoff import RELATIVE_ERROR, SMALLEST, Cut, Tradeoff

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.core.balls import LOCK, exact_number, float_at_least, upper_end
+from starcert.core.arithmetic import LOCK, exact_number, float_at_least, upper_end
 from starcert.core.bets import growth
 
 __all__ = ["Pool", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]

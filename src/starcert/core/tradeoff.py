@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from starcert.core.arithmetic import compiled
 from starcert.core.cells import Floats
 from starcert.core.channels import Product
-from starcert.core.compiled import compiled
 from starcert.core.halves import Halves
 
 __all__ = ["RELATIVE_ERROR", "SMALLEST", "Cut", "Tradeoff"]

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.arithmetic import compiled
 from starcert.core.bets import capital_of
-from starcert.core.compiled import compiled
 
 __all__ = ["Columns", "Weights", "attacks_of", "columns_of", "n_attacks", "weigh"]
 

@@ -6,6 +6,6 @@ somebody imports it. What is heavy they import themselves, when they need it.
 
 from starcert.datasets.dataset import Dataset, Split
 from starcert.datasets.motif import motif
-from starcert.datasets.tu import tu
+from starcert.datasets.tu_files import tu
 
 __all__ = ["Dataset", "Split", "motif", "tu"]

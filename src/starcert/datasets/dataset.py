@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError, StarcertError, whole_number
 from starcert.graphs import Graph, Partition
 
-__all__ = ["Dataset", "Split", "check_count", "stratified_folds", "stratified_parts"]
+__all__ = ["Dataset", "Split", "stratified_folds", "stratified_parts"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -215,7 +215,7 @@ def stratified_folds(labels: Indices, k: int, seed: int) -> list[tuple[Indices, 
         >>> [test.tolist() for _, test in stratified_folds(np.array([0, 0, 1, 1]), 2, seed=1)]
         [[0, 2], [1, 3]]
     """
-    check_count(k, "k", least=2)
+    whole_number("k", k, 2)
     if k > len(labels):
         raise InvalidParameterError("k", f"not be more than the {len(labels)} graphs", k)
     # Class after class, dealt like cards: a class goes on where the one before it stopped.
@@ -261,14 +261,8 @@ def _rounded(shares: npt.NDArray[np.float64], sizes: Sequence[int]) -> Indices:
     return counts
 
 
-def check_count(value: object, name: str, *, least: int) -> None:
-    """Refuses what is no whole number, or one below `least`."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InvalidParameterError(name, f"be a whole number, {least} or more", value)
-
-
 def _generator(seed: int) -> np.random.Generator:
-    check_count(seed, "seed", least=0)
+    whole_number("seed", seed, 0)
     return np.random.default_rng(seed)
 
 

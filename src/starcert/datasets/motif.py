@@ -7,8 +7,8 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from starcert.datasets.dataset import Dataset, Split, check_count
-from starcert.errors import InvalidParameterError
+from starcert.datasets.dataset import Dataset, Split
+from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs import Graph, Partition
 
 __all__ = ["motif"]
@@ -56,10 +56,11 @@ def motif(
     sizes = (train, validation, test)
     least = {"seed": 0, "train": 0, "validation": 0, "test": 0, "n_motif": 4, "n_random": 1}
     for (name, lowest), value in zip(least.items(), (seed, *sizes, n_motif, n_random), strict=True):
-        check_count(value, name, least=lowest)
+        whole_number(name, value, lowest)
     if not (isinstance(p, Real) and 0 <= p <= 1):
         raise InvalidParameterError("p", "be a probability from 0 to 1", p)
-    motifs = _cycle(n_motif), _complete(n_motif)
+    around = np.arange(n_motif)
+    motifs = np.stack([around, (around + 1) % n_motif], axis=1), _complete(n_motif)
     graphs, labels = [], []
     for split, size in enumerate(sizes):
         classes = _classes(size, np.random.SeedSequence(seed, spawn_key=(split,)))
@@ -79,11 +80,6 @@ def _classes(size: int, seed: np.random.SeedSequence) -> list[int]:
     first = np.random.default_rng(seed).random((size + 1) // 2) < 0.5
     classes: list[int] = np.stack([first, ~first], axis=1).ravel()[:size].astype(int).tolist()
     return classes
-
-
-def _cycle(n_nodes: int) -> Indices:
-    around = np.arange(n_nodes)
-    return np.stack([around, (around + 1) % n_nodes], axis=1)
 
 
 def _complete(n_nodes: int) -> Indices:

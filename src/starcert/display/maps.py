@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from starcert.attacks import slack_table
 from starcert.core.confidence import Votes, clopper_pearson
-from starcert.display.canvas import MAJORITY, PAGE, SHADES, new_axes, new_figure, two_axes
+from starcert.display.drawing import MAJORITY, PAGE, SHADES, new_axes, new_figure, two_axes
 from starcert.errors import InvalidParameterError
 from starcert.metrics import certified_share, majority_share
-from starcert.system.rounding import at_most
+from starcert.system.output import at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

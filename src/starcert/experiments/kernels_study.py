@@ -17,9 +17,8 @@ from starcert.binding import bind_all
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.display.maps import RadiusMap, stacked
-from starcert.experiments.checks import Check, failure_within, published
 from starcert.experiments.levels import ALPHA, Level, answers, as_if, draw_of_data, read_votes, vote
-from starcert.experiments.outcome import Outcome, Picture, Table
+from starcert.experiments.outcome import Check, Outcome, Picture, Table, failure_within, published
 from starcert.experiments.parts import Part, StudyParts
 from starcert.metrics import accuracy, certified_share
 from starcert.noise import Noise

@@ -20,8 +20,8 @@ from starcert.classifiers import from_dense
 from starcert.core.confidence import Votes, clopper_pearson
 from starcert.datasets import tu
 from starcert.datasets.dataset import Split
-from starcert.experiments.checks import published
 from starcert.experiments.levels import ALPHA, answers
+from starcert.experiments.outcome import published
 from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Graph, Partition
 from starcert.laws import Flip

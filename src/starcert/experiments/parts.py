@@ -16,8 +16,8 @@ from typing import Any
 
 from starcert.errors import StarcertError
 from starcert.system.files import write_whole
+from starcert.system.output import progress_bar
 from starcert.system.processes import Pending, worker_processes
-from starcert.system.terminal import progress_bar
 
 __all__ = ["Part", "StudyParts"]
 

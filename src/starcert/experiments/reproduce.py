@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from starcert.display.canvas import style
+from starcert.display.drawing import style
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.experiments.outcome import Finished, Outcome, study_page
 from starcert.experiments.parts import StudyParts

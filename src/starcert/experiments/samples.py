@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import clopper_pearson
-from starcert.display.canvas import COLUMN, colour_of, new_figure
+from starcert.display.drawing import COLUMN, colour_of, new_figure
 from starcert.display.maps import RadiusMap, stacked
-from starcert.experiments.checks import Check, failure_within, published
 from starcert.experiments.levels import ALPHA, Level, draw_of_data, level_part, read_votes, vote
-from starcert.experiments.outcome import Outcome, Picture, Table
+from starcert.experiments.outcome import Check, Outcome, Picture, Table, failure_within, published
 from starcert.experiments.parts import Part, StudyParts
 from starcert.metrics import certified_share
 from starcert.models import vertex_histogram_svm

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from starcert.display.canvas import COLUMN, MAJORITY, PAGE, colour_of, new_figure
+from starcert.display.drawing import COLUMN, MAJORITY, PAGE, colour_of, layout, new_figure, noise_matrix, region_graph
 from starcert.display.maps import NumberGrid, RadiusMap
-from starcert.display.region_graph import layout, noise_matrix, region_graph
-from starcert.experiments.checks import published
-from starcert.experiments.outcome import Outcome, Picture, Table
+from starcert.experiments.outcome import Outcome, Picture, Table, published
 from starcert.experiments.parts import StudyParts
 from starcert.experiments.synthetic_checks import checks, summary
 from starcert.experiments.synthetic_votes import (

@@ -6,8 +6,8 @@ import numpy as np
 
 from starcert.attacks import slack, slack_table
 from starcert.core.confidence import Votes, clopper_pearson
-from starcert.experiments.checks import Check, published, within
 from starcert.experiments.levels import ALPHA
+from starcert.experiments.outcome import Check, published, within
 from starcert.experiments.synthetic_votes import (
     DRAWN_ROWS,
     FEATURED,

@@ -19,7 +19,6 @@ from starcert.certificate import certify
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import clopper_pearson
 from starcert.datasets.dataset import Dataset
-from starcert.experiments.checks import published
 from starcert.experiments.levels import (
     ALPHA,
     Level,
@@ -32,6 +31,7 @@ from starcert.experiments.levels import (
     read_votes,
     vote,
 )
+from starcert.experiments.outcome import published
 from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Partition
 from starcert.metrics import accuracy, certified_share, score

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning
+from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning, whole_number
 from starcert.graphs.content import is_tensor
 
 __all__ = [
@@ -188,10 +188,7 @@ def _counts(tensor: Any) -> bool:  # noqa: ANN401  (torch may be missing)
 
 
 def _as_count(value: Any) -> int:  # noqa: ANN401  (whatever stands in a `Data`)
-    number = value.item() if is_tensor(value) and value.numel() == 1 else value
-    if not is_index(number) or number < 0:
-        raise InvalidParameterError("num_nodes", "be a whole number, 0 or more", value)
-    return int(number)
+    return whole_number("num_nodes", value.item() if is_tensor(value) and value.numel() == 1 else value, 0)
 
 
 def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)

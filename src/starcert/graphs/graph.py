@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs import convert, molecules
 from starcert.graphs.content import digest, frozen_copy
 from starcert.graphs.layers import Coordinates, Indices, Layer, Values
@@ -71,10 +71,8 @@ class Graph:
         node_data: Mapping[str, object] | None = None,
         anchored_data: Mapping[str, object] | None = None,
     ) -> None:
-        if not convert.is_index(n_nodes) or n_nodes < 0:
-            raise InvalidParameterError("n_nodes", "be a whole number, 0 or more", n_nodes)
         set_field = object.__setattr__
-        set_field(self, "n_nodes", int(n_nodes))
+        set_field(self, "n_nodes", whole_number("n_nodes", n_nodes, 0))
         set_field(self, "edges", convert.from_pairs(edges, self.n_nodes))
         set_field(self, "nodes", _as_names(nodes, self.n_nodes))
         anchored = _as_data({} if anchored_data is None else anchored_data, self.n_nodes, "anchored_data")

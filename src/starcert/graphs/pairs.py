@@ -98,11 +98,6 @@ class Shared(NamedTuple):
 def check_disjoint(regions: Sequence[str], blocks: Sequence[AnyBlock], nodes: Sequence[Hashable]) -> None:
     """Refuses blocks that are not well formed, and two that share a pair.
 
-    Args:
-        regions: what the blocks are called.
-        blocks: node pairs, by index.
-        nodes: the names of the nodes.
-
     Example:
         >>> check_disjoint(["a", "b"], [inside(np.arange(3)), inside(np.arange(2, 5))], "vwxyz")
         >>> check_disjoint(["a", "b"], [inside(np.arange(3)), inside(np.arange(1, 5))], "vwxyz")

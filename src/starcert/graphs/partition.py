@@ -53,7 +53,8 @@ class Partition:
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for region in self.regions:
-            _check_name(region)
+            if not isinstance(region, str) or not re.fullmatch(r"[^\s.,=/]+", region):
+                raise InvalidParameterError("regions", "have names without spaces and without any of . , = /", region)
             if region in seen:
                 raise InvalidParameterError("regions", "have different names", f"{region!r} twice")
             seen.add(region)
@@ -228,11 +229,6 @@ def _leaves_out_just_the_edges(block: AnyBlock, graph: Graph) -> bool:
         return block.size >= FEWEST and 0 < graph.n_edges == n_pairs - block.size
     edges = block.whole.locate(*graph.edges.T)
     return len(block.holes) >= FEWEST and int((edges >= 0).sum()) == len(block.holes)
-
-
-def _check_name(region: object) -> None:
-    if not isinstance(region, str) or not re.fullmatch(r"[^\s.,=/]+", region):
-        raise InvalidParameterError("regions", "have names without spaces and without any of . , = /", region)
 
 
 def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> tuple[Nodes, Nodes]:

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from starcert.core.compiled import compiled
-from starcert.kernels.collection import DEGREE, Collection, neighbours
-from starcert.kernels.kernel import GraphKernel, whole_number
+from starcert.core.arithmetic import compiled
+from starcert.errors import whole_number
+from starcert.kernels.kernel import DEGREE, Collection, GraphKernel, neighbours
 from starcert.kernels.words import Counts, Integers, Words, count_words, empty_table, join, mix, slot
 
 __all__ = ["NeighbourhoodPairs", "ShortestPath"]

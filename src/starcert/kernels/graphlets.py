@@ -13,9 +13,9 @@ from itertools import combinations, permutations
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
-from starcert.kernels.collection import Collection, neighbours
-from starcert.kernels.kernel import GraphKernel, whole_number
+from starcert.core.arithmetic import compiled
+from starcert.errors import whole_number
+from starcert.kernels.kernel import Collection, GraphKernel, neighbours
 from starcert.kernels.words import Counts, Integers
 
 __all__ = ["LARGEST", "Graphlets", "shapes"]

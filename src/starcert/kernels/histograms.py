@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
-from starcert.kernels.collection import DEGREE, Collection, neighbours
-from starcert.kernels.kernel import GraphKernel, whole_number
+from starcert.core.arithmetic import compiled
+from starcert.errors import whole_number
+from starcert.kernels.kernel import DEGREE, Collection, GraphKernel, neighbours
 from starcert.kernels.words import Counts, Floats, Integers, Words, count_words, join, mix
-from starcert.sampling.sliced import SlicedGraphs, count_ends, new_counters
+from starcert.sampling.views import SlicedGraphs, count_ends, new_counters
 
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import compiled
 
 __all__ = [
     "Counts",

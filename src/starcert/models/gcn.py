@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool, global_mean_pool
 
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, whole_number
 
 __all__ = ["GCN"]
 
@@ -47,8 +47,7 @@ class GCN(nn.Module):
     ) -> None:
         super().__init__()
         for name, value in (("in_channels", in_channels), ("hidden", hidden), ("layers", layers)):
-            if not isinstance(value, int) or value < 1:
-                raise InvalidParameterError(name, "be a whole number, 1 or more", value)
+            whole_number(name, value, 1)
         if conv not in ("gcn", "gin"):
             raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
         if pooling not in _POOLS:

@@ -21,7 +21,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
 from starcert.graphs.content import digest
 from starcert.kernels import GraphKernel, Graphlets, NeighbourhoodPairs, VertexHistogram
-from starcert.kernels.collection import DEGREE, checked_graphs, node_labels_of
+from starcert.kernels.kernel import DEGREE, checked_graphs, node_labels_of
 
 __all__ = ["KernelSVM", "grakel_input", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"]
 

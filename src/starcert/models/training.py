@@ -20,7 +20,7 @@ from torch.nn import functional
 from starcert.errors import InvalidParameterError
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
-from starcert.system.terminal import progress_bar
+from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
     from starcert.graphs import Graph, Sites

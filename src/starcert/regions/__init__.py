@@ -19,10 +19,9 @@ from starcert.regions.atoms import (
     functional_groups,
     ring_atoms,
 )
-from starcert.regions.builder import Builder, parse_rule
+from starcert.regions.builder import Builder, RegionRule, parse_rule
 from starcert.regions.groups import COMMUNITIES, EXPLAINED, communities, explained
 from starcert.regions.nodes import NODE_LABELS, NODE_SETS, node_labels, node_sets
-from starcert.regions.region_rule import RegionRule
 from starcert.regions.scores import LOW_RANK, SIMILAR_FEATURES, low_rank, similar_features
 
 __all__ = [

@@ -9,9 +9,8 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.molecules import load_rdkit
 from starcert.graphs.pairsets import Inside
-from starcert.regions.builder import Builder, text_of, words_of
+from starcert.regions.builder import Builder, RegionRule, divided, text_of, words_of
 from starcert.regions.chemistry import KINDS, Words, as_bonds, as_elements, molecule_of, orders_of
-from starcert.regions.region_rule import RegionRule, divided
 
 __all__ = [
     "AROMATIC_ATOMS",

@@ -27,8 +27,7 @@ import numpy as np
 from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
 from starcert.graphs.molecules import ORDERS, load_rdkit
-from starcert.regions.builder import words_of
-from starcert.regions.region_rule import canonical_order
+from starcert.regions.builder import canonical_order, words_of
 
 __all__ = [
     "GUESS",

@@ -9,13 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError, StarcertError, whole_number
 from starcert.graphs import Graph, Partition
 from starcert.graphs.content import digest
 from starcert.graphs.pairsets import Across, Inside, Outside, Within
-from starcert.regions.builder import Builder, positive, share, whole
+from starcert.regions.builder import Builder, RegionRule, canonical_order, positive, share
 from starcert.regions.nodes import data_of
-from starcert.regions.region_rule import RegionRule, canonical_order
 
 __all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]
 
@@ -46,7 +45,7 @@ def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int =
     resolution = positive(resolution, "resolution")
     if method not in _METHODS:
         raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
-    seed = whole(seed, "seed", 0)
+    seed = whole_number("seed", seed, 0)
     return COMMUNITIES.rule(
         {"resolution": resolution, "method": method, "seed": seed},
         COMMUNITY_REGIONS,
@@ -133,8 +132,8 @@ def explained(
     parameters: dict[str, Any] = {
         "quantile": share(quantile, "quantile"),
         "attribute": attribute,
-        "epochs": whole(epochs, "epochs", 1),
-        "seed": whole(seed, "seed", 0),
+        "epochs": whole_number("epochs", epochs, 1),
+        "seed": whole_number("seed", seed, 0),
     }
     frozen = deepcopy(module).cpu().eval().requires_grad_(False)
     weights = digest(repr(frozen), dict(frozen.state_dict()))[:16]

@@ -13,8 +13,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.content import is_tensor
 from starcert.graphs.pairsets import Across, Nodes, Within
-from starcert.regions.builder import Builder, text_of, words_of
-from starcert.regions.region_rule import RegionRule, divided
+from starcert.regions.builder import Builder, RegionRule, divided, text_of, words_of
 
 __all__ = ["NODE_LABELS", "NODE_SETS", "OTHER", "REST", "data_of", "node_labels", "node_sets"]
 

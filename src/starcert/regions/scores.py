@@ -11,13 +11,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError, StarcertError, whole_number
 from starcert.graphs import Graph, Partition
 from starcert.graphs.layers import Indices
 from starcert.graphs.pairsets import Across, Inside, Pairs, PairSet, Within
-from starcert.regions.builder import Builder, positive, share, whole
+from starcert.regions.builder import Builder, RegionRule, canonical_order, positive, share
 from starcert.regions.nodes import data_of
-from starcert.regions.region_rule import RegionRule, canonical_order
 
 __all__ = [
     "FEATURE_REGIONS",
@@ -258,7 +257,7 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
         >>> low_rank(2, threshold=0.3)(star).sites(star).sizes
         (1, 9)
     """
-    rank = whole(rank, "rank", 1)
+    rank = whole_number("rank", rank, 1)
     if quantile is not None and threshold is not None:
         raise InvalidParameterError("threshold", "be left out where there is a quantile", threshold)
     if threshold is not None:

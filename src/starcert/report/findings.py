@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from starcert.archive import Archive
 from starcert.metrics import has_sites, right, too_few_votes, votes_needed
-from starcert.report.radius_tables import most_frequent
-from starcert.report.slices import Limits, Slices, box_of
+from starcert.report.radius_tables import Limits, Slices, box_of, most_frequent
 
 __all__ = [
     "Notice",
@@ -72,11 +71,12 @@ def summary(archive: Archive, abstained: list[bool]) -> ReportSummary:
 
 def notices(archive: Archive, counts: ReportSummary, slices: Slices) -> list[Notice]:
     """The warnings that apply, the weightiest first."""
+    without = (~has_sites(archive.certificates)).sum(axis=0).tolist()
     found = (
         _anchored(archive),
         _constant(archive, counts),
         _too_few_samples(archive, slices),
-        nothing_to_flip(_without_sites(archive), len(archive)),
+        nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive)),
         _abstentions(counts),
     )
     given = [notice for notice in found if notice is not None]
@@ -149,16 +149,8 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
     return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there)
 
 
-def _without_sites(archive: Archive) -> dict[str, int]:
-    return dict(zip(archive.noise.axes, (~has_sites(archive.certificates)).sum(axis=0).tolist(), strict=True))
-
-
 def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
-    """Warns of axes on which graphs have no sites; None if there are none.
-
-    Args:
-        without: for each axis, how many graphs have no sites there.
-        n_graphs: how many graphs there are.
+    """Warns of axes on which graphs, so many on each, have no sites; None if there are none.
 
     Example:
         >>> nothing_to_flip({"ring": 3, "rest": 0}, 12).head
@@ -176,10 +168,7 @@ def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
 
 
 def fixed_pairs(fixed: Sequence[int]) -> str:
-    """Says how many node pairs lie in no region, and what that means; "" if none do.
-
-    Args:
-        fixed: how many do, for each graph.
+    """Says how many node pairs of each graph lie in no region, and what that means; "" if none do.
 
     Example:
         >>> fixed_pairs([0, 7])

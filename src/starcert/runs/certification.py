@@ -13,10 +13,10 @@ from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
-from starcert.runs.workers import voting_workers
+from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
-from starcert.system.tables import csv_lines
+from starcert.system.output import csv_lines
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -48,12 +48,7 @@ class CertifiedRun:
 
 
 def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSettings:
-    """The settings of a certification from a run file and from options, which override it.
-
-    Args:
-        file: what the run file says.
-        options: further settings by their keys, checked.
-    """
+    """The settings of a certification from a run file and from options, which override it."""
     return run_settings({"out": file.folder / "certified", **file.values}, options)
 
 
@@ -108,10 +103,6 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
     """The rows of an archive, one for each graph, with one more column.
 
     `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's.
-
-    Args:
-        archive: the certificates, and what they are about.
-        base: the base classifier's answer on each clean graph.
     """
     for row, answer in zip(archive.rows(), base, strict=True):
         cells: dict[str, object] = {}

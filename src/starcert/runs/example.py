@@ -10,7 +10,7 @@ from typing import Any
 
 from starcert.errors import InvalidParameterError
 from starcert.system.files import write_whole
-from starcert.system.tables import csv_lines
+from starcert.system.output import csv_lines
 
 __all__ = ["EXAMPLES", "files_of", "write_example"]
 
@@ -115,12 +115,14 @@ def files_of(example: str) -> dict[str, str]:
         >>> list(files_of("function"))[:3]
         ['run.toml', 'model.py', 'graphs/labels.csv']
     """
+    import networkx as nx  # noqa: PLC0415  (slow to import)
+
     if example not in EXAMPLES:
         raise InvalidParameterError("--example", f"be one of {', '.join(EXAMPLES)}", example)
     model, n_graphs, run = EXAMPLES[example]
     made = list(_graphs(n_graphs))
     labels = "".join(csv_lines({"name": name, "label": label} for name, label, _ in made))
-    graphs = {f"graphs/{name}.graphml": _graphml(graph) for name, _, graph in made}
+    graphs = {f"graphs/{name}.graphml": "\n".join([*nx.generate_graphml(graph), ""]) for name, _, graph in made}
     return {"run.toml": run, "model.py": model, "graphs/labels.csv": labels, **graphs}
 
 
@@ -155,9 +157,3 @@ def _graphs(n: int) -> Iterator[tuple[str, str, Any]]:
         graph.add_edge(draw.randrange(MOTIF), MOTIF + draw.randrange(RANDOM))
         nx.set_node_attributes(graph, {node: "motif" if node < MOTIF else "random" for node in graph}, "part")
         yield f"graph_{number + 1:02d}", label, graph
-
-
-def _graphml(graph: Any) -> str:  # noqa: ANN401  (networkx carries no types)
-    import networkx as nx  # noqa: PLC0415
-
-    return "\n".join(nx.generate_graphml(graph)) + "\n"

@@ -13,13 +13,12 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.content import digest
 from starcert.graphs.rule import Rule, author_says
-from starcert.runs.data import RunData
+from starcert.runs.graph_files import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
-from starcert.runs.user_code import Reference, running_user_code
-from starcert.runs.workers import one_thread
-from starcert.system.terminal import progress_bar
+from starcert.runs.user_code import Reference, one_thread, running_user_code
+from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

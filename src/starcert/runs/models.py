@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
+from starcert.graphs import Partition
 from starcert.noise import Noise
-from starcert.runs.data import RunData
+from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
-from starcert.system.terminal import progress_bar
+from starcert.sampling.streams import WordStream
+from starcert.system.output import progress_bar
 from starcert.voting import answers_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starcert.graphs import Graph, Partition, Sites
+    from starcert.graphs import Graph, Sites
     from starcert.graphs.rule import Rule
 
 __all__ = ["LARGEST_DENSE", "ModelInputs", "aligned", "as_classifier", "asks_for", "call_model", "clean_answers"]
@@ -171,8 +173,9 @@ def _from_module(module: Any, reference: Reference, data: RunData, device: str |
             raise InvalidParameterError("model", "be called as model(x, edge_index, batch)", parameters, hint)
     # How many columns its logits have, only the module knows: it is asked about a graph.
     trial = make(module, n_classes=2)
-    sites = _whole_sites(data.graphs[0])
-    batch = trial.sampler(sites, Noise(all=0.0)).draw(_stream(data.graphs[0]), 2)
+    sites = Partition.everything("all").sites(data.graphs[0])
+    stream = WordStream.of_chunk(0, data.graphs[0].key, "selection", 0)
+    batch = trial.sampler(sites, Noise(all=0.0)).draw(stream, 2)
     try:
         width = trial.raw(batch).shape
     except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
@@ -269,15 +272,3 @@ def _refuse_device(model: object, device: str | None) -> None:
     if device is not None and device != "cpu" and str(there).partition(":")[0] != device.partition(":")[0]:
         hint = "Only a torch module can be moved; leave the setting out."
         raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
-
-
-def _whole_sites(graph: Graph) -> Sites:
-    from starcert.graphs import Partition  # noqa: PLC0415
-
-    return Partition.everything("all").sites(graph)
-
-
-def _stream(graph: Graph) -> Any:  # noqa: ANN401
-    from starcert.sampling.streams import WordStream  # noqa: PLC0415
-
-    return WordStream.of_chunk(0, graph.key, "selection", 0)

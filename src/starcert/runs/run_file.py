@@ -19,7 +19,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.grid import Grid
 from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, check_values
 from starcert.runs.user_code import Reference
-from starcert.system.memory import in_words
+from starcert.system.processes import in_words
 
 __all__ = [
     "EXPECTED",

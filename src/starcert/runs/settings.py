@@ -294,12 +294,7 @@ def check_options(given: Mapping[str, Any]) -> dict[str, object]:
 
 
 def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:
-    """The settings of a run from those that were given; what must be given is asked for.
-
-    Args:
-        values: checked settings by their keys.
-        options: more of them, from a command line; they override the values.
-    """
+    """The settings of a run from checked values and options, which override them; what must be given is asked for."""
     options = options or {}
     given: dict[str, Any] = {**values, **options}
     for key, setting in SETTINGS.items():

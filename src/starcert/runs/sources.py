@@ -15,10 +15,9 @@ from zipfile import BadZipFile, ZipFile
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.graphs.content import is_tensor
-from starcert.runs.data import RunData, are_class_numbers
-from starcert.runs.graph_files import read_folder, read_smiles
+from starcert.runs.graph_files import RunData, are_class_numbers, read_folder, read_smiles
 from starcert.runs.user_code import TuName
-from starcert.system.memory import in_words
+from starcert.system.processes import in_words
 
 __all__ = ["load_graphs", "read_tensors"]
 
@@ -31,11 +30,7 @@ _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE),
 
 
 def load_graphs(source: Path | str) -> RunData:
-    """The graphs of a TU data set, a folder of GraphML files or edge lists, a PyG file of tensors, or SMILES strings.
-
-    Args:
-        source: a file or a folder, or the name of a TU data set.
-    """
+    """The graphs of a TU data set by name, of a folder of graph files, of a file of tensors or of SMILES strings."""
     if isinstance(source, str):
         return _named(source)
     if source.is_file():
@@ -65,7 +60,7 @@ def _raw_files(folder: Path) -> tuple[str, Path] | None:
 
 def _named(name: str) -> RunData:
     """The TU data set of a name, or a message for who meant a folder."""
-    from starcert.datasets.tu import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
+    from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
 
     try:
         return _tu(name, None)

@@ -21,11 +21,11 @@ from starcert.runs.output_folder import RUN, OutputFolder
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SWEEP_SAMPLES, run_settings
 from starcert.runs.sweep_levels import measure_levels, outcome_of
-from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows
-from starcert.runs.workers import voting_workers
+from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, write_sweep_page
+from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
-from starcert.system.tables import csv_lines
+from starcert.system.output import csv_lines
 
 __all__ = ["PAGE", "TABLE", "VOTES", "run_sweep", "sweep_settings"]
 
@@ -113,7 +113,7 @@ def run_sweep(
     )
     _write_run_file(place, sweep, digests, certifying)
     write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
-    _write_page(place.kept / PAGE, sweep)
+    write_sweep_page(place.kept / PAGE, sweep)
     place.finish()
     return sweep
 
@@ -180,12 +180,6 @@ def _certify(
         executor=executor,
         title=title,
     )
-
-
-def _write_page(path: Path, sweep: SweepResult) -> None:
-    from starcert.runs.sweep_page import write_sweep_page  # noqa: PLC0415  (drawing takes its time to load)
-
-    write_sweep_page(path, sweep)
 
 
 def _write_run_file(

@@ -18,7 +18,7 @@ from starcert.certificate import Certificates
 from starcert.core.confidence import Votes
 from starcert.metrics import certified_counts, open_ended, right, steps_to, votes_needed
 from starcert.noise import Noise
-from starcert.system.terminal import progress_bar
+from starcert.system.output import progress_bar
 
 __all__ = ["MOST_CELLS", "LevelOutcome", "SweepLevel", "beaten_by", "measure_levels", "out_of_reach", "outcome_of"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import compiled
 
 if TYPE_CHECKING:
     import networkx as nx

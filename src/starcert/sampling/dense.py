@@ -21,7 +21,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import compiled
 from starcert.sampling.draws import WORD, ValueDraw
 from starcert.sampling.streams import Words, WordStream
 

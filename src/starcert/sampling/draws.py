@@ -13,7 +13,7 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
+from starcert.core.arithmetic import compiled
 from starcert.core.flips import Flips, Listed
 from starcert.sampling.streams import Words, WordStream
 

@@ -15,7 +15,7 @@ from starcert.noise import Noise
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import SPARSE_BYTES, way_of
 from starcert.sampling.views import shows_graphs
-from starcert.system.memory import in_words
+from starcert.system.processes import in_words
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
@@ -84,14 +84,6 @@ def check_fit(sites: Iterable[Sites], noise: Noise, *, free: int | None, device:
 
 def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
     """Refuses a graph whose noisy copies cannot fit.
-
-    Args:
-        sites: the sites of the graph.
-        noise: the noise.
-        name: what the message calls the graph.
-        room: how many bytes there are.
-        device: where copies are drawn.
-        copy_bytes: what a copy takes as the classifier sees it.
 
     Raises:
         StarcertError: says how many bytes are needed, how many there are, and what would fit.

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.compiled import compiled
-from starcert.sampling.counts import DIGIT_WORDS, count_table
-from starcert.sampling.streams import WordStream
+from starcert.core.arithmetic import compiled
+from starcert.sampling.streams import DIGIT_WORDS, WordStream, count_table
 
 __all__ = ["Pool", "SparseFlips"]
 

@@ -1,6 +1,7 @@
-"""Which view shows the noisy copies of an object: the layer decides.
+"""The views of noisy copies of an object: the layer decides which.
 
-Graphs have `NoisyGraphs`: edges, `edge_index`, adjacency, degrees. Objects of other layers are shown as plain vectors
+Graphs have `NoisyGraphs`: edges, `edge_index`, adjacency, degrees, whether their bits are sliced (one word holds one
+site of 64 copies) or they are kept as the few sites that flipped. Objects of other layers are shown as plain vectors
 (`NoisyVectors`). A new view is a subclass of `NoisyCopies` and a line here; samplers do not hear of it.
 """
 
@@ -10,15 +11,25 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from starcert.core.arithmetic import compiled
 from starcert.graphs import Sites
 from starcert.graphs.blocks import PAIRS
-from starcert.sampling.batch import Copies, NoisyVectors, places_of
-from starcert.sampling.draws import FlippedDraw, ValueDraw, Way
-from starcert.sampling.flipped import FlippedGraphs
-from starcert.sampling.sliced import SlicedGraphs, ends_of
+from starcert.sampling.batch import Copies, EdgeList, NoisyGraphs, NoisyVectors, places_of
+from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, ValueDraw, Way
+from starcert.sampling.streams import Words
 
-__all__ = ["clean_copy", "shows_graphs", "view_of"]
+__all__ = [
+    "FlippedGraphs",
+    "SlicedGraphs",
+    "clean_copy",
+    "count_ends",
+    "ends_of",
+    "new_counters",
+    "shows_graphs",
+    "view_of",
+]
 
 
 def shows_graphs(sites: Sites) -> bool:
@@ -58,3 +69,202 @@ def clean_copy(sites: Sites) -> Copies:
     clean = np.zeros((1, sites.n_sites), dtype=np.uint8)
     clean[0, positions] = values
     return view_of(sites, Way.VALUES)(ValueDraw(clean))
+
+
+BLOCK = 2**22
+"""So many sites become node pairs at a time."""
+
+
+def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
+    """Both node indices of every site, shape (2, sites)."""
+    ends = np.empty((2, sites.n_sites), dtype=np.int32)
+    for start in range(0, sites.n_sites, BLOCK):
+        stop = min(start + BLOCK, sites.n_sites)
+        ends[:, start:stop] = sites.coordinates(np.arange(start, stop))
+    return ends
+
+
+class SlicedGraphs(NoisyGraphs):
+    """Copies as words of shape (sites, words); copy i is lane `first + i`.
+
+    Args:
+        sites: the sites of the clean graph.
+        draw: the noisy bits.
+        ends: both node indices of every site, shape (2, sites).
+    """
+
+    _draw: SlicedDraw
+
+    def __init__(self, sites: Sites, draw: SlicedDraw, ends: npt.NDArray[np.int32]) -> None:
+        super().__init__(sites, draw)
+        self.ends = ends
+
+    @property
+    def words(self) -> Words:
+        """The noisy bits, shape (sites, words)."""
+        return self._draw.words
+
+    @property
+    def first(self) -> int:
+        """The lane of the first copy."""
+        return self._draw.first
+
+    def edges(self) -> EdgeList:
+        """See `NoisyGraphs`."""
+        return EdgeList(*_edges_of_words(self.words, self.first, len(self), self.ends, self._sites.fixed_edges))
+
+    def degrees(self) -> npt.NDArray[np.int32]:
+        """See `NoisyGraphs`."""
+        degrees: npt.NDArray[np.int32] = _count_degrees(
+            self.words, self.first, len(self), self.ends, self.fixed_degrees().astype(np.int32)
+        )
+        return degrees
+
+    def fixed_degrees(self) -> npt.NDArray[np.int64]:
+        """How many fixed edges every node has: so many in every copy."""
+        return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
+
+
+@compiled
+def _edges_of_words(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    n_sites, n_fixed = words.shape[0], fixed.shape[0]
+    starts = np.zeros(count + 1, np.int64)
+    for i in range(count):
+        lane, word = np.uint64((first + i) % WORD), (first + i) // WORD
+        present = n_fixed
+        for site in range(n_sites):
+            present += np.int64((words[site, word] >> lane) & np.uint64(1))
+        starts[i + 1] = starts[i] + present
+    u, v = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
+    for i in range(count):
+        lane, word = np.uint64((first + i) % WORD), (first + i) // WORD
+        at = starts[i]
+        for k in range(n_fixed):
+            u[at], v[at] = fixed[k, 0], fixed[k, 1]
+            at += 1
+        for site in range(n_sites):
+            if (words[site, word] >> lane) & np.uint64(1):
+                u[at], v[at] = ends[0, site], ends[1, site]
+                at += 1
+    return starts, u, v
+
+
+@compiled
+def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> Words:
+    """A counter for each node, with as many binary digits as its sites may need; a digit is a word of 64 copies."""
+    incident = np.zeros(n_nodes, np.int64)
+    for site in range(ends.shape[1]):
+        incident[ends[0, site]] += 1
+        incident[ends[1, site]] += 1
+    digits = 1
+    while n_nodes and (1 << digits) <= incident.max():
+        digits += 1
+    return np.empty((n_nodes, digits), np.uint64)
+
+
+@compiled
+def count_ends(words: Words, word: int, ends: npt.NDArray[np.int32], counters: Words) -> None:
+    """Counts the present sites of every node, of 64 copies at once: adding a word is a ripple of carries."""
+    counters[:] = 0
+    for site in range(words.shape[0]):
+        for end in range(2):
+            node = ends[end, site]
+            carry = words[site, word]
+            digit = 0
+            while carry:
+                counters[node, digit], carry = counters[node, digit] ^ carry, counters[node, digit] & carry
+                digit += 1
+
+
+@compiled
+def _count_degrees(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Degrees of 64 copies at a time, from counters whose binary digits are words."""
+    n_nodes = fixed.size
+    counters = new_counters(ends, n_nodes)
+    digits = counters.shape[1]
+    degrees = np.empty((count, n_nodes), np.int32)
+    for word in range(words.shape[1]):
+        count_ends(words, word, ends, counters)
+        for i in range(max(0, word * WORD - first), min(count, (word + 1) * WORD - first)):
+            lane = np.uint64(first + i - word * WORD)
+            for node in range(n_nodes):
+                degree = np.int32(0)
+                for digit in range(digits):
+                    degree |= np.int32((counters[node, digit] >> lane) & np.uint64(1)) << np.int32(digit)
+                degrees[i, node] = fixed[node] + degree
+    return degrees
+
+
+class FlippedGraphs(NoisyGraphs):
+    """Copies as lists of flipped positions.
+
+    Args:
+        sites: the sites of the clean graph.
+        draw: the flipped positions.
+        clean: both node indices of each site whose clean bit is 1, in the order of their positions, shape (2, edges).
+    """
+
+    _draw: FlippedDraw
+
+    def __init__(self, sites: Sites, draw: FlippedDraw, clean: npt.NDArray[np.int64]) -> None:
+        super().__init__(sites, draw)
+        self._clean = clean
+
+    def edges(self) -> EdgeList:
+        """See `NoisyGraphs`: the fixed edges, then the others in the order of their sites.
+
+        Were those that the noise added kept apart, the order would tell what the clean graph is.
+        """
+        ones = self._draw.ones
+        starts = self._draw.starts - self._draw.starts[0]
+        flips = _sort_each(starts, self._draw.flips)
+        place = np.searchsorted(ones, flips)
+        deleted = np.append(ones, -1)[place] == flips
+        added = np.zeros((2, flips.size), dtype=np.int64)
+        added[:, ~deleted] = self._sites.coordinates(flips[~deleted])
+        return EdgeList(*_edges_of_flips(starts, place, deleted, added, self._clean, self._sites.fixed_edges))
+
+    def degrees(self) -> npt.NDArray[np.int32]:
+        """See `NoisyGraphs`."""
+        n = self.frame.n_nodes
+        clean = np.bincount(self._sites.graph.edges.reshape(-1), minlength=n).astype(np.int32)
+        degrees = np.broadcast_to(clean, (len(self), n)).copy()
+        flips, copies = self._draw.flips, self._draw.copies
+        change = np.where(np.isin(flips, self._draw.ones), -1, 1).astype(np.int32)
+        for end in self._sites.coordinates(flips):
+            np.add.at(degrees, (copies, end), change)
+        return degrees
+
+
+@compiled
+def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The positions of every copy in ascending order."""
+    ordered = np.empty_like(positions)
+    for i in range(starts.size - 1):
+        ordered[starts[i] : starts[i + 1]] = np.sort(positions[starts[i] : starts[i + 1]])
+    return ordered
+
+
+@compiled
+def _edges_of_flips(starts, place, deleted, added, clean, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fixed edges, then present ones that stayed and added ones merged; place: how many clean ones come before it."""
+    n_copies, n_clean, n_fixed = starts.size - 1, clean.shape[1], fixed.shape[0]
+    out = np.zeros(n_copies + 1, np.int64)
+    for i in range(n_copies):
+        size = n_fixed + n_clean
+        for k in range(starts[i], starts[i + 1]):
+            size += -1 if deleted[k] else 1
+        out[i + 1] = out[i] + size
+    u, v = np.empty(out[-1], np.int64), np.empty(out[-1], np.int64)
+    for i in range(n_copies):
+        at, reached = out[i] + n_fixed, 0
+        u[out[i] : at], v[out[i] : at] = fixed[:, 0], fixed[:, 1]
+        for k in range(starts[i], starts[i + 1]):
+            stay = place[k] - reached
+            u[at : at + stay], v[at : at + stay] = clean[0, reached : place[k]], clean[1, reached : place[k]]
+            at, reached = at + stay, place[k] + deleted[k]
+            if not deleted[k]:
+                u[at], v[at] = added[0, k], added[1, k]
+                at += 1
+        u[at : out[i + 1]], v[at : out[i + 1]] = clean[0, reached:], clean[1, reached:]
+    return out, u, v

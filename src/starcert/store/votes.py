@@ -53,7 +53,7 @@ from starcert.store.records import (
     record_row,
     whole,
 )
-from starcert.system.memory import in_words
+from starcert.system.processes import in_words
 
 __all__ = ["GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
 

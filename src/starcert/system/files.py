@@ -33,10 +33,6 @@ def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes
 
     Whatever goes wrong, also while `parts` are being made, the file that was there before stays as it was.
 
-    Args:
-        path: the final name; a file of that name is replaced.
-        parts: the text, or the bytes, piece by piece.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,13 +1,26 @@
-"""Graphs with their regions, and the matrix of flip probabilities, node pair by node pair."""
+"""Graphs with their regions, the matrix of flip probabilities, and colours: the same for the same thing."""
 
+import io
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.display.canvas import FIXED, SHADES, colour_of
-from starcert.display.region_graph import layout, noise_matrix, region_graph, region_matrix
+from starcert.display.drawing import (
+    COLOURS,
+    FIXED,
+    MAJORITY,
+    SHADES,
+    colour_of,
+    layout,
+    new_axes,
+    new_figure,
+    noise_matrix,
+    region_graph,
+    region_matrix,
+    style,
+)
 
 pytest.importorskip("matplotlib")
 
@@ -104,3 +117,49 @@ def test_a_layout_depends_on_the_seed_alone():
     np.testing.assert_array_equal(one, layout(sites))
     np.testing.assert_array_equal(one, layout(PARTITIONS["everything"].sites(GRAPH)))
     assert len(region_graph(sites).lines) == 7 + 7 + 3
+
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+def test_colours_come_from_the_palette_in_order():
+    assert [colour_of(i) for i in range(8)] == list(COLOURS)
+    assert colour_of(8) == colour_of(0)
+    assert len(set(COLOURS)) == 8
+    assert MAJORITY in COLOURS
+    assert FIXED not in COLOURS
+    assert SHADES in matplotlib.colormaps
+
+
+def test_shades_go_from_dark_to_light_so_that_they_survive_in_grey():
+    from matplotlib.colors import to_rgb  # noqa: PLC0415
+
+    def light(colour):
+        red, green, blue = to_rgb(colour)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    shades = [light(matplotlib.colormaps[SHADES](k / 20)[:3]) for k in range(21)]
+    assert shades == sorted(shades)
+    assert shades[-1] - shades[0] > 0.6
+
+
+def test_two_drawings_are_the_same_bytes_and_settings_end_with_the_block():
+    before = dict(matplotlib.rcParams)
+    files = []
+    for _ in range(2):
+        with style():
+            figure = new_figure(2, 2)
+            figure.add_subplot().plot([1, 3, 2], label="words")
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format="svg", metadata={"Date": None})
+            files.append(drawn.getvalue())
+    assert files[0] == files[1]
+    assert b"<text" in files[0]  # words stay words: they can be searched
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_new_axes_are_the_given_ones_or_fresh():
+    ax = new_figure(1, 1).add_subplot()
+    assert new_axes(ax) is ax
+    assert new_axes(None) is not new_axes(None)
+    assert tuple(new_figure(3, 2).get_size_inches()) == (3, 2)

@@ -5,7 +5,7 @@ import pytest
 
 import starcert as sc
 from kernel_worlds import draw, listed, random_graph
-from starcert.kernels.collection import collect, neighbours, node_labels_of
+from starcert.kernels.kernel import collect, neighbours, node_labels_of
 
 
 def test_a_batch_is_the_list_of_its_copies():

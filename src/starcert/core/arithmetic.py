@@ -1,21 +1,33 @@
-"""Exact numbers: balls and fractions of python-flint behind one set of words, and the floats around them.
+"""What the engine computes with: exact numbers of python-flint, and functions that numba compiles.
 
 A ball (`arb`) is a midpoint with a radius that encloses every rounding error; a fraction (`fmpq`) has none. The code
 that proves things is written once and runs with either.
+
+numba keeps what it has compiled beside the package or in the user's cache folder, and refuses to decorate a function if
+neither can be written, as in a container whose package folder is read-only and whose user has no home. There the
+functions are compiled anew in every process: the same code, and some seconds more.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable
 from fractions import Fraction
+from multiprocessing import parent_process
 from threading import RLock
 from typing import Any, TypeAlias
 
 from flint import arb, fmpq
+from numba import njit
+
+from starcert.errors import StarcertWarning
 
 __all__ = [
     "LOCK",
     "Exact",
+    "NotKeptWarning",
+    "compiled",
     "exact_number",
     "float_at_least",
     "float_below",
@@ -76,3 +88,22 @@ def upper_end(x: Exact) -> Exact:
 def midpoint(x: Exact) -> Exact:
     """The midpoint, as a number without radius."""
     return x if isinstance(x, fmpq) else x.mid()
+
+
+class NotKeptWarning(StarcertWarning):
+    """Compiled code cannot be kept: every process compiles it anew."""
+
+
+def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  (numba's dispatcher carries no types)
+    """The function compiled by numba, for a decorator."""
+    try:
+        return njit(cache=True)(function)
+    except RuntimeError:  # numba: "cannot cache function …: no locator available"
+        if parent_process() is None:  # once, and not in every worker again; Python shows equal warnings once
+            warnings.warn(
+                "Compiled code cannot be kept here, so every start takes some seconds more. To keep it, set the "
+                "environment variable NUMBA_CACHE_DIR to a folder that can be written.",
+                NotKeptWarning,
+                stacklevel=1,
+            )
+        return njit(function)

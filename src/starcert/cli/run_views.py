@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starcert.metrics import accuracy, majority_share, shares_by_axis, steps_to
 from starcert.report.findings import counted, fixed_pairs, out_of_reach
-from starcert.system.rounding import fails_at_most
+from starcert.system.output import fails_at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starcert.runs.certification import CertifiedRun
     from starcert.runs.sweep_result import SweepResult
 
-__all__ = ["certified_view", "steps_of", "sweep_view"]
+__all__ = ["certified_view", "sweep_view"]
 
 MOST_LEVELS = 40
 
@@ -66,7 +66,8 @@ def _reach(archive: Archive) -> list[RenderableType]:
 
     known = any(label is not None for label in archive.labels)
     what = "answered right and certified" if known else "certified"
-    steps = steps_of(archive)
+    reach = max((max(radius) for one in archive.certificates for radius in one.frontier.radii), default=0)
+    steps = steps_to(reach)
     found = shares_by_axis(archive.certificates, archive.labels if known else None, flips=steps)
     table = Table(title=f"Graphs {what}, so many flips on one axis", title_justify="left")
     table.add_column("axis")
@@ -81,11 +82,6 @@ def _reach(archive: Archive) -> list[RenderableType]:
             cells.append(f"none in {counted(each.n_without, 'graph')}" if each.n_without else "")
         table.add_row(each.axis, *cells)
     return [table, "Shares are of the graphs that have sites on the axis."] if some_empty else [table]
-
-
-def steps_of(archive: Archive) -> list[int]:
-    """Some counts of flips, as far as a graph is certified on some axis alone."""
-    return steps_to(max((max(radius) for one in archive.certificates for radius in one.frontier.radii), default=0))
 
 
 def _notes(outcome: CertifiedRun) -> list[str]:

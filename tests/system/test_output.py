@@ -1,17 +1,71 @@
-"""Nothing that comes from data commands the terminal, and no encoding stops a command."""
+"""No number in a sentence says more than is proved; numbers with few digits stay as they are."""
 
+import csv
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import runs_worlds as worlds
 import starcert as sc
-from starcert.cli.printing import show
-from starcert.system.terminal import plain, say
+from starcert.cli.command_line import show
+from starcert.runs.certification import result_rows
+from starcert.system.output import at_least, at_most, csv_line, csv_lines, fails_at_most, holds_at_least, plain, say
+
+floats = st.one_of(
+    st.floats(0, 1),
+    st.floats(0, 1e-3).map(lambda x: 1 - x),
+    st.floats(-300, 0).map(lambda x: 10**x),
+    st.integers(0, 10**6).map(lambda n: n / 10**6),
+)
+
+
+def written(x: float) -> Fraction:
+    """The number that a float's shortest name is."""
+    return Fraction(repr(x))
+
+
+@given(floats)
+@example(1e-7)
+@example(0.01)
+@example(5e-324)
+@example(1 - 2**-53)
+def test_at_least_is_rounded_down_and_at_most_up(p):
+    assert Fraction(at_least(p)) <= written(p) <= Fraction(at_most(p))
+    assert Fraction(at_least(p, decimals=6)) <= written(p)
+    assert Fraction(holds_at_least(p)) <= 1 - written(p)
+    # And not by much: six digits, and three of what is left to 1.
+    assert written(p) - Fraction(at_least(p)) <= written(p) / 10**5
+    assert Fraction(at_most(p)) - written(p) <= written(p) / 10**5
+    rest = 1 - Fraction(holds_at_least(p))
+    assert rest - written(p) <= max(written(p) / 100, Fraction(1, 10**20))
+
+
+@given(floats)
+def test_what_has_few_digits_stays_as_it_was(p):
+    if Fraction(f"{p:.6g}") == written(p):
+        assert at_least(p) == at_most(p) == f"{p:.6g}"
+
+
+@given(st.integers(1, 4999))
+def test_what_is_left_stays_as_it_was_too(n):
+    alpha = n / 10_000
+    assert holds_at_least(alpha) == f"{1 - alpha:.6g}"
+
+
+def test_the_numbers_that_people_use():
+    assert [holds_at_least(alpha) for alpha in (0.05, 0.01, 0.001, 1e-7)] == ["0.95", "0.99", "0.999", "0.9999999"]
+    assert [at_most(alpha) for alpha in (0.05, 0.01, 0.001, 1e-7)] == ["0.05", "0.01", "0.001", "1e-07"]
+    assert fails_at_most(1e-7).endswith("at most 1e-07.")
+    assert "All 1,000 certificates hold together" in fails_at_most(0.01, 1000)
+
 
 HOSTILE = "x\x1b[31m\x1b]0;title\x07\x9b2J\u202egnp\u200b\r\x08\ud800"
 COMMANDS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -76,7 +130,7 @@ def test_no_command_passes_on_what_a_file_says(hostile, here, tmp_path):
     status, out, err = here("verify", archive)
     assert status == 1
     spoken(out, err)
-    for given in (
+    for command in (
         ["frontier", "--noise", "a\x1b[31m=0.1", "--votes", "990,10"],
         ["frontier", "--noise", "a\x1b[31m=7", "--votes", "990,10"],
         ["slack", "--noise", "a=0.1", "--radius", "\x1b[31m=1"],
@@ -86,8 +140,8 @@ def test_no_command_passes_on_what_a_file_says(hostile, here, tmp_path):
         ["sweep", "no\x1b[31mfile.toml"],
         ["votes", "no\x1b[31mfile.db"],
     ):
-        status, out, err = here(*given)
-        assert status in (0, 2), (given, err)
+        status, out, err = here(*command)
+        assert status in (0, 2), (command, err)
         spoken(out, err)
 
 
@@ -108,3 +162,26 @@ def test_what_a_terminal_cannot_encode_is_replaced(encoding):
 def test_the_project_of_this_test_is_what_it_says(hostile):
     assert "\x1b" in (hostile / "graphs" / "labels.csv").read_text()
     assert worlds.MODEL
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_no_text_is_a_formula(text):
+    (row,) = csv.reader(io.StringIO(csv_line([text, "harmless = text"]), newline=""))
+    assert row == ["'" + text, "harmless = text"]
+
+
+@given(st.lists(st.one_of(st.integers(), st.floats(allow_nan=False), st.text("abc\",;'\n é=")), min_size=2))
+def test_cells_are_read_back(cells):
+    (row,) = csv.reader(io.StringIO(csv_line(cells), newline=""))
+    for cell, read in zip(cells, row, strict=True):
+        assert type(cell)(read) == cell or read == f"'{cell}"
+
+
+def test_names_of_graphs_and_classes_are_no_formulas():
+    votes = sc.Votes([[990, 10]], selection=[[99, 1]])
+    result = sc.certify(sc.clopper_pearson(votes), sc.Noise(all=0.1))
+    kept = sc.archive.Archive.from_result(result, names=["=cmd|' /C calc'!A0"], labels=[0], class_names=["@a", "-b"])
+    header, row = csv.reader(io.StringIO("".join(csv_lines(result_rows(kept, [1])))))
+    found = dict(zip(header, row, strict=True))
+    assert found["name"] == "'=cmd|' /C calc'!A0"
+    assert (found["true_name"], found["class_name"]) == ("'@a", "'@a")

@@ -1,0 +1,251 @@
+"""What leaves the program, for people: rounded probabilities, text in which nothing commands, rows of a table.
+
+**Probabilities** in sentences are rounded against ourselves, so that none says more than is proved: "at least" is
+rounded down and "at most" up, in decimal arithmetic. A float stands for the shortest decimal that names it: the number
+that somebody wrote, or that a file shows. What has few digits stays as it is: 1 − 0.01 is "0.99".
+
+**Names** of classes, regions, graphs and files come from data that nobody vouches for. A terminal obeys what is written
+to it: an escape sequence in a name could hide a warning, paint a verdict or change the window's title. So every text
+that is printed passes through `plain`, and what the terminal's encoding does not have is replaced. A spreadsheet
+computes what begins like a formula: in CSV a text that begins so has an apostrophe before it, "this is text".
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import TYPE_CHECKING, Protocol
+
+from starcert.errors import StarcertError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Advance",
+    "as_frame",
+    "at_least",
+    "at_most",
+    "csv_line",
+    "csv_lines",
+    "fails_at_most",
+    "holds_at_least",
+    "plain",
+    "progress_bar",
+    "say",
+    "tolerate_encodings",
+]
+
+DIGITS = 6
+"""So many digits of a probability are shown."""
+
+DIGITS_OF_REST = 3
+"""Close to 1, as many more as it takes to show so many digits of the rest."""
+
+MOST_DECIMALS = 20
+"""But no more than these after the point."""
+
+_EXACT = Context(prec=MAX_PREC)
+
+
+def at_least(p: float, *, decimals: int | None = None) -> str:
+    """A probability, rounded down, with a few digits or with so many `decimals`.
+
+    Example:
+        >>> at_least(0.99), at_least(0.9687216), at_least(0.9999999), at_least(0.99999999987654)
+        ('0.99', '0.968721', '0.9999999', '0.999999999876')
+        >>> at_least(0.9999999, decimals=6)
+        '0.999999'
+    """
+    return _rounded(_decimal(p), ROUND_FLOOR, decimals)
+
+
+def at_most(p: float) -> str:
+    """A probability, rounded up.
+
+    Example:
+        >>> at_most(0.01), at_most(0.0012345678), at_most(1e-7)
+        ('0.01', '0.00123457', '1e-07')
+    """
+    return _rounded(_decimal(p), ROUND_CEILING, None)
+
+
+def holds_at_least(alpha: float) -> str:
+    """The probability 1 − alpha with which something holds, rounded down.
+
+    Example:
+        >>> holds_at_least(0.01), holds_at_least(1e-7)
+        ('0.99', '0.9999999')
+    """
+    return _rounded(_EXACT.subtract(Decimal(1), _decimal(alpha)), ROUND_FLOOR, None)
+
+
+def fails_at_most(alpha: float, together: int = 1) -> str:
+    """The sentence about alpha that belongs beside many certificates.
+
+    Args:
+        alpha: the failure probability.
+        together: of so many certificates together; 1: of each by itself.
+
+    Example:
+        >>> fails_at_most(0.01)
+        'Each certificate by itself fails with a probability of at most 0.01.'
+        >>> fails_at_most(0.01, 188)
+        'All 188 certificates hold together; that any of them fails has a probability of at most 0.01.'
+    """
+    if together == 1:
+        return f"Each certificate by itself fails with a probability of at most {at_most(alpha)}."
+    return (
+        f"All {together:,} certificates hold together; that any of them fails has a probability of at most "
+        f"{at_most(alpha)}."
+    )
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(repr(float(value)))
+
+
+def _rounded(number: Decimal, direction: str, decimals: int | None) -> str:
+    shown = _places(number) if decimals is None else decimals
+    rounded = number.quantize(Decimal(1).scaleb(-shown), rounding=direction, context=_EXACT)
+    return f"{rounded:f}" if decimals is not None else _text(rounded)
+
+
+def _places(number: Decimal) -> int:
+    """How many decimals to show."""
+    rest = _EXACT.subtract(Decimal(1), number)
+    places = DIGITS - 1 - number.adjusted() if number else 0
+    close = DIGITS_OF_REST - 1 - rest.adjusted() if rest else 0
+    return max(places, min(close, MOST_DECIMALS))
+
+
+def _text(number: Decimal) -> str:
+    """Without zeros at the end, and with an exponent where `:g` has one."""
+    short = number.normalize(_EXACT)
+    if short and short.adjusted() < -4:
+        digits, _, power = f"{short:e}".partition("e")
+        return f"{digits}e{int(power):+03d}"
+    return f"{short:f}"
+
+
+_COMMANDING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+"""Categories of characters that command a terminal, are invisible, or are none: see the Unicode standard."""
+
+
+def plain(text: str) -> str:
+    r"""The text on as many lines as it has, with everything that is no visible character written as its number.
+
+    Example:
+        >>> plain("class \x1b[31mred\x1b[0m, \u202egnp.exe, ärztlich")
+        'class \\x1b[31mred\\x1b[0m, \\u202egnp.exe, ärztlich'
+    """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(
+        sign if sign == "\n" or unicodedata.category(sign) not in _COMMANDING else _number(sign) for sign in text
+    )
+
+
+def _number(sign: str) -> str:
+    code = ord(sign)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def say(text: str) -> None:
+    """Writes a line to standard error, one line whatever the text holds; a closed standard error stays silent."""
+    with suppress(OSError, ValueError, AttributeError):  # nobody listens: closed, or never there
+        print(plain(" ".join(text.splitlines())), file=sys.stderr, flush=True)
+
+
+def tolerate_encodings() -> None:
+    """Lets standard output and error replace what their encoding does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+class Advance(Protocol):
+    """Tells the bar that so many more units are done."""
+
+    def __call__(self, units: int, /) -> None:
+        """Moves the bar."""
+
+
+@contextmanager
+def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = None) -> Iterator[Advance]:
+    """A bar with rate and remaining time on standard error; `shown` None: only if that is a terminal.
+
+    Args:
+        title: what is being done.
+        total: how many units there are in all.
+        done: how many of them were done before (by an earlier run): they count as done, but not for the rate.
+        shown: whether to draw it.
+    """
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield lambda _units: None
+        return
+    from rich.console import Console  # noqa: PLC0415  (only where there is something to draw)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(plain(title), total=total, completed=done, rate="")
+
+        def advance(units: int) -> None:
+            bar.update(task, advance=units)
+            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
+            if speed:
+                bar.update(task, rate=f"{speed:,.0f}/s")
+
+        yield advance
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    r"""One line of CSV: numbers as they are, None as nothing, and no text that a spreadsheet would compute.
+
+    Example:
+        >>> csv_line(["=1+1", -1, "a,b", None, -0.5])
+        '\'=1+1,-1,"a,b",,-0.5\n'
+    """
+    text = io.StringIO()
+    # With this ending, cells that hold either of its signs stand in quotes; the line itself ends in "\n".
+    csv.writer(text, lineterminator="\r\n").writerow(
+        f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in cells
+    )
+    return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def csv_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    r"""Rows as CSV, line by line; the first one names the columns. Nothing comes of no rows.
+
+    Example:
+        >>> list(csv_lines([{"name": "a", "p": 0.5}, {"name": "b", "p": None}]))
+        ['name,p\n', 'a,0.5\n', 'b,\n']
+    """
+    for number, row in enumerate(rows):
+        if number == 0:
+            yield csv_line(row)
+        yield csv_line(row.values())
+
+
+def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """A DataFrame with these rows; the first one names the columns."""
+    try:
+        import pandas as pd  # noqa: PLC0415  (only where a frame is wanted)
+    except ModuleNotFoundError as error:
+        raise StarcertError("Data frames need pandas: pip install 'starcert[pandas]'") from error
+    return pd.DataFrame.from_records(list(rows), columns=list(rows[0]) if rows else [])
