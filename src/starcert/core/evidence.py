@@ -39,7 +39,7 @@ from starcert.core.bets import (
     needed,
     stakes,
 )
-from starcert.core.pooling import SUMMED, Pool, SiteLaw, bins_of, choose_limits, pool_of
+from starcert.core.pooling import SUMMED, PooledAxes, SiteLaw, bins_of, choose_limits, pool_of
 from starcert.core.weighing import Columns, Weights, columns_of, n_attacks, weigh
 
 __all__ = ["AlphaShares", "AttackAxis", "Evidence", "OwnBet", "Scheme", "Weighed", "level_weight", "schemes_of"]
@@ -356,7 +356,7 @@ class Evidence:
     def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
         return tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
 
-    def _pool(self, level: Level, pooled: tuple[int, ...]) -> Pool | None:
+    def _pool(self, level: Level, pooled: tuple[int, ...]) -> PooledAxes | None:
         return pool_of(tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled))
 
     def _room(self, level: Level, axes: Iterable[int]) -> float:
@@ -405,7 +405,7 @@ class Evidence:
         return ratios
 
     def _limits(
-        self, level: Level, scheme: Scheme, pool: Pool, bins: Whole, stage: int, room: float
+        self, level: Level, scheme: Scheme, pool: PooledAxes, bins: Whole, stage: int, room: float
     ) -> tuple[Floats, float]:
         """λ of a stage, from the stages before it, and its penalty."""
         listed = [(1.0, 1.0)]
@@ -422,7 +422,7 @@ class Evidence:
             ]
         return choose_limits(pool, self._rates(level, scheme, pool, bins, stage), room, listed)
 
-    def _rates(self, level: Level, scheme: Scheme, pool: Pool, bins: Whole, stage: int) -> Floats:
+    def _rates(self, level: Level, scheme: Scheme, pool: PooledAxes, bins: Whole, stage: int) -> Floats:
         """How often votes fail in each bin, from the stages before one, where the attack that looks worst is made."""
         earlier = self._stages < stage
         votes = int(self._n_stage[:stage].sum())

@@ -27,7 +27,7 @@ from flint import arb, ctx
 from starcert.core.arithmetic import LOCK, exact_number, float_at_least, upper_end
 from starcert.core.bets import growth
 
-__all__ = ["Pool", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
+__all__ = ["PooledAxes", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
 
 MOST_COUNTED = 2**14
 """On an axis with more sites, votes are not told apart by flip numbers: they would take long and tell little."""
@@ -79,7 +79,7 @@ def _at_least(x: Fraction) -> float:
     return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
 
 
-class Pool(NamedTuple):
+class PooledAxes(NamedTuple):
     """The axes that are pooled, as one.
 
     Attributes:
@@ -148,7 +148,7 @@ def _binomial(n: int, p: Fraction) -> list[arb]:
 
 
 @lru_cache(maxsize=2**10)
-def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...]) -> Pool | None:
+def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...]) -> PooledAxes | None:
     """The pool of axes, each with its law, how many sites it has, and how many of them are attacked; None: too large.
 
     Bins of several axes are in the order of their product, the last axis first to change.
@@ -163,17 +163,17 @@ def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...]) -> Pool | None:
         ratios = np.multiply.outer(ratios, own).ravel()
         masses = np.multiply.outer(masses, table).transpose(0, 2, 1, 3).reshape(len(ratios), -1)
     order = np.argsort(ratios, kind="stable")
-    return Pool(ratios[order], masses[order])
+    return PooledAxes(ratios[order], masses[order])
 
 
-def penalty(pool: Pool, limits: Floats) -> float:
+def penalty(pool: PooledAxes, limits: Floats) -> float:
     """At least π, for a λ in each bin."""
     over = np.maximum(pool.ratios[:, None] - limits, 0.0)
     return float((over * pool.masses).sum()) * SUMMED
 
 
 def choose_limits(
-    pool: Pool, rates: Floats, room: float, listed: Sequence[tuple[float, float]]
+    pool: PooledAxes, rates: Floats, room: float, listed: Sequence[tuple[float, float]]
 ) -> tuple[Floats, float]:
     """A good λ for each bin, and the penalty that it costs.
 
