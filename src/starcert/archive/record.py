@@ -166,13 +166,14 @@ class Archive:
             together=certificates.bounds.together,
             margins=certificates.bounds.margins,
         )
-        if certificates.bounds.agrees_with(archive.certificates.bounds):
+        beyond = certificates.verdicts is not None or votes.stopped
+        if beyond or certificates.bounds.agrees_with(archive.certificates.bounds):
             vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
         return archive
 
     def confirmed(self) -> Archive:
         """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""
-        return replace(self, capacities=self.boxes)
+        return self if self.capacities == self.boxes else replace(self, capacities=self.boxes)
 
     @cached_property
     def certificates(self) -> Certificates:
