@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from starcert.archive import Archive
     from starcert.metrics import AxisShares
     from starcert.runs.certification import CertifiedRun
+    from starcert.runs.sweep_levels import SweepLevel
     from starcert.runs.sweep_result import SweepResult
 
 __all__ = ["certified_view", "sweep_view"]
@@ -153,6 +154,14 @@ def _notes(outcome: CertifiedRun) -> list[str]:
     return notes
 
 
+def _means(level: SweepLevel) -> list[str]:
+    """The mean radii; with evidence, those by p_A alone in brackets beside them."""
+    means = [f"{mean:.2f}" for mean in level.mean_radii]
+    if level.by_counts is None:
+        return means
+    return [f"{mean} ({alone:.2f})" for mean, alone in zip(means, level.by_counts.mean_radii, strict=True)]
+
+
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     """Every level in a table, the unbeaten ones marked, and what to do next."""
     from rich.table import Table  # noqa: PLC0415
@@ -168,10 +177,11 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     # Only at a space does a cell break: after a comma, never in the name of a region.
     noises = [noise_text(level.noise).replace(",", ", ") for level in found.levels]
     table.add_column("noise", min_width=max(len(part) for text in noises for part in text.split()))
+    alone = " (by p_A)" if found.settings.run.evidence else ""
     heads = (
         "accuracy",
         "abstains",
-        *(f"radius {axis}" for axis in found.levels[0].noise.axes),
+        *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
         "one answer",
         "beaten by",
     )
@@ -185,7 +195,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
             noises[number],
             f"{level.accuracy:.1%}",
             f"{level.n_abstained / level.n_graphs:.1%}",
-            *(f"{mean:.2f}" for mean in level.mean_radii),
+            *_means(level),
             f"{level.answer_share:.0%}",
             "" if beater is None else str(beater + 1),
         )
