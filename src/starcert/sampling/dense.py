@@ -81,8 +81,7 @@ class DenseFlips:
         words = np.empty((self._law.size, kept), dtype=np.uint64)
         row = np.empty(width, dtype=np.uint64)
         site = 0
-        # Some dozen digits a site. Of so few sites that the allocator keeps the words' memory from chunk to chunk.
-        portion = 12 * width * max(1, min(self._law.size, 512 // max(1, width)))
+        portion = 12 * width * max(1, min(self._law.size, 1536 // max(1, width)))  # some dozen digits a site, in cache
         while site < self._law.size:
             raw = stream.at_least(portion)
             laws = self._digits, self._lengths, self._certain, self._law
