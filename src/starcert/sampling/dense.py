@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -34,16 +35,17 @@ HELD = 2**30
 """So many values are held at a time, or those of one copy. What is drawn does not depend on it."""
 
 
-def binary_digits(p: float) -> list[int]:
+@lru_cache(256)
+def binary_digits(p: float) -> tuple[int, ...]:
     """The binary digits of p after the point, up to the last 1; p = 1 is handled by the caller.
 
     Example:
         >>> binary_digits(0.625)
-        [1, 0, 1]
+        (1, 0, 1)
     """
     numerator, denominator = p.as_integer_ratio()  # a power of two, in lowest terms
     places = denominator.bit_length() - 1
-    return [int(digit) for digit in f"{numerator:0{places}b}"] if places else []
+    return tuple(int(digit) for digit in f"{numerator:0{places}b}") if places else ()
 
 
 class DenseFlips:
@@ -55,7 +57,7 @@ class DenseFlips:
     """
 
     def __init__(self, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger]) -> None:
-        expansions = [[] if p == 1 else binary_digits(float(p)) for p in values]
+        expansions = [() if p == 1 else binary_digits(float(p)) for p in values]
         self._digits = np.zeros((len(values), max([1, *map(len, expansions)])), dtype=np.uint8)
         for row, digits in zip(self._digits, expansions, strict=True):
             row[: len(digits)] = digits
@@ -79,7 +81,7 @@ class DenseFlips:
         words = np.empty((self._law.size, kept), dtype=np.uint64)
         row = np.empty(width, dtype=np.uint64)
         site = 0
-        portion = 12 * width * max(1, min(self._law.size, 256))  # some dozen digits a site, in cache
+        portion = 12 * width * max(1, min(self._law.size, 1536 // max(1, width)))  # some dozen digits a site, in cache
         while site < self._law.size:
             raw = stream.at_least(portion)
             laws = self._digits, self._lengths, self._certain, self._law
