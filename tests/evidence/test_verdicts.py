@@ -14,13 +14,27 @@ from starcert.evidence.verdicts import _combination
 NOISE = sc.Noise(ring=0.1, rest=0.15)
 
 
+class ByEdges(sc.classifiers.Classifier):
+    """Graphs by their number of edges: one class for every `step` of them."""
+
+    def __init__(self, step, n_classes=2):
+        self.step, self.n_classes = step, n_classes
+
+    @property
+    def description(self):
+        return f"{self.n_classes} classes, {self.step} edges each"
+
+    def classify(self, graphs):
+        return np.minimum(graphs.degrees().sum(axis=1) // 2 // self.step, self.n_classes - 1)
+
+
 def classes_by_edges(graph):
     return int(graph.number_of_edges() > 5)
 
 
 @pytest.fixture(scope="module")
 def smoothed():
-    base = sc.classifiers.from_callable(classes_by_edges, n_classes=2)
+    base = ByEdges(6)
     return sc.SmoothedClassifier(
         base, NOISE, regions=sc.Partition.from_node_sets({"ring": range(4), "rest": range(4, 7)})
     )
@@ -142,7 +156,7 @@ def test_an_abstention_has_no_verdicts(smoothed):
 
 
 def test_three_classes(graphs):
-    base = sc.classifiers.from_callable(lambda graph: min(2, graph.number_of_edges() // 5), n_classes=3)
+    base = ByEdges(5, n_classes=3)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
     result = smoothed.certify(graphs, samples=2_000, seed=1, evidence=True, max_radius=2)
     for one in result:
@@ -204,7 +218,7 @@ def truth_of_base(graph, sites, site):
 
 def test_one_way_noise_and_no_noise_are_decided_by_votes_of_their_own():
     """On an axis with p = 0 votes on the clean graph know nothing, and votes at attacked graphs do."""
-    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 2), n_classes=2)
+    base = ByEdges(3)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.1, add=0)))
     (one,) = smoothed.certify(
         [sc.Graph(4, [(0, 1)])], samples=500, seed=1, evidence=True, own_samples=20_000, max_radius=(1, 1)
