@@ -61,7 +61,6 @@ def machines() -> None:
 def networks() -> None:
     import torch  # noqa: PLC0415
 
-    from starcert.classifiers import features  # noqa: PLC0415
     from starcert.classifiers.torch import from_dense  # noqa: PLC0415
     from starcert.models.gcn import GCN  # noqa: PLC0415
 
@@ -71,7 +70,7 @@ def networks() -> None:
     edges = [(i, i + 1) for i in range(17)] + [(0, 5), (6, 11)]
     clean = sc.Graph(18, edges, node_data={"x": np.eye(7, dtype=np.float32)[rng.integers(7, size=18)]})
     torch.manual_seed(0)
-    base = from_dense(GCN(7, 2).eval(), features=features.node_data("x"), device="cuda")
+    base = from_dense(GCN(7, 2).cuda().eval().dense(), n_classes=2)
     for p in (0.02, 0.1):
         sites = sc.Partition.everything("bonds").sites(clean)
         compare(f"GCN on the device, p = {p}", base, sites, sc.Noise(bonds=p), VOTES)

@@ -307,20 +307,28 @@ class _Recording:
         self._declined, self._complete = False, True
         self._joined: list[FlipRecord] = []  # one record, or none yet
         self._parts: dict[int, FlipRecord] = {}
-        self._votes = self._flips = 0
+        self._votes = 0
 
     def add(self, number: int, record: FlipRecord | None) -> None:
         """Takes in the record of a chunk."""
         if record is None:
             self._declined = True
             return
-        self._votes, self._flips = self._votes + len(record), self._flips + record.n_flips
+        self._votes += len(record)
         self._parts[number] = record
-        self._complete &= record.complete
-        if not self._complete or flip_bytes(self._votes, self._flips, self._sites.n_sites) > MOST_BYTES:
+        if not record.complete or self._is_too_large():
             self._complete = False
+        if not self._complete:
             self._joined = [self._by_numbers(each) for each in self._joined]
             self._parts = {each: self._by_numbers(part) for each, part in self._parts.items()}
+
+    def _is_too_large(self) -> bool:
+        """Whether the flips of all chunks so far take more than they may: whatever order they come in, it is told."""
+        n_sites = self._sites.n_sites
+        if self._votes * -(-n_sites // 8) <= MOST_BYTES:  # as bits they do not, however many flips there are
+            return False
+        flips = sum(each.n_flips for each in (*self._joined, *self._parts.values()))
+        return flip_bytes(self._votes, flips, n_sites) > MOST_BYTES
 
     def _by_numbers(self, record: FlipRecord) -> FlipRecord:
         if not record.complete:
