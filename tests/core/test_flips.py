@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from starcert.core import flips as flips_module
-from starcert.core.flips import FlipRecord, Listed, flip_bytes
+from starcert.core.flips import FlipRecord, ListedFlips, flip_bytes
 from starcert.errors import InvalidParameterError
 
 
-def listed(flips) -> Listed:
-    return Listed(np.concatenate([[0], np.cumsum(flips.sum(axis=1))]), np.nonzero(flips)[1].astype(np.uint32))
+def listed(flips) -> ListedFlips:
+    return ListedFlips(np.concatenate([[0], np.cumsum(flips.sum(axis=1))]), np.nonzero(flips)[1].astype(np.uint32))
 
 
 def packed(flips) -> np.ndarray:

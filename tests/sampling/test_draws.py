@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.core.flips import Listed
+from starcert.core.flips import ListedFlips
 from starcert.sampling.batch import NoisyGraphs, flips_of
 from starcert.sampling.draws import ValueDraw, Way, packed_ones
 from starcert.sampling.sampler import _laws, _pools, sampler
@@ -23,7 +23,7 @@ def stream() -> WordStream:
 
 def unpacked(flips, n_sites: int) -> np.ndarray:
     """Flips as a matrix, whatever their form."""
-    if not isinstance(flips, Listed):
+    if not isinstance(flips, ListedFlips):
         assert flips.shape[1] == -(-n_sites // 8)
         assert not np.unpackbits(flips, axis=1, bitorder="little")[:, n_sites:].any()
         return np.unpackbits(flips, axis=1, bitorder="little", count=n_sites)
@@ -56,7 +56,7 @@ def test_flips_of_listed_flips():
     sites = sc.Partition.everything("all").sites(graph)
     noise = sc.Noise(all=sc.Flip(delete=0.02, add=0.001))
     batch = sampler(sites, noise).draw(stream(), 300)
-    assert isinstance(flips_of(batch, np.array([0])), Listed)
+    assert isinstance(flips_of(batch, np.array([0])), ListedFlips)
     check(batch, sites)
 
 

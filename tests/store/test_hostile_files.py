@@ -335,6 +335,8 @@ def test_flips_with_a_good_digest_that_cannot_be_are_refused(full, make, reason)
         ("flips", "[4]", "does not agree with its digest"),
         ("graph", 7, "does not agree with its digest"),
         ("graph", "x", "no valid graph"),
+        ("size", 0, "no valid size"),
+        ("size", 2000, "does not agree with its digest"),
         ("chunk", -1, "no valid number"),
         ("samples", 1001, "samples, not 1 to 1000"),
         ("counts", counts_blob(1, 2, 3), "do not add up"),
@@ -353,8 +355,8 @@ def test_attacks_that_cannot_be_are_refused(full, column, value, reason):
 
 
 def test_an_attack_on_a_graph_that_is_not_there_is_refused(full):
-    row = StoredAttack(3, (1,), 0, 10, (10, 0, 0)).row
-    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?)", row))
+    row = StoredAttack(3, (1,), 10, 0, 10, (10, 0, 0)).row
+    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
     refused(full, "an attack on graph 3, which is not there")
 
 

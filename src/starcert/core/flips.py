@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
 
-__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "Listed", "flip_bytes"]
+__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "ListedFlips", "flip_bytes"]
 
 MOST_BYTES = 2**28
 """The flips of one object may take so much."""
@@ -39,14 +39,14 @@ Bits = npt.NDArray[np.uint8]
 AnyIntegers = npt.NDArray[np.integer[Any]]
 
 
-class Listed(NamedTuple):
+class ListedFlips(NamedTuple):
     """Flips as positions: those of vote i are positions[starts[i] : starts[i + 1]], ascending."""
 
     starts: Integers
     positions: npt.NDArray[np.uint32]
 
 
-Flips: TypeAlias = Bits | Listed
+Flips: TypeAlias = Bits | ListedFlips
 """The flips of some votes: a row of bits each, site s being bit s % 8 of byte s // 8; or their positions."""
 
 
@@ -171,13 +171,13 @@ class FlipRecord:
                 self,
                 f"Its flips would take more than {MOST_BYTES:,} bytes: only their numbers by axis were kept.",
             )
-        return Listed(self.starts, self.positions)
+        return ListedFlips(self.starts, self.positions)
 
     def matrix(self, sites: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether these sites flipped, shape (votes against, sites)."""
         flips = self._flips
         wanted = _positions(sites, self.n_sites)
-        if not isinstance(flips, Listed):
+        if not isinstance(flips, ListedFlips):
             return (flips[:, wanted >> 3] >> (wanted & 7).astype(np.uint8) & 1).astype(np.bool_)
         different, column = np.unique(wanted, return_inverse=True)
         found = np.zeros((len(self), len(different) + 1), dtype=np.bool_)  # the last column: all other sites
@@ -204,7 +204,7 @@ class FlipRecord:
         flips = self._flips
         counted = [
             _count_listed(flips, mask)
-            if isinstance(flips, Listed)
+            if isinstance(flips, ListedFlips)
             else _count_masked(flips, np.packbits(mask, bitorder="little"))
             for mask in masks
         ]
@@ -219,8 +219,8 @@ class FlipRecord:
         if self.by_axis is not None:
             return FlipRecord(self.label, self.n_sites, *counts, by_axis=self.by_axis[:votes], sizes=self.sizes)
         flips = self._flips
-        if isinstance(flips, Listed):
-            flips = Listed(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
+        if isinstance(flips, ListedFlips):
+            flips = ListedFlips(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
         else:
             flips = flips[:votes]
         return FlipRecord(self.label, self.n_sites, *counts, **_smaller([flips], votes, self.n_sites))
@@ -356,16 +356,16 @@ def flip_bytes(votes: int, flips: int, n_sites: int) -> int:
 def _smaller(parts: Sequence[Flips], votes: int, n_sites: int) -> dict[str, npt.NDArray[Any]]:
     """The flips of several parts in one, in the form that they are kept in."""
     width = -(-n_sites // 8)
-    bits = [part for part in parts if not isinstance(part, Listed)]
+    bits = [part for part in parts if not isinstance(part, ListedFlips)]
     if len(bits) == len(parts) > 1:  # as a rule: they are looked at together
         parts = [np.concatenate(bits)]
     flips = 0
     if n_sites > FEW_SITES:
-        flips = sum(len(part.positions) if isinstance(part, Listed) else _count_all(part) for part in parts)
+        flips = sum(len(part.positions) if isinstance(part, ListedFlips) else _count_all(part) for part in parts)
     if flip_bytes(votes, flips, n_sites) == votes * width:
-        packed = [_packed(part, width) if isinstance(part, Listed) else part for part in parts]
+        packed = [_packed(part, width) if isinstance(part, ListedFlips) else part for part in parts]
         return {"bits": packed[0] if len(packed) == 1 else np.concatenate(packed)}
-    listed = [part if isinstance(part, Listed) else _listed(part) for part in parts]
+    listed = [part if isinstance(part, ListedFlips) else _listed(part) for part in parts]
     if len(listed) == 1:
         return listed[0]._asdict()
     lengths = np.concatenate([np.diff(part.starts) for part in listed])
@@ -386,14 +386,14 @@ def _count_masked(bits: Bits, mask: Bits) -> Integers:
     return counts
 
 
-def _count_listed(flips: Listed, mask: npt.NDArray[np.bool_]) -> Integers:
+def _count_listed(flips: ListedFlips, mask: npt.NDArray[np.bool_]) -> Integers:
     """How many positions of each vote are in the mask."""
     before = np.concatenate([[0], np.cumsum(mask[flips.positions])])
     counts: Integers = before[flips.starts[1:]] - before[flips.starts[:-1]]
     return counts
 
 
-def _packed(flips: Listed, width: int) -> Bits:
+def _packed(flips: ListedFlips, width: int) -> Bits:
     """Positions as rows of bits."""
     bits = np.empty((len(flips.starts) - 1, width), dtype=np.uint8)
     for rows in _blocks(len(bits), width):
@@ -405,12 +405,12 @@ def _packed(flips: Listed, width: int) -> Bits:
     return bits
 
 
-def _listed(bits: Bits) -> Listed:
+def _listed(bits: Bits) -> ListedFlips:
     """Rows of bits as positions."""
     starts = np.concatenate([[0], np.cumsum(POPCOUNT[bits].sum(axis=1, dtype=np.int64))])
     blocks = (np.unpackbits(bits[rows], axis=1, bitorder="little") for rows in _blocks(*bits.shape))
     positions = [np.nonzero(block)[1].astype(np.uint32) for block in blocks]
-    return Listed(starts, np.concatenate([np.empty(0, dtype=np.uint32), *positions]))
+    return ListedFlips(starts, np.concatenate([np.empty(0, dtype=np.uint32), *positions]))
 
 
 def _blocks(votes: int, width: int) -> Iterator[slice]:

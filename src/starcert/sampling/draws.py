@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.compiled import compiled
-from starcert.core.flips import Flips, Listed
+from starcert.core.flips import Flips, ListedFlips
 from starcert.sampling.streams import Words, WordStream
 
 __all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "SlicedDraw", "ValueDraw", "Way", "packed_ones"]
@@ -146,7 +146,7 @@ class FlippedDraw:
     def flips_of(self, copies: Positions, ones: Positions) -> Flips:
         """See `Draw`."""
         starts = np.concatenate([[0], np.cumsum(self.starts[copies + 1] - self.starts[copies])])
-        return Listed(starts, _ascending(self.starts[copies], starts, self.positions))
+        return ListedFlips(starts, _ascending(self.starts[copies], starts, self.positions))
 
 
 @dataclass(frozen=True, slots=True)
