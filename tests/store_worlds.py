@@ -21,7 +21,7 @@ SETTINGS = VoteSettings(
     chunk_size=1000,
     backend="cpu",
 )
-SITES = 203
+SITES = 403
 AXES = [range(5), range(5, SITES)]
 PROVENANCE = {"starcert": "0.2.0", "commit": "abc"}
 
@@ -46,7 +46,7 @@ def fill(store, chunks):
 
 
 def flips_of(graph, chunk, label=0):
-    """Which of 203 sites flipped in the votes against a class, drawn by dice: few in odd chunks, many in even ones."""
+    """Which of 403 sites flipped in the votes against a class, drawn by dice: few in odd chunks, many in even ones."""
     votes = votes_of(graph, "estimation", chunk)
     classes = np.repeat([0, 1, 2], votes)
     classes = classes[classes != label]

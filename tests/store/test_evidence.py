@@ -7,7 +7,7 @@ import pytest
 
 from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError, StoreError
-from starcert.store import GraphRecord, VoteStore, votes
+from starcert.store import AttackVotes, GraphRecord, VoteStore, votes
 from store_worlds import AXES, SETTINGS, child, fill, fill_evidence, flips_of, opened, votes_of
 
 
@@ -172,11 +172,38 @@ def test_attacks_come_back_as_they_were(path):
         ((1, [1], -1, [1, 0, 0], 1), "'chunk' must be a whole number"),
         ((1, [1], 0, [1, 0], 1), "'counts' must be 3 whole numbers"),
         ((1, [1], 0, [1, 0, 0], 2), "'counts' must add up to the 2 samples"),
+        ((1, [1], 0, [20, 0, 0], 20), "'samples' must be a whole number from 1 to 10"),
     ],
 )
 def test_attacks_that_cannot_be_are_not_taken_in(path, arguments, problem):
     with opened(path) as store, pytest.raises(InvalidParameterError, match=problem):
-        store.add_attack(*arguments[:4], samples=arguments[4])
+        store.add_attack(*arguments, chunk_size=10)
+
+
+def test_chunks_of_another_size_are_other_votes(path):
+    """What is drawn depends on how many samples a chunk has."""
+    with opened(path) as store:
+        store.add_attack(1, [3], 0, [5, 0, 0], 5)
+        store.add_attack(1, [3], 0, [0, 5, 0], 5, chunk_size=64)
+        store.add_attack(1, [3], 0, [0, 0, 2000], 2000, chunk_size=2000)  # larger than those of the clean graphs
+    with VoteStore.read(path) as store:
+        found = [store.attack_chunks(1, [3], chunk_size=size)[0][2].tolist() for size in (1000, 64, 2000)]
+        assert found == [[5, 0, 0], [0, 5, 0], [0, 0, 2000]]
+        assert store.attack_chunks(1, [3], chunk_size=65) == []
+        assert store.attacks(1) == [(3,)]
+
+
+def test_votes_at_attacked_graphs_are_kept_in_their_place(path):
+    with opened(path) as store:
+        place = AttackVotes(store, [(1, [3]), (1, [7, 3]), (0, [3])], 64)
+        place.add(1, "estimation", 0, [5, 0, 0], samples=5)
+        place.add(2, "estimation", 1, [0, 5, 0], samples=5)
+        assert store.attacks(1) == [(3, 7)]
+        assert [each[2].tolist() for each in place.chunks(1, "estimation")] == [[5, 0, 0]]
+        assert place.chunks(0, "estimation") == place.chunks(1, "selection") == []
+        assert place.done(1, "estimation") == place.flips(1) == {}
+        with pytest.raises(InvalidParameterError, match="'purpose' must be estimation"):
+            place.add(1, "selection", 0, [5, 0, 0], samples=5)
 
 
 def test_other_votes_at_an_attacked_graph_are_refused(path):

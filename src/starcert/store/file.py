@@ -77,11 +77,12 @@ FLIPS = """CREATE TABLE flips (
 ATTACKS = """CREATE TABLE attacks (
   graph INTEGER NOT NULL, -- number of the graph's record
   flips TEXT NOT NULL, -- the sites of the graph that are flipped before noise is drawn: ascending positions, JSON
+  size INTEGER NOT NULL, -- samples that are drawn for a chunk
   chunk INTEGER NOT NULL, -- 0, 1, 2, ... at the attacked graph
   samples INTEGER NOT NULL, -- votes in the chunk
   counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
-  PRIMARY KEY (graph, flips, chunk)
+  PRIMARY KEY (graph, flips, size, chunk)
 ) WITHOUT ROWID"""
 # Format 1 knew no targets, format 2 neither flips nor attacks. Such a file is read as it is, and gets the format of
 # today when it is continued.
