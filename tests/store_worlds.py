@@ -80,7 +80,7 @@ def everything(store):
             votes.append([chunk, {name: array.tolist() for name, array in record.to_arrays().items()}])
         for attack in store.attacks(graph):
             votes.append([attack])
-            votes[-1] += [(c, n, v.tolist()) for c, n, v in store.attack_chunks(graph, attack)]
+            votes[-1] += [(c, n, v.tolist(), k.tolist()) for c, n, v, k in store.attack_chunks(graph, attack)]
     return store.settings, store.graphs, store.sessions, votes
 
 

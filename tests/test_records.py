@@ -2,7 +2,6 @@
 
 import functools
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import networkx as nx
 import numpy as np
@@ -15,10 +14,10 @@ from starcert.binding import axes_of_sites
 from starcert.classifiers import Classifier
 from starcert.core.flips import FlipRecord
 from starcert.errors import ClassifierError, InvalidParameterError, StoreError
-from starcert.plans import FixedPlan, Plan, Wanted, count_votes
+from starcert.plans import FixedPlan, Plan, Wanted
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
-from starcert.store import AttackVotes, VoteStore
+from starcert.store import VoteStore
 from starcert.voting import Chunk, Job, count_chunk
 
 SIZE = 128
@@ -331,41 +330,3 @@ def test_a_bounded_record_is_the_same_from_a_store(tmp_path, monkeypatch):
     first = vote(store=file)
     assert not first.records[0].complete
     assert same(vote(store=file), first)
-
-
-def attacked_problem(attacks) -> sc.Problem:
-    """Graphs with some sites flipped."""
-    sites = []
-    for number, positions in attacks:
-        graph = worlds.graphs()[number]
-        u, v = worlds.PARTITION.sites(graph).coordinates(np.array(positions))
-        pairs = {*map(tuple, graph.edges.tolist())} ^ {*zip(u.tolist(), v.tolist(), strict=True)}
-        sites.append(worlds.PARTITION.sites(graph.frame.with_edges(sorted(pairs))))
-    return sc.Problem(worlds.NOISE, tuple(sites))
-
-
-@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor])
-def test_votes_at_attacked_graphs_are_drawn_once(tmp_path, executor):
-    """Few votes at a time, no selection votes, any executor; what the store has is not drawn again."""
-    file, attacks = tmp_path / "votes.db", [(0, [3]), (0, [3, 7]), (2, [29])]
-    vote(store=file)
-    problem, calls = attacked_problem(attacks), []
-    settings = VoteStore.read(file)
-    settings.close()
-    for samples in (32, 64, 160):
-        base = sc.classifiers.from_callable(counted(calls), on="batch", description="dense core")
-        job = Job(base, problem, 7, 32)
-        plan = FixedPlan(Wanted(0, samples))
-        fresh = count_votes(job, plan, advance=lambda _: None)
-        calls.clear()
-        with (
-            VoteStore.open(file, settings.settings, settings.graphs, provenance={}) as store,
-            nullcontext() if executor is None else executor(2) as pool,
-        ):
-            place = AttackVotes(store, attacks, 32)
-            votes = count_votes(job, plan, store=place, executor=pool, advance=lambda _: None)
-        np.testing.assert_array_equal(votes.counts, fresh.counts)
-        assert sum(calls) == 3 * {32: 32, 64: 32, 160: 96}[samples]
-    with VoteStore.read(file) as store:
-        assert store.attacks(0) == [(3,), (3, 7)]
-        assert [number for number, _, _ in store.attack_chunks(2, [29], chunk_size=32)] == [0, 1, 2, 3, 4]

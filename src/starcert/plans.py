@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,9 +40,10 @@ from starcert.voting import PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunk
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
+    from starcert.store import VoteStore
     from starcert.system.output import Advance
 
-__all__ = ["FixedPlan", "KeepsVotes", "Plan", "SoFar", "Wanted", "count_votes"]
+__all__ = ["FixedPlan", "Plan", "SoFar", "Wanted", "count_votes"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -121,38 +122,12 @@ class FixedPlan(Plan):
         return self.most
 
 
-class KeepsVotes(Protocol):
-    """Where the votes of a count are kept: a `VoteStore`, or its `AttackVotes`."""
-
-    def done(self, graph: int, purpose: str, target: int = 0) -> dict[int, int]:
-        """The chunks that are there, with their samples: one of them is counted again before more are added."""
-
-    def chunks(self, graph: int, purpose: str, target: int = 0) -> list[tuple[int, int, Counts]]:
-        """The chunks that are there in order: number, samples, votes for each class."""
-
-    def flips(self, graph: int) -> dict[int, FlipRecord]:
-        """The recorded flips, by the number of their estimation chunk."""
-
-    def add(
-        self,
-        graph: int,
-        purpose: str,
-        chunk: int,
-        counts: Counts,
-        *,
-        samples: int,
-        target: int = 0,
-        record: FlipRecord | None = None,
-    ) -> None:
-        """Takes in one chunk of one target."""
-
-
 def count_votes(
     job: Job,
     plan: Plan,
     *,
     record: bool = False,
-    store: KeepsVotes | None = None,
+    store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
 ) -> Votes:
@@ -185,7 +160,7 @@ class _Count:
         waiting: the graphs on which votes are wanted that nobody was sent for.
     """
 
-    def __init__(self, job: Job, plan: Plan, store: KeepsVotes | None, advance: Advance, *, record: bool) -> None:
+    def __init__(self, job: Job, plan: Plan, store: VoteStore | None, advance: Advance, *, record: bool) -> None:
         self._job, self._plan, self._store, self._advance = job, plan, store, advance
         self._n_targets = [job.n_targets(graph) for graph in range(len(job.sites))]
         self._firsts = np.cumsum([0, *self._n_targets])
@@ -368,7 +343,7 @@ class _Recording:
         return self._joined[0] if self._joined and not self._declined else None
 
 
-def _keep(store: KeepsVotes, tally: Tally) -> None:
+def _keep(store: VoteStore, tally: Tally) -> None:
     """Has a store keep the votes of a chunk. It refuses other votes than those that it has."""
     chunk = tally.chunk
     for target, row in enumerate(tally.counts):
@@ -376,7 +351,7 @@ def _keep(store: KeepsVotes, tally: Tally) -> None:
         store.add(*place, row, samples=chunk.samples, target=target, record=tally.record)
 
 
-def _check_stored_votes(job: Job, store: KeepsVotes, executor: Executor | None) -> None:
+def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:
     """Counts a stored chunk of every graph again: a classifier that has changed must not go on here."""
 
     def recounted() -> Iterator[Chunk]:

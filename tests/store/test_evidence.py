@@ -7,7 +7,7 @@ import pytest
 
 from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError, StoreError
-from starcert.store import AttackVotes, GraphRecord, VoteStore, votes
+from starcert.store import GraphRecord, VoteStore, votes
 from store_worlds import AXES, SETTINGS, child, fill, fill_evidence, flips_of, opened, votes_of
 
 
@@ -145,13 +145,13 @@ def test_attacks_come_back_as_they_were(path):
         store.add_attack(1, [3], 0, [0, 5, 0], samples=5)
         store.add_attack(2, [3], 0, [0, 0, 5], samples=5)
         assert store.attacks(1) == [(3,), (3, 7)]  # before they are committed
-        found = [(number, samples, counts.tolist()) for number, samples, counts in store.attack_chunks(1, [7, 3])]
+        found = [(number, samples, counts.tolist()) for number, samples, counts, _ in store.attack_chunks(1, [7, 3])]
         assert found == [(0, 5, [5, 0, 0]), (1, 3, [1, 2, 0])]
     with opened(path) as store:
         store.add_attack(1, [3, 7], 1, [2, 3, 0], samples=5)  # the same chunk with more samples
         store.add_attack(1, [3, 7], 0, [4, 0, 0], samples=4)  # or with fewer: the longer one is kept
     with VoteStore.read(path) as store:
-        found = [(number, samples, counts.tolist()) for number, samples, counts in store.attack_chunks(1, [3, 7])]
+        found = [(number, samples, counts.tolist()) for number, samples, counts, _ in store.attack_chunks(1, [3, 7])]
         assert found == [(0, 5, [5, 0, 0]), (1, 5, [2, 3, 0])]
         assert store.attacks(0) == []
         assert store.attack_chunks(1, [4]) == []
@@ -193,17 +193,19 @@ def test_chunks_of_another_size_are_other_votes(path):
         assert store.attacks(1) == [(3,)]
 
 
-def test_votes_at_attacked_graphs_are_kept_in_their_place(path):
+def test_flips_of_votes_at_attacked_graphs_come_back(path):
     with opened(path) as store:
-        place = AttackVotes(store, [(1, [3]), (1, [7, 3]), (0, [3])], 64)
-        place.add(1, "estimation", 0, [5, 0, 0], samples=5)
-        place.add(2, "estimation", 1, [0, 5, 0], samples=5)
-        assert store.attacks(1) == [(3, 7)]
-        assert [each[2].tolist() for each in place.chunks(1, "estimation")] == [[5, 0, 0]]
-        assert place.chunks(0, "estimation") == place.chunks(1, "selection") == []
-        assert place.done(1, "estimation") == place.flips(1) == {}
-        with pytest.raises(InvalidParameterError, match="'purpose' must be estimation"):
-            place.add(1, "selection", 0, [5, 0, 0], samples=5)
+        axes = len(store.graphs[1].sizes)
+        numbers = np.arange(3 * axes).reshape(3, axes)
+        store.add_attack(1, [3], 0, [2, 3, 0], 5, numbers)
+    with VoteStore.read(path) as store:
+        ((_, _, counts, found),) = store.attack_chunks(1, [3])
+        assert counts.tolist() == [2, 3, 0]
+        np.testing.assert_array_equal(found, numbers)
+    with opened(path) as store:
+        store.add_attack(1, [4], 0, [2, 3, 0], 5, range(axes * 5 + 1))
+    with pytest.raises(StoreError, match="does not say how many sites flipped"):
+        VoteStore.read(path)
 
 
 def test_other_votes_at_an_attacked_graph_are_refused(path):

@@ -355,8 +355,8 @@ def test_attacks_that_cannot_be_are_refused(full, column, value, reason):
 
 
 def test_an_attack_on_a_graph_that_is_not_there_is_refused(full):
-    row = StoredAttack(3, (1,), 10, 0, 10, (10, 0, 0)).row
-    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    row = StoredAttack(3, (1,), 10, 0, 10, (10, 0, 0), b"").row
+    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row))
     refused(full, "an attack on graph 3, which is not there")
 
 

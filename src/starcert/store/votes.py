@@ -55,7 +55,7 @@ from starcert.store.records import (
 )
 from starcert.system.processes import in_words
 
-__all__ = ["AttackVotes", "GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
+__all__ = ["GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
 
 Counts = npt.NDArray[np.int64]
 Stored: TypeAlias = StoredChunk | StoredFlips | StoredAttack
@@ -270,8 +270,8 @@ class VoteStore:
 
     def attack_chunks(
         self, graph: int, positions: Iterable[int], *, chunk_size: int | None = None
-    ) -> list[tuple[int, int, Counts]]:
-        """The chunks at an attacked graph in order: number, samples, votes for each class.
+    ) -> list[tuple[int, int, Counts, Counts]]:
+        """The chunks at an attacked graph in order: number, samples, votes for each class, flips of those against.
 
         Args:
             graph: the number of the clean graph.
@@ -280,8 +280,11 @@ class VoteStore:
         """
         size = self.settings.chunk_size if chunk_size is None else chunk_size
         place = whole(graph, "graph", len(self.graphs) - 1), json.dumps(attacked(positions)), size
-        found = self._found(StoredAttack, *place)
-        return [(chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64)) for chunk in found]
+        n_axes = len(self.graphs[place[0]].sizes)
+        return [
+            (chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64), chunk.flip_numbers(n_axes))
+            for chunk in self._found(StoredAttack, *place)
+        ]
 
     def summary(self) -> StoreSummary:
         """Numbers about the store, after checking all of it once more."""
@@ -343,6 +346,7 @@ class VoteStore:
         number: int,
         counts: npt.ArrayLike,
         samples: int,
+        numbers: npt.ArrayLike = (),
         *,
         chunk_size: int | None = None,
     ) -> None:
@@ -354,12 +358,13 @@ class VoteStore:
             number: the number of the chunk at that attacked graph.
             counts: votes for each class.
             samples: how many they are.
+            numbers: of each vote against the graph's class how many sites of each axis flipped, shape (votes, axes).
             chunk_size: samples that are drawn for a chunk; by default as the settings say.
         """
         self._require_writer()
         graph, _, _ = self._place(graph, "estimation", 0)
         size = self.settings.chunk_size if chunk_size is None else chunk_size
-        self._take(StoredAttack.from_caller(self.settings, (graph, positions, size), number, counts, samples))
+        self._take(StoredAttack.from_caller(self.settings, (graph, positions, size), number, counts, samples, numbers))
 
     def _take(self, votes: StoredChunk | StoredAttack, flips: StoredFlips | None = None) -> None:
         """Has votes, and flips of theirs, wait for the next commit, unless what is there serves as well."""
@@ -542,50 +547,3 @@ def _purpose(purpose: str) -> str:
     if purpose not in PURPOSES:
         raise InvalidParameterError("purpose", f"be one of {', '.join(PURPOSES)}", purpose)
     return purpose
-
-
-class AttackVotes:
-    """The place of votes at attacked graphs in a store, for counting them as those of any graph are counted.
-
-    None of them is counted again to see whether the classifier has changed: those at the clean graphs tell it.
-
-    Args:
-        store: the store.
-        attacks: for each attacked graph the number of the clean one, and the positions of the sites that are flipped.
-        chunk_size: samples that are drawn for a chunk.
-    """
-
-    def __init__(self, store: VoteStore, attacks: Sequence[tuple[int, Iterable[int]]], chunk_size: int) -> None:
-        self._store = store
-        self._attacks = [(graph, attacked(positions)) for graph, positions in attacks]
-        self._chunk_size = chunk_size
-
-    def done(self, graph: int, purpose: str, target: int = 0) -> dict[int, int]:
-        """None, see above."""
-        return {}
-
-    def chunks(self, graph: int, purpose: str, target: int = 0) -> list[tuple[int, int, Counts]]:
-        """The chunks at an attacked graph in order: number, samples, votes for each class."""
-        if purpose != "estimation" or target:
-            return []
-        return self._store.attack_chunks(*self._attacks[graph], chunk_size=self._chunk_size)
-
-    def flips(self, graph: int) -> dict[int, FlipRecord]:
-        """None: flips are recorded at clean graphs only."""
-        return {}
-
-    def add(
-        self,
-        graph: int,
-        purpose: str,
-        chunk: int,
-        counts: npt.ArrayLike,
-        *,
-        samples: int,
-        target: int = 0,
-        record: FlipRecord | None = None,
-    ) -> None:
-        """Takes in one chunk at an attacked graph; see `VoteStore.add_attack`."""
-        if purpose != "estimation" or target or record is not None:
-            raise InvalidParameterError("purpose", "be estimation, on one target and without a record", purpose)
-        self._store.add_attack(*self._attacks[graph], chunk, counts, samples, chunk_size=self._chunk_size)
