@@ -1,6 +1,6 @@
 """What recording flips costs: voting with and without it, in turns, in one process.
 
-    python benchmarks/bench_record.py
+    python benchmarks/recording.py
 
 One core. The graphs are the paper's synthetic ones, the machine is the vertex-histogram one; the noise differs. Every
 chunk is counted both ways in turn; its times are the shortest of several. Where there is a CUDA device, the same for a
