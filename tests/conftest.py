@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -89,3 +90,12 @@ def here(monkeypatch, capsys):
         return int(ended.value.code or 0), said.out, said.err
 
     return run
+
+
+@pytest.fixture
+def starcert(here):
+    """The command in this process, as `subprocess.run` tells of one: `test_cli.py` shows that a process says the same.
+
+    Python and its packages are loaded once, not for every command.
+    """
+    return lambda *words: subprocess.CompletedProcess(words, *here(*words))

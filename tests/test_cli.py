@@ -8,19 +8,33 @@ HEADLINE = ["--noise", "motif=0.02,random=0.45"]
 BOX = ["--max-radius", "motif=35,random=45"]
 
 
-def starcert(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(  # noqa: PLW1510
-        [sys.executable, "-m", "starcert", *arguments], capture_output=True, text=True, timeout=120
+@pytest.fixture
+def as_json(starcert):
+    def run(*arguments: str) -> dict:
+        done = starcert(*arguments, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["frontier", *HEADLINE, *BOX, "--p-lower", "0.9995"],
+        ["frontier", *HEADLINE, *BOX, "--p-lower", "0.9995", "--json"],
+        ["frontier", "--noise", "a=1.5", "--p-lower", "0.9"],
+    ],
+)
+def test_a_process_of_its_own_says_the_same(starcert, arguments):
+    there = subprocess.run(
+        [sys.executable, "-m", "starcert", *arguments], capture_output=True, text=True, timeout=120, check=False
     )
+    here = starcert(*arguments)
+    assert (there.returncode, there.stdout, there.stderr) == (here.returncode, here.stdout, here.stderr)
 
 
-def as_json(*arguments: str) -> dict:
-    done = starcert(*arguments, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
-
-
-def test_the_headline_frontier():
+def test_the_headline_frontier(as_json):
     result = as_json("frontier", *HEADLINE, *BOX, "--p-lower", "0.9995")
     assert result["axes"] == ["motif", "random"]
     assert result["frontier"] == [[1, 45]]
@@ -31,40 +45,40 @@ def test_the_headline_frontier():
     assert result["noise"] == {"motif": 0.02, "random": 0.45}
 
 
-def test_votes_instead_of_a_bound():
+def test_votes_instead_of_a_bound(as_json):
     result = as_json("frontier", *HEADLINE, *BOX, "--votes", "99950,50", "--selection", "995,5", "--alpha", "0.01")
     assert result["frontier"] == [[1, 45]]
     assert result["alpha"] == 0.01
     assert result["p_lower"] == pytest.approx(0.9993093934940733, abs=1e-15)
 
 
-def test_votes_without_selection_pay_for_the_choice():
+def test_votes_without_selection_pay_for_the_choice(as_json):
     separate = as_json("frontier", *HEADLINE, *BOX, "--votes", "990,10", "--selection", "9,1")
     same = as_json("frontier", *HEADLINE, *BOX, "--votes", "990,10")
     assert same["p_lower"] < separate["p_lower"]
 
 
-def test_three_classes():
+def test_three_classes(as_json):
     result = as_json("frontier", "--noise", "a=0.45", "--votes", "6000,2500,1500", "--selection", "6,3,1")
     assert result["margin_kind"] == "multi-class"
     assert result["frontier"] == [[4]]
 
 
-def test_abstention_is_an_answer():
+def test_abstention_is_an_answer(starcert, as_json):
     result = as_json("frontier", *HEADLINE, *BOX, "--votes", "51,49", "--selection", "6,4")
     assert result["abstained"] is True
     assert result["frontier"] == []
     assert "abstains" in starcert("frontier", *HEADLINE, "--p-lower", "0.4").stdout
 
 
-def test_delete_and_add_are_two_axes_in_this_order():
+def test_delete_and_add_are_two_axes_in_this_order(as_json):
     result = as_json("frontier", "--noise", "bonds=0.04/0.2", "--p-lower", "0.99995")
     assert result["axes"] == ["bonds.delete", "bonds.add"]
     assert result["noise"] == {"bonds": {"delete": 0.04, "add": 0.2}}
     assert result["frontier"] == [[0, 5], [1, 3], [2, 2], [4, 0]]
 
 
-def test_a_frontier_that_is_too_large_says_so():
+def test_a_frontier_that_is_too_large_says_so(starcert, as_json):
     many = ["--noise", ",".join(f"r{i}=0.4" for i in range(6)), "--max-radius", ",".join(f"r{i}=100" for i in range(6))]
     result = as_json("frontier", *many, "--p-lower", "0.999999")
     assert result["verified"] is False
@@ -77,7 +91,7 @@ def test_a_frontier_that_is_too_large_says_so():
     assert "· not known to be" in shown.stdout
 
 
-def test_the_table_and_the_map_for_people():
+def test_the_table_and_the_map_for_people(starcert):
     shown = starcert("frontier", *HEADLINE, *BOX, "--p-lower", "0.9995").stdout
     assert "Maximal certified radii, proved" in shown
     assert "Incomplete" not in shown
@@ -87,8 +101,8 @@ def test_the_table_and_the_map_for_people():
     assert "the smoothed classifier answers class 0" in shown
 
 
-@pytest.mark.parametrize("noise", ["a=0.1", "a=0.1,b=0.2,c=0.3", "a=0.49,b=0.48"])
-def test_maps_of_any_number_of_axes_fit_a_terminal(noise):
+@pytest.mark.parametrize("noise", ["a=0.1", "a=0.1,b=0.2,c=0.3", "a=0.46,b=0.45"])
+def test_maps_of_any_number_of_axes_fit_a_terminal(starcert, noise):
     done = starcert("frontier", "--noise", noise, "--p-lower", "0.999")
     assert done.returncode == 0
     marked = [line for line in done.stdout.splitlines() if set(line[7:]) <= {"█", "·"} and line[7:]]
@@ -96,7 +110,7 @@ def test_maps_of_any_number_of_axes_fit_a_terminal(noise):
     assert all(len(line) <= 80 for line in marked)
 
 
-def test_slack():
+def test_slack(starcert, as_json):
     shown = starcert("slack", *HEADLINE, "--radius", "motif=1,random=45").stdout
     assert "slack(motif 1, random 45) ≈ 0.0018759438408876" in shown
     result = as_json("slack", *HEADLINE, "--radius", "1,45")
@@ -144,7 +158,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "named"), BAD)
-def test_bad_input_ends_in_one_clear_line(arguments, named):
+def test_bad_input_ends_in_one_clear_line(starcert, arguments, named):
     done = starcert(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -153,12 +167,12 @@ def test_bad_input_ends_in_one_clear_line(arguments, named):
     assert named in done.stderr
 
 
-def test_unknown_options_end_with_status_two_as_well():
+def test_unknown_options_end_with_status_two_as_well(starcert):
     assert starcert("frontier", "--nose", "a=0.1").returncode == 2
     assert starcert("frontier", *HEADLINE, "--p-lower", "often").returncode == 2
 
 
-def test_help_has_examples_and_the_version_is_told():
+def test_help_has_examples_and_the_version_is_told(starcert):
     for command in ("frontier", "slack"):
         assert f"starcert {command} --noise" in starcert(command, "--help").stdout
     assert starcert("--version").stdout.startswith("starcert 0.")

@@ -6,7 +6,6 @@ import pytest
 
 import starcert as sc
 import worlds
-from test_cli import starcert
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +15,7 @@ def stored(tmp_path_factory):
     return file
 
 
-def test_votes_shows_what_a_file_holds(stored):
+def test_votes_shows_what_a_file_holds(starcert, stored):
     shown = starcert("votes", str(stored)).stdout
     assert "dense_core" in shown
     assert "6,000 in 6 chunks" in shown
@@ -29,7 +28,7 @@ def test_votes_shows_what_a_file_holds(stored):
     assert "commit" in told["sessions"][0]
 
 
-def test_frontier_certifies_from_a_store_what_the_library_does(stored):
+def test_frontier_certifies_from_a_store_what_the_library_does(starcert, stored):
     told = json.loads(starcert("frontier", "--store", str(stored), "--alpha", "0.05", "--json").stdout)
     expected = worlds.smoothed().certify(worlds.graphs(), samples=2000, seed=7, alpha=0.05)
     assert len(told["graphs"]) == 3
@@ -55,7 +54,7 @@ def test_frontier_certifies_from_a_store_what_the_library_does(stored):
         (["frontier", "--p-lower", "0.9"], "--noise"),
     ],
 )
-def test_bad_input_ends_in_one_clear_line(arguments, named, stored):
+def test_bad_input_ends_in_one_clear_line(starcert, arguments, named, stored):
     done = starcert(*(str(stored) if word == "STORED" else word for word in arguments))
     assert done.returncode == 2
     assert done.stdout == ""
@@ -64,7 +63,7 @@ def test_bad_input_ends_in_one_clear_line(arguments, named, stored):
     assert named in done.stderr
 
 
-def test_a_run_that_has_not_come_to_every_graph_is_not_certified(tmp_path):
+def test_a_run_that_has_not_come_to_every_graph_is_not_certified(starcert, tmp_path):
     def stops(batch):
         raise RuntimeError("enough")
 
@@ -76,7 +75,7 @@ def test_a_run_that_has_not_come_to_every_graph_is_not_certified(tmp_path):
     assert "none of 3" in done.stderr
 
 
-def test_a_run_that_has_come_to_some_graphs_shows_those(tmp_path):
+def test_a_run_that_has_come_to_some_graphs_shows_those(starcert, tmp_path):
     calls = []
 
     def stops(batch):

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -9,19 +7,13 @@ from starcert import archive as archives
 from starcert.archive.verification import TAKEN_AS_STATED
 
 
-def starcert(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(  # noqa: PLW1510
-        [sys.executable, "-m", "starcert", *arguments], capture_output=True, text=True, timeout=120
-    )
-
-
 @pytest.fixture
 def path(tmp_path):
     archives.write(tmp_path / "certificates.json", archive_worlds.two_classes())
     return tmp_path / "certificates.json"
 
 
-def test_a_true_file_ends_with_status_zero(path):
+def test_a_true_file_ends_with_status_zero(starcert, path):
     done = starcert("verify", str(path))
     assert (done.returncode, done.stderr) == (0, "")
     assert "proved. Every claim about 3 graphs" in done.stdout
@@ -33,7 +25,7 @@ def test_a_true_file_ends_with_status_zero(path):
     assert (told["taken_as_stated"], told["together"]) == (TAKEN_AS_STATED, 1)
 
 
-def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(path):
+def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(starcert, path):
     told = json.loads(path.read_text())
     told["graphs"][1]["claims"] |= {"frontier": [[3, 45]]}
     told["graphs"][0]["claims"] |= {"p_lower": 0.5}
@@ -60,7 +52,7 @@ def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(path):
 @pytest.mark.parametrize(
     "text", ["", "import starcert", "{}", '{"format": "starcert certificates", "version": 9}', None]
 )
-def test_what_cannot_be_read_ends_with_status_two_and_one_line(path, text):
+def test_what_cannot_be_read_ends_with_status_two_and_one_line(starcert, path, text):
     if text is None:
         path = path.with_name("missing.json")
     else:
@@ -72,11 +64,11 @@ def test_what_cannot_be_read_ends_with_status_two_and_one_line(path, text):
     assert done.stderr.endswith(" Give a certificates.json that starcert certify has written.\n")
 
 
-def test_help_has_an_example():
+def test_help_has_an_example(starcert):
     assert "starcert verify certificates.json" in starcert("verify", "--help").stdout
 
 
-def test_alpha_of_all_graphs_together_is_said_to_be(path):
+def test_alpha_of_all_graphs_together_is_said_to_be(starcert, path):
     archives.write(path, archive_worlds.three_classes(family="all"))
     done = starcert("verify", str(path))
     assert (done.returncode, done.stderr) == (0, "")
@@ -84,7 +76,7 @@ def test_alpha_of_all_graphs_together_is_said_to_be(path):
     assert json.loads(starcert("verify", str(path), "--json").stdout)["together"] == 2
 
 
-def test_a_search_without_end_ends_with_status_two_and_one_line(path):
+def test_a_search_without_end_ends_with_status_two_and_one_line(starcert, path):
     told = json.loads(path.read_text())
     told["noise"][0] |= {"flip": 0.5, "exact": {"flip": "1/2"}}
     told["graphs"][2]["capacity"] = None

@@ -32,6 +32,7 @@ NEEDS = {
     "certificates": (),
     "classifiers": (),
     "commands": (),
+    "evidence": ("grakel",),
     "mathematics": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
@@ -41,7 +42,7 @@ NEEDS = {
 }
 """What the examples of each page need besides the package itself."""
 
-SLOW = {"paper", "tutorial", "models"}
+SLOW = {"paper", "tutorial", "models", "regions", "voting"}
 NOT_RUN = {("index", "it installs the package."), ("paper", "it takes about 25 minutes on two cores.")}
 """The blocks that are shown and not run, each with the reason that readers see."""
 

@@ -213,10 +213,13 @@ class Certificate:
 
     @property
     def _margin(self) -> TwoClass | MultiClass:
-        failure, other = float(self.bounds.failure[0]), float(self.bounds.other[0])
-        if other < failure:
-            return MultiClass(tradeoffs_of(self.noise.product), failure, other)
-        return TwoClass(slacks_of(self.noise.product), failure)
+        return _margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
+
+
+def _margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:
+    if other < failure:
+        return MultiClass(tradeoffs_of(noise.product), failure, other)
+    return TwoClass(slacks_of(noise.product), failure)
 
 
 Limits: TypeAlias = tuple[int, ...] | None
@@ -291,9 +294,6 @@ class Certificates(Sequence[Certificate]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         row = range(len(self))[index]
-        limits = _limits(self.noise, self.max_radius, self.capacity[row], self.boxes[row])
-        if limits not in self._frontiers:
-            self._frontiers[limits] = Frontiers(slacks_of(self.noise.product), limits)
         return Certificate(
             self.noise,
             self.bounds[row],
@@ -302,9 +302,22 @@ class Certificates(Sequence[Certificate]):
             self.anchored[row],
             int(self.objects[row]),
             int(self.targets[row]),
-            self._frontiers[limits],
+            self._searched(row),
             None if self.verdicts is None else self.verdicts[row],
         )
+
+    def _searched(self, row: int) -> Frontiers:
+        limits = _limits(self.noise, self.max_radius, self.capacity[row], self.boxes[row])
+        if limits not in self._frontiers:
+            self._frontiers[limits] = Frontiers(slacks_of(self.noise.product), limits)
+        return self._frontiers[limits]
+
+    def frontiers(self) -> list[Frontier]:
+        """The frontier of each graph: those of `[one.frontier for one in certificates]`, and sooner."""
+        if self.verdicts is not None:
+            return [one.frontier for one in self]
+        bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), strict=True)
+        return [self._searched(row).of(_margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
 
     @property
     def names(self) -> list[str]:

@@ -468,12 +468,13 @@ def _grid(certificates: Certificates, max_radius: RadiusLike) -> list[range]:
 
 def _frontiers(certificates: Certificates, max_radius: RadiusLike) -> list[Radii]:
     """The maximal radii of each graph up to `max_radius`; where a search ended early, all that are certified."""
+    box = certificates.within(max_radius)
     found = []
-    for one in certificates.within(max_radius):
-        radii: Sequence[tuple[int, ...]] = one.frontier.radii
-        if one.frontier.incomplete:
-            radii = [radius for radius in product(*_grid(certificates, max_radius)) if one.certified(radius)]
-        found.append(open_ended(radii, one.capacity))
+    for row, frontier in enumerate(box.frontiers()):
+        radii: Sequence[tuple[int, ...]] = frontier.radii
+        if frontier.incomplete:
+            radii = [radius for radius in product(*_grid(certificates, max_radius)) if box[row].certified(radius)]
+        found.append(open_ended(radii, box.capacity[row]))
     return found
 
 

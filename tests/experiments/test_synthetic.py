@@ -44,7 +44,9 @@ def _small():
         patch.setitem(paper, "p_random", [paper["p_random"][i] for i in ROWS])
         patch.setitem(paper, "p_motif", [paper["p_motif"][j] for j in COLUMNS])
         patch.setattr(synthetic_votes, "draw_of_data", worlds.small_data)
+        synthetic_votes._bound.cache_clear()
         yield
+        synthetic_votes._bound.cache_clear()
 
 
 @pytest.fixture(scope="module")

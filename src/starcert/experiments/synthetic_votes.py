@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,6 @@ from starcert.experiments.levels import (
     answers,
     as_if,
     draw_of_data,
-    level_part,
     name_of,
     plurality,
     read_votes,
@@ -39,6 +38,7 @@ from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
 
 if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
     from starcert.models.kernel_svm import KernelSVM
 
 __all__ = [
@@ -62,6 +62,7 @@ FEATURED = (0.02, 0.45)
 FEATURED_RADIUS = (1, 45)
 FEATURED_BOX = (4, 45)
 ISOTROPIC = tuple(round(0.02 * k, 2) for k in range(1, 11))
+EVERYWHERE = Partition.everything("all")
 DRAWN_ROWS = (0.45, 0.25, 0.05)
 """Of the draws of the data, these p_random are voted on: the largest, the middle, the least."""
 
@@ -163,24 +164,19 @@ class SyntheticResults:
 
 def compute(settings: SyntheticSettings, parts: StudyParts) -> SyntheticResults:
     """Everything but drawing and judging."""
-    data = draw_of_data(settings.data_seed)
-    model = _machine(data)
-    base = from_sklearn(model)
+    data, model, base, bound, bound_iso = _bound(settings.data_seed)
     test, labels = data.test.graphs, data.test.labels
     columns, rows = published("synthetic")["p_motif"], published("synthetic")["p_random"]
-    regions, everywhere = data.partition, Partition.everything("all")
-    assert regions is not None
 
-    def part(problem: Problem, where: Partition, samples: int) -> Part:
-        return level_part(SmoothedClassifier(base, problem.noise, where), problem, samples, settings.seed)
+    def part(problem: Problem, samples: int) -> Part:
+        arguments = settings.data_seed, problem.noise, samples, settings.seed
+        return Part(f"level-{name_of(problem.noise)}-{samples}", level_votes, arguments, samples * len(test))
 
-    bound = bind_all(test, Noise(motif=FEATURED[0], random=FEATURED[1]), regions)
-    bound_iso = bind_all(test, Noise(all=ISOTROPIC[0]), everywhere)
     problems = {(m, r): bound.under(Noise(motif=m, random=r)) for r in rows for m in columns}
     problems_iso = {p: bound_iso.under(Noise(all=p)) for p in ISOTROPIC}
-    work = {at: part(problem, regions, settings.samples) for at, problem in problems.items()}
-    work_iso = {p: part(problem, everywhere, settings.featured_samples) for p, problem in problems_iso.items()}
-    featured = part(bound, regions, settings.featured_samples)
+    work = {at: part(problem, settings.samples) for at, problem in problems.items()}
+    work_iso = {p: part(problem, settings.featured_samples) for p, problem in problems_iso.items()}
+    featured = part(bound, settings.featured_samples)
     drawn = [
         Part(f"draw-{seed}-{settings.draw_samples}", draw_votes, (seed, settings.draw_samples, settings.seed),
              settings.draw_samples * len(columns) * len(DRAWN_ROWS) * len(test))
@@ -236,6 +232,35 @@ def _machine(data: Dataset) -> KernelSVM:
     from starcert.models import vertex_histogram_svm  # noqa: PLC0415  (scikit-learn and GraKeL)
 
     return vertex_histogram_svm().fit(data.train.graphs, data.train.labels)
+
+
+class _Bound(NamedTuple):
+    """The study's own data and machine, and its test graphs bound: to motif and random part, and to one region."""
+
+    data: Dataset
+    model: KernelSVM
+    base: Classifier
+    parts: Problem
+    whole: Problem
+
+
+@lru_cache(1)
+def _bound(data_seed: int) -> _Bound:
+    """Made once in a process: a worker binds the graphs for all levels that it votes on."""
+    data = draw_of_data(data_seed)
+    model = _machine(data)
+    parts = bind_all(data.test.graphs, Noise(motif=FEATURED[0], random=FEATURED[1]), data.partition)
+    whole = bind_all(data.test.graphs, Noise(all=ISOTROPIC[0]), EVERYWHERE)
+    return _Bound(data, model, from_sklearn(model), parts, whole)
+
+
+def level_votes(data_seed: int, noise: Noise, samples: int, seed: int) -> dict[str, Any]:
+    """The votes of the study's own test graphs at one noise level."""
+    own = _bound(data_seed)
+    isotropic = noise.regions == own.whole.noise.regions
+    problem = (own.whole if isotropic else own.parts).under(noise)
+    regions = EVERYWHERE if isotropic else own.data.partition
+    return vote(SmoothedClassifier(own.base, noise, regions), problem, samples, seed)
 
 
 def featured_share(data_seed: int, samples: int, seed: int) -> float:

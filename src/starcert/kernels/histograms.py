@@ -47,8 +47,7 @@ class VertexHistogram(GraphKernel):
         if self.node_labels != DEGREE or self.normalize:
             return super().weighed(graphs, weights, sizes)
         n = graphs.frame.n_nodes
-        by_degree, possible = np.zeros(n), int(self.known_.searchsorted(np.uint64(n)))
-        by_degree[self.known_[:possible].view(np.int64)] = weights[:possible]
+        by_degree = _by_degree(self.known_, weights, n)
         values: Floats
         if isinstance(graphs, SlicedGraphs) and 0 < n <= SMALL:
             fixed = graphs.fixed_degrees()
@@ -116,6 +115,17 @@ def _refine(graphs: Collection, times: int) -> Words:
                 then[node] = join(now[node], around)
             now, then = then, now
     return words
+
+
+@compiled
+def _by_degree(known: Words, weights: Floats, n: int) -> Floats:
+    """The weight of each degree of n nodes; 0 where training has not seen it."""
+    found = np.zeros(n)
+    for column in range(known.size):
+        if known[column] >= np.uint64(n):
+            break
+        found[np.int64(known[column])] = weights[column]
+    return found
 
 
 @compiled

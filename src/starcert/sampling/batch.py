@@ -78,6 +78,9 @@ class NoisyCopies:
 
     def split(self, most: int) -> Iterator[Self]:
         """The copies in portions of at most so many."""
+        if 0 < len(self) <= most:
+            yield self
+            return
         for start in range(0, len(self), most):
             yield self[start : start + most]
 

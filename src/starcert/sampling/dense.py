@@ -15,7 +15,9 @@ of U are a random word, those of the probabilities are kept beside; where they a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -34,16 +36,17 @@ HELD = 2**30
 """So many values are held at a time, or those of one copy. What is drawn does not depend on it."""
 
 
-def binary_digits(p: float) -> list[int]:
+@lru_cache(256)
+def binary_digits(p: float) -> tuple[int, ...]:
     """The binary digits of p after the point, up to the last 1; p = 1 is handled by the caller.
 
     Example:
         >>> binary_digits(0.625)
-        [1, 0, 1]
+        (1, 0, 1)
     """
     numerator, denominator = p.as_integer_ratio()  # a power of two, in lowest terms
     places = denominator.bit_length() - 1
-    return [int(digit) for digit in f"{numerator:0{places}b}"] if places else []
+    return tuple(int(digit) for digit in f"{numerator:0{places}b}") if places else ()
 
 
 class DenseFlips:
@@ -55,13 +58,19 @@ class DenseFlips:
     """
 
     def __init__(self, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger]) -> None:
-        expansions = [[] if p == 1 else binary_digits(float(p)) for p in values]
+        expansions = [() if p == 1 else binary_digits(float(p)) for p in values]
         self._digits = np.zeros((len(values), max([1, *map(len, expansions)])), dtype=np.uint8)
         for row, digits in zip(self._digits, expansions, strict=True):
             row[: len(digits)] = digits
         self._lengths = np.array([len(digits) for digits in expansions], dtype=np.int64)
         self._certain = values == 1
         self._law = law
+
+    def only(self, sites: npt.NDArray[np.int64]) -> DenseFlips:
+        """The same for some of the sites."""
+        some = copy(self)
+        some._law = self._law[sites]
+        return some
 
     def draw(self, stream: WordStream, samples: int, *, first: int = 0, most: int | None = None) -> Words:
         """Flips of every site in so many samples, as words of shape (sites, ⌈samples / 64⌉).
@@ -79,7 +88,7 @@ class DenseFlips:
         words = np.empty((self._law.size, kept), dtype=np.uint64)
         row = np.empty(width, dtype=np.uint64)
         site = 0
-        portion = 12 * width * max(1, min(self._law.size, 256))  # some dozen digits a site, in cache
+        portion = 12 * width * max(1, min(self._law.size, 1536 // max(1, width)))  # some dozen digits a site, in cache
         while site < self._law.size:
             raw = stream.at_least(portion)
             laws = self._digits, self._lengths, self._certain, self._law

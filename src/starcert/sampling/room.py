@@ -71,9 +71,14 @@ def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_
     """
     if device != "cpu":  # a device knows its own memory
         return wanted
-    parts = sites.graph.n_nodes + sites.graph.n_edges if shows_graphs(sites) else sites.n_sites
-    small = max(1, 500_000 // (parts + 1))
-    return min(wanted, small, max(1, int(MOST_SEEN / (1 + seen_bytes(sites, noise, copy_bytes)))))
+    if not shows_graphs(sites):
+        return min(wanted, max(1, 500_000 // (sites.n_sites + 1)))
+    graph = sites.graph
+    small = min(wanted, max(1, 500_000 // (graph.n_nodes + graph.n_edges + 1)))
+    most = graph.n_edges + sites.n_sites  # whatever the noise is, no copy has more edges: most objects are small
+    if small * (1 + LISTED * most + 8 * graph.n_nodes + copy_bytes(graph.n_nodes, most)) <= MOST_SEEN:
+        return small
+    return min(small, max(1, int(MOST_SEEN / (1 + seen_bytes(sites, noise, copy_bytes)))))
 
 
 def check_fit(sites: Iterable[Sites], noise: Noise, *, free: int | None, device: str, copy_bytes: CopyBytes) -> None:

@@ -60,7 +60,8 @@ class WordStream:
         """The next words of the stream, `count` of them or more; they stay until `use` takes them away."""
         missing = count - self._pending.size
         if missing > 0:
-            self._pending = np.concatenate([self._pending, self._source.random_raw(missing)])
+            fresh = self._source.random_raw(missing)
+            self._pending = np.concatenate([self._pending, fresh]) if self._pending.size else fresh
         return self._pending
 
     def use(self, count: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -75,12 +76,23 @@ BLOCK = 2**22
 """So many sites become node pairs at a time."""
 
 
+KEPT = 2**14
+"""The node pairs of so many sites are kept for the next noise level."""
+
+_ENDS: WeakKeyDictionary[Sites, npt.NDArray[np.int32]] = WeakKeyDictionary()
+
+
 def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
     """Both node indices of every site, shape (2, sites)."""
+    known = _ENDS.get(sites)
+    if known is not None:
+        return known
     ends = np.empty((2, sites.n_sites), dtype=np.int32)
     for start in range(0, sites.n_sites, BLOCK):
         stop = min(start + BLOCK, sites.n_sites)
         ends[:, start:stop] = sites.coordinates(np.arange(start, stop))
+    if sites.n_sites <= KEPT:
+        _ENDS[sites] = ends
     return ends
 
 
