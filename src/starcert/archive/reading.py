@@ -169,6 +169,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         else None
     )
     kept = evidence or (None,) * len(read)
+    for i, (graph, stated) in enumerate(zip(kept, read, strict=True)):
+        if graph is not None and stated.box != graph.sizes:
+            raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {graph.sizes}.")
     records = [None if graph is None else graph.record for graph in kept]
     stopped = _stopped(top, apart=bool(chosen))
     votes = Votes([graph.estimation for graph in read], chosen or None, stopped=stopped, records=records)

@@ -196,7 +196,7 @@ class Archive:
             margins=certificates.bounds.margins,
             evidence=None if proved is None else tuple(map(GraphEvidence.of, votes.records, verdicts)),
         )
-        if certificates.bounds.agrees_with(archive.certificates.bounds):
+        if certificates.bounds.agrees_with(archive.bounds):
             vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
         return archive
 
