@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
 from starcert.core.confidence import Bounds, Votes
-from starcert.core.evidence import AlphaShares, Evidence
+from starcert.core.evidence import AlphaShares, AttackAxis, Evidence
 from starcert.core.frontier import Frontier, Frontiers
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
-from starcert.evidence import FoundAttack, OwnVotes, Verdict, Verdicts, judge
+from starcert.evidence import AttackVotes, FoundAttack, OwnVotes, Verdict, Verdicts, judge
 from starcert.evidence.attack_axes import axes_of
 from starcert.evidence.verdicts import Kind
 from starcert.noise import Noise, RadiusLike
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from starcert.graphs import Sites
     from starcert.store import VoteStore
     from starcert.system.output import Advance
     from starcert.voting import Job
 
-__all__ = ["Certificate", "Certificates", "certify", "verdicts_of", "with_evidence"]
+__all__ = ["Certificate", "Certificates", "certify", "evidence_of", "verdicts_of", "with_evidence"]
 
 MOST_NAMED = 8
 """So many maximal radii are named in the sentence that a certificate says."""
@@ -505,40 +504,44 @@ def with_evidence(
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
     for row, one in enumerate(certificates):
-        verdicts, sites = None, job.sites[one.object]
+        verdicts = None
         if votes.records[row] is not None:
-            own = None
+            axes, own = axes_of(job.sites[one.object], job.noise), None
             if most:
-                axes = [axis.sites for axis in axes_of(sites, job.noise)]
-                own = OwnVotes(job, one.object, label=one.label, axes=axes, most=most, store=store, executor=executor)
-            verdicts = verdicts_of(one, votes.row(row), sites, job.noise, alpha=alpha, own=own)
+                sites = [axis.sites for axis in axes]
+                own = OwnVotes(job, one.object, label=one.label, axes=sites, most=most, store=store, executor=executor)
+            verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own)
         found.append(verdicts)
         advance(1)
     return certificates.weighed(found)
 
 
 def verdicts_of(
-    one: Certificate, votes: Votes, sites: Sites, noise: Noise, *, alpha: float, own: OwnVotes | None
+    one: Certificate, votes: Votes, axes: Sequence[AttackAxis], *, alpha: float, own: AttackVotes | None
 ) -> Verdicts:
     """The verdicts of evidence on one certificate.
 
     Args:
         one: the certificate of the counts.
         votes: the votes that it is made of, one row, with their flips.
-        sites: the sites of the graph.
-        noise: the noise.
+        axes: the axes of the noise on the graph.
         alpha: the probability that anything is false, that of as many certificates together as the bounds are of.
         own: votes at attacked versions of the graph; None: there are none.
     """
+    evidence = evidence_of(one, votes, axes, alpha=alpha)
+    broken = AlphaShares.of(Fraction(alpha) / one.together).broken
+    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=broken)
+
+
+def evidence_of(one: Certificate, votes: Votes, axes: Sequence[AttackAxis], *, alpha: float) -> Evidence:
+    """The votes that a certificate is made of, ready to be weighed; the arguments are those of `verdicts_of`."""
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
-    shares = AlphaShares.of(Fraction(alpha) / one.together)
-    evidence = Evidence(
+    return Evidence(
         record,
-        axes_of(sites, noise),
-        alpha=shares.certified,
+        axes,
+        alpha=AlphaShares.of(Fraction(alpha) / one.together).certified,
         failure=1 - selection[0, one.label] / selection[0].sum(),
         box=one.max_radius,
     )
-    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=shares.broken)

@@ -16,6 +16,7 @@ from starcert.certificate import Certificate, certify, verdicts_of
 from starcert.core.bets import count_capital, needed
 from starcert.core.confidence import Votes, anytime_bounds
 from starcert.core.evidence import AlphaShares
+from starcert.evidence.attack_axes import axes_of
 from starcert.plans import Plan, SoFar, Wanted
 
 __all__ = ["DecidedPlan"]
@@ -59,7 +60,7 @@ class DecidedPlan(Plan):
         return all(self._is_decided(votes.row(row), so_far.object) for row in range(len(votes)))
 
     def _is_decided(self, votes: Votes, graph: int) -> bool:
-        sites, capacity = self.problem.sites[graph], self.problem.capacities[graph]
+        capacity = self.problem.capacities[graph]
         corner = capacity if self.max_radius is None else tuple(map(min, self.max_radius, capacity))
         counts_alpha = float(AlphaShares.of(Fraction(self.alpha)).counts) if self.evidence else self.alpha
         bounds = anytime_bounds(votes, alpha=counts_alpha, together=self.together)
@@ -71,5 +72,6 @@ class DecidedPlan(Plan):
             return True
         if not self.evidence or votes.records[0] is None or one.abstained:
             return False
-        verdicts = verdicts_of(one, votes.row(0), sites, self.problem.noise, alpha=self.alpha, own=None)
+        axes = axes_of(self.problem.sites[graph], self.problem.noise)
+        verdicts = verdicts_of(one, votes.row(0), axes, alpha=self.alpha, own=None)
         return corner in verdicts.certified

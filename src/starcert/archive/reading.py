@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
+from starcert.archive.evidence_file import GraphEvidence, unpack
 from starcert.archive.fields import Field, MalformedError, parse
-from starcert.archive.record import MARGINS, MOST_VOTES, Archive, Claims
-from starcert.archive.writing import FORMAT, SAYS, SAYS_TOGETHER, VERSION, exact, states_margins
+from starcert.archive.record import MARGINS, MOST_VOTES, Archive, BrokenLevel, Claims
+from starcert.archive.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
 from starcert.core.channels import MAX_RADIUS
 from starcert.core.confidence import Margins, Votes, check_alpha
 from starcert.core.frontier import Radius
-from starcert.errors import ArchiveError, InvalidParameterError
+from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
+from starcert.evidence.attack_axes import MOST_SITES
 from starcert.laws import Flip, flip_from, flip_numbers
 from starcert.noise import Noise
 
@@ -30,37 +34,95 @@ def read(path: str | PathLike[str]) -> Archive:
 
     The claims in the file are looked at for their form alone: the certificates of the archive are made afresh from its
     votes and its noise. `verify` says whether the claims are true.
+
+    Where the file names a side file with evidence that is not beside it, a warning says so, and the certificates are
+    those of the counts of votes.
     """
     return read_with_claims(path)[0]
 
 
-def read_with_claims(path: str | PathLike[str]) -> tuple[Archive, list[Claims]]:
-    """The archive in a file, and what the file claims about each graph."""
+def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple[Archive, list[Claims]]:
+    """The archive in a file, and what the file claims about each graph; `whole`: not without its side file."""
     name = fspath(path)
     try:
-        found = Path(path).stat()
-        if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing to say
-            raise ArchiveError(name, f"cannot be read (it is no plain file). {_ADVICE}")
-        if found.st_size > MOST_BYTES:
-            raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MOST_BYTES:,} are not read.")
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror or error}). {_ADVICE}"
-        raise ArchiveError(name, problem) from error
+        text = _content(Path(path), _ADVICE).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ArchiveError(name, f"is no UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
     try:
-        whole = parse(text)
-        _check_kind(whole)
+        top = parse(text)
+        _check_kind(top)
     except MalformedError as error:  # some other file
         raise ArchiveError(name, f"{error} {_ADVICE}") from None
     try:
-        return _archive(whole)
+        return _archive(top, Path(path), all_of_it=whole)
     except (MalformedError, InvalidParameterError) as error:
         raise ArchiveError(name, str(error)) from None
 
 
-def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
+def _content(path: Path, advice: str) -> bytes:
+    """What is in a file, if it is a plain one and not too large."""
+    name = fspath(path)
+    try:
+        found = path.stat()
+        if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing to say
+            raise ArchiveError(name, f"cannot be read (it is no plain file). {advice}")
+        if found.st_size > MOST_BYTES:
+            raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MOST_BYTES:,} are not read.")
+        return path.read_bytes()
+    except OSError as error:
+        raise ArchiveError(name, f"cannot be read ({error.strerror or error}). {advice}") from error
+
+
+class _Side(NamedTuple):
+    """What a file says about its side file."""
+
+    name: str
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, field: Field) -> _Side | None:
+        said = field.members("file", "bytes", "sha256")
+        if said["file"].value is None:
+            return None
+        name = said["file"].text()
+        if not name.endswith(SIDE) or set(name) & set("/\\:\0") or name.startswith("."):
+            said["file"].refuse(f"be the name of a file in the same folder that ends in {SIDE}")
+        return cls(name, said["bytes"].whole(MOST_BYTES), said["sha256"].text())
+
+    def content(self, path: Path, *, needed: bool) -> bytes | None:
+        """What is in it; None if it is not there and not needed."""
+        side = path.with_name(self.name)
+        missing = f"What evidence certifies or breaks is proved from {self.name}, which is not beside the file."
+        if not side.exists():
+            if needed:
+                raise ArchiveError(fspath(path), f"{missing} Put it there.")
+            warnings.warn(
+                f"{path}: {missing} Without it, certificates are those of the counts of votes (p_A) alone.",
+                StarcertWarning,
+                stacklevel=1,
+            )
+            return None
+        data = _content(side, f"It was written together with {path.name}.")
+        if len(data) != self.size or sha256(data).hexdigest() != self.sha256:
+            raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
+        return data
+
+
+def _evidence(
+    field: Field, path: Path, *, needed: bool, n_graphs: int, n_axes: int, n_classes: int
+) -> tuple[GraphEvidence | None, ...]:
+    side = _Side.of(field)
+    data = None if side is None else side.content(path, needed=needed)
+    if side is None or data is None:
+        return (None,) * n_graphs
+    try:
+        return tuple(unpack(data, n_graphs=n_graphs, n_axes=n_axes, n_classes=n_classes))
+    except MalformedError as error:
+        raise ArchiveError(fspath(path.with_name(side.name)), str(error)) from None
+
+
+def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, list[Claims]]:
     top = whole.members(
         "format",
         "version",
@@ -74,9 +136,9 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
         "settings",
         "provenance",
         "graphs",
-        optional=("together", "margins"),
+        optional=("together", "margins", "bounds", "evidence"),
     )
-    if top["says"].value != (SAYS_TOGETHER if "together" in top else SAYS):
+    if top["says"].value != says(together=2 if "together" in top else 1, evidence="evidence" in top):
         top["says"].refuse("be the sentence that every such file has")
     noise = _noise(top["noise"])
     if top["axes"].value != list(noise.axes):
@@ -94,13 +156,32 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
     if 0 < len(chosen) < len(read):
         i = [graph.selection for graph in read].index(None)
         raise MalformedError(f"'graphs[{i}].selection' must not be null where other graphs have selection votes.")
-    votes = Votes([graph.estimation for graph in read], selection=chosen or None)
+    evidence = (
+        _evidence(
+            top["evidence"],
+            path,
+            needed=all_of_it,
+            n_graphs=len(read),
+            n_axes=len(noise.axes),
+            n_classes=len(classes),
+        )
+        if "evidence" in top
+        else None
+    )
+    kept = evidence or (None,) * len(read)
+    for i, (graph, stated) in enumerate(zip(kept, read, strict=True)):
+        if graph is not None and stated.box != graph.sizes:
+            raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {graph.sizes}.")
+    records = [None if graph is None else graph.record for graph in kept]
+    stopped = _stopped(top, apart=bool(chosen))
+    votes = Votes([graph.estimation for graph in read], chosen or None, stopped=stopped, records=records)
     archive = Archive(
         noise=noise,
         votes=votes,
         alpha=alpha,
         max_radius=_limits(top["max_radius"], noise),
-        capacities=(None,) * len(read),  # nobody here knows
+        # Nobody here knows, but where the axis of every site is stated, and proofs rest on it.
+        capacities=tuple(None if graph is None else graph.sizes for graph in kept),
         anchored=tuple(graph.anchored for graph in read),
         names=tuple(graph.name for graph in read),
         labels=tuple(graph.true_class for graph in read),
@@ -112,6 +193,7 @@ def _archive(whole: Field) -> tuple[Archive, list[Claims]]:
         boxes=tuple(graph.box for graph in read),
         together=_together(top, len(read)),
         margins=_margins(top, votes),
+        evidence=evidence,
     )
     return archive, [graph.claims for graph in read]
 
@@ -122,6 +204,14 @@ def _together(top: dict[str, Field], n_graphs: int) -> int:
     if (count := top["together"].whole(MOST_VOTES)) < max(2, n_graphs):
         top["together"].refuse(f"be 2 or more, and no fewer than the {n_graphs} graphs of the file")
     return count
+
+
+def _stopped(top: dict[str, Field], *, apart: bool) -> bool:
+    if "bounds" not in top:
+        return False
+    if top["bounds"].value != "anytime" or not apart:
+        top["bounds"].refuse("be 'anytime', with selection votes, or not there")
+    return True
 
 
 def _margins(top: dict[str, Field], votes: Votes) -> Margins:
@@ -196,7 +286,10 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
 
 
 def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
-    said = claims.members("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved")
+    said = claims.members(
+        *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
+        optional=("any_flips", "broken"),
+    )
     if said["margin"].value not in MARGINS:
         said["margin"].refuse(f"be one of {', '.join(MARGINS)}")
 
@@ -213,6 +306,18 @@ def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
         radii=radii("frontier"),
         beyond=radii("beyond"),
         verified=said["proved"].flag(),
+        any_flips=said["any_flips"].whole(MOST_SITES) if "any_flips" in said else None,
+        broken=tuple(_broken(each, noise, n_classes) for each in said["broken"].items()) if "broken" in said else (),
+    )
+
+
+def _broken(claim: Field, noise: Noise, n_classes: int) -> BrokenLevel:
+    said = claim.members("level", "sites", "votes", "delta")
+    return BrokenLevel(
+        said["level"].wholes(len(noise.axes), MAX_RADIUS),
+        tuple(site.whole(MOST_SITES) for site in said["sites"].items()),
+        said["votes"].wholes(n_classes, MOST_VOTES),
+        said["delta"].probability(),
     )
 
 

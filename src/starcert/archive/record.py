@@ -1,6 +1,7 @@
 """The archive: everything that certificates are made from, what they are about, and what a file claims of each graph.
 
-An archive holds no verdicts. Its certificates are made from the votes and the noise whenever they are asked for.
+An archive holds no verdicts. Its certificates are made from the votes and the noise whenever they are asked for: from
+their counts, and, with evidence, from where their flips fell.
 
 How many sites a graph has, its *capacity*, decides what more flips than that mean: nothing further, if it is known. The
 archive of a result knows it. One that was read from a file knows none: what the file states is a *box*, how far the
@@ -12,13 +13,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from starcert.certificate import Certificates, certify
-from starcert.core.confidence import Margins, Votes, bounds_of, check_alpha, check_margins
+from starcert.archive.evidence_file import GraphEvidence
+from starcert.certificate import Certificates, certify, verdicts_of
+from starcert.core.confidence import Bounds, Margins, Votes, anytime_bounds, bounds_of, check_alpha, check_margins
+from starcert.core.evidence import AlphaShares
 from starcert.core.frontier import Radius
 from starcert.errors import InvalidParameterError
 from starcert.metrics import right
@@ -30,8 +34,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from starcert.certificate import Certificate
+    from starcert.evidence import Verdicts
 
-__all__ = ["MARGINS", "MOST_VOTES", "Archive", "Claims"]
+__all__ = ["MARGINS", "MOST_VOTES", "Archive", "BrokenLevel", "Claims"]
 
 MOST_VOTES = 10**10
 """So many votes a graph at most: what a proof sums grows with their square root."""
@@ -43,8 +48,9 @@ class Archive:
 
     Attributes:
         noise: the noise that the votes were drawn with.
-        votes: estimation votes, and selection votes if there were any.
-        alpha: the failure probability of each certificate, or of `together` certificates.
+        votes: estimation votes, and selection votes if there were any. Those of a plan that looked (`stopped`) have
+            bounds that hold at any time.
+        alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
         max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
         capacities: for each graph, how many sites an attacker finds on each axis, as its sites tell; None: not known.
         anchored: for each graph, why its regions are anchored, "" if they are not.
@@ -57,6 +63,8 @@ class Archive:
             calls it capacity.
         together: alpha is the failure probability of so many certificates together; 1: of each by itself.
         margins: how the margin is settled on where there are more than two classes; see `clopper_pearson`.
+        evidence: for each graph, what its verdicts are proved from, None where nothing is kept; alpha is shared with
+            it (`AlphaShares`). None as a whole: nobody asked, and the bounds have all of alpha.
 
     Example:
         >>> from starcert.core.confidence import clopper_pearson
@@ -81,6 +89,7 @@ class Archive:
     boxes: tuple[tuple[int, ...] | None, ...] = ()
     together: int = 1
     margins: Margins = "chosen"
+    evidence: tuple[GraphEvidence | None, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -122,6 +131,24 @@ class Archive:
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
+        self._check_evidence()
+
+    def _check_evidence(self) -> None:
+        """Refuses evidence of other votes than these."""
+        if self.evidence is None:
+            return
+        if len(self.evidence) != len(self):
+            must = f"have one entry, or None, for each of {len(self)} graphs"
+            raise InvalidParameterError("evidence", must, len(self.evidence))
+        for i, graph in enumerate(self.evidence):
+            if graph is None:
+                continue
+            if self.votes.selection is None:
+                raise InvalidParameterError(f"evidence[{i}]", "come with selection votes", None)
+            label = int(self.votes.selection[i].argmax())
+            graph.check(f"evidence[{i}]", label, self.votes.counts[i], len(self.noise.axes))
+            if self.boxes[i] != graph.sizes:
+                raise InvalidParameterError(f"boxes[{i}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[i])
 
     @classmethod
     def from_result(
@@ -150,10 +177,12 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
+        verdicts = certificates.verdicts or [None] * n_graphs
+        proved = next((each for each in verdicts if each is not None), None)
         archive = cls(
             noise=certificates.noise,
             votes=votes,
-            alpha=alpha,
+            alpha=alpha if proved is None else proved.alpha,
             max_radius=certificates.max_radius,
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
@@ -165,9 +194,9 @@ class Archive:
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.together,
             margins=certificates.bounds.margins,
+            evidence=None if proved is None else tuple(map(GraphEvidence.of, votes.records, verdicts)),
         )
-        beyond = certificates.verdicts is not None or votes.stopped
-        if beyond or certificates.bounds.agrees_with(archive.certificates.bounds):
+        if certificates.bounds.agrees_with(archive.bounds):
             vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
         return archive
 
@@ -178,14 +207,42 @@ class Archive:
     @cached_property
     def certificates(self) -> Certificates:
         """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
+        counted = self._counted()
+        if self.evidence is None or not any(self.evidence):
+            return counted
+        return counted.weighed([self._judged(row, one) for row, one in enumerate(counted)])
+
+    def _counted(self) -> Certificates:
+        """The certificates that the counts of votes make by themselves."""
         return certify(
-            bounds_of(self.votes, alpha=self.alpha, together=self.together, margins=self.margins),
+            self.bounds,
             self.noise,
             max_radius=self.max_radius,
             capacity=self.capacities,
             anchored=self.anchored,
             boxes=self.boxes,
         )
+
+    @property
+    def counts_alpha(self) -> float:
+        """The part of alpha that the bounds on class probabilities have."""
+        return self.alpha if self.evidence is None else float(AlphaShares.of(Fraction(self.alpha)).counts)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds on the class probabilities."""
+        alpha = self.counts_alpha
+        if self.votes.stopped:
+            return anytime_bounds(self.votes, alpha=alpha, together=self.together)
+        return bounds_of(self.votes, alpha=alpha, together=self.together, margins=self.margins)
+
+    def _judged(self, row: int, one: Certificate) -> Verdicts | None:
+        graph = None if self.evidence is None else self.evidence[row]
+        if graph is None or self.votes.selection is None:
+            return None
+        votes = Votes(self.votes.counts[[row]], self.votes.selection[[row]], records=[graph.record])
+        again = graph.votes_again(len(self.class_names))
+        return verdicts_of(one, votes, graph.axes(self.noise), alpha=self.alpha, own=again)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.
@@ -230,7 +287,7 @@ class Archive:
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
-        return self.votes.counts.tolist(), selection, *plain
+        return self.votes.counts.tolist(), selection, self.votes.stopped, *plain
 
 
 def _numbered(archive: Archive, name: str) -> enumerate[object]:
@@ -274,6 +331,22 @@ def _plain(value: Mapping[str, object], name: str) -> dict[str, object]:
 MARGINS = ("two-class", "multi-class")
 
 
+class BrokenLevel(NamedTuple):
+    """A level that is broken, and the attack that does it.
+
+    Attributes:
+        level: how many flips there are on each axis.
+        sites: the flat positions of the flipped sites.
+        votes: what the base classifier said on noisy copies of the attacked graph, for each class.
+        delta: with which probability such votes come about though the answer stays.
+    """
+
+    level: Radius
+    sites: tuple[int, ...]
+    votes: tuple[int, ...]
+    delta: float
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
     """The verdicts about one graph, as a certificate gives them and a file repeats them.
@@ -288,6 +361,8 @@ class Claims:
         radii: the maximal certified radii.
         beyond: the minimal radii that are not certified.
         verified: whether every verdict on `radii` and `beyond` was proved.
+        any_flips: so many flips change nothing, wherever they are; None without evidence.
+        broken: the levels that are broken.
     """
 
     label: int
@@ -299,11 +374,14 @@ class Claims:
     radii: tuple[Radius, ...]
     beyond: tuple[Radius, ...]
     verified: bool
+    any_flips: int | None = None
+    broken: tuple[BrokenLevel, ...] = ()
 
     @classmethod
     def of(cls, certificate: Certificate) -> Claims:
         """What a certificate says."""
         frontier = certificate.frontier
+        attacks = [(level, certificate.attack(level)) for level in certificate.broken]
         return cls(
             label=certificate.label,
             abstained=certificate.abstained,
@@ -314,4 +392,10 @@ class Claims:
             radii=frontier.radii,
             beyond=frontier.beyond,
             verified=frontier.verified,
+            any_flips=None if certificate.verdicts is None else certificate.any_flips,
+            broken=tuple(
+                BrokenLevel(level, found.sites, found.votes, found.delta)
+                for level, found in attacks
+                if found is not None
+            ),
         )

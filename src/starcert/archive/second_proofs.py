@@ -7,6 +7,7 @@ regularised incomplete beta function,
     P(Bin(n, u) ≤ k) = I_{1−u}(n − k, k + 1),
 
 which flint encloses in a ball. The pairs take some fifty times less: a file may have ten thousand different counts.
+Bounds that hold at any time rest on a capital, whose beta function is here a fraction of binomial coefficients.
 
 The listing: the engine finds the cut in floats, merges and halves the axes, and proves its verdict in balls. Here all
 cells are listed, in whole numbers, and filled one by one, by the definition. Probabilities that are floats are
@@ -33,7 +34,7 @@ from starcert.core.arithmetic import LOCK, exact_number
 from starcert.core.channels import Channel
 from starcert.core.limits import ERROR, MOST_TERMS, tail_in_pairs
 
-__all__ = ["CellListing", "bounds_the_rest", "can_list"]
+__all__ = ["CellListing", "bounds_at_any_time", "bounds_the_rest", "can_list"]
 
 
 @lru_cache(maxsize=2**16)
@@ -75,6 +76,31 @@ def _sum_is_at_most(count: int, total: int, limit: Fraction, share: Fraction) ->
             logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
             largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
         return bool(largest * tail_in_pairs(count, total, limit) * (1 + arb(ERROR)) <= exact_number(share))
+
+
+@lru_cache(maxsize=2**14)
+def bounds_at_any_time(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
+    """Whether the capital against a probability of `limit`, and so of more, is 1/share after `count` of `total`.
+
+    The capital is B(m + ½, k + ½)/(π·uᵐ(1 − u)ᵏ) with m of m + k votes, and B(m + ½, k + ½)/π is C(2m, m)·C(2k, k)
+    over 4ᵐ⁺ᵏ·C(m + k, m). Above m/(m + k) it grows with u.
+
+    Example:
+        >>> bounds_at_any_time(30, 1000, Fraction(6, 100), Fraction(1, 100))
+        True
+        >>> bounds_at_any_time(30, 1000, Fraction(5, 100), Fraction(1, 100))
+        False
+    """
+    if limit >= 1:
+        return True
+    if limit <= 0 or limit * total < count:
+        return False
+    rest = total - count
+    with LOCK, ctx.workprec(128):
+        mixed = arb.bin_uiui(2 * count, count).log() + arb.bin_uiui(2 * rest, rest).log()
+        mixed -= total * arb(4).log() + arb.bin_uiui(total, count).log()
+        likelihood = count * exact_number(limit).log() + rest * exact_number(1 - limit).log()
+        return bool(mixed - likelihood >= -exact_number(share).log())
 
 
 MOST_BITS = 2**24

@@ -7,7 +7,9 @@
    `second_proofs`;
 2. the frontier is searched afresh in the box of capacity and max_radius, and each of its verdicts proved in balls;
    where the cells are few enough, each is proved once more in whole numbers, by their listing;
-3. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
+3. what evidence certifies or breaks is judged afresh, with the votes of the side file, and every such verdict is proved
+   once more in `evidence_proofs`;
+4. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
    The same goes for whatever the archive that was read is asked afterwards.
 
 A claim that says more than can be proved is false, and refutes the file. One that says less is weaker: true, but a
@@ -22,11 +24,12 @@ from fractions import Fraction
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal
 
+from starcert.archive.evidence_proofs import EvidenceCheck, check_verdicts
 from starcert.archive.reading import read_with_claims
-from starcert.archive.record import Archive, Claims
-from starcert.archive.second_proofs import CellListing, bounds_the_rest, can_list
+from starcert.archive.record import Archive, BrokenLevel, Claims
+from starcert.archive.second_proofs import CellListing, bounds_at_any_time, bounds_the_rest, can_list
 from starcert.core.confidence import spends_on_all_classes
-from starcert.core.frontier import Radius
+from starcert.core.frontier import Frontier, Radius
 from starcert.errors import ArchiveError, InvalidParameterError
 from starcert.system.output import progress_bar
 
@@ -78,6 +81,7 @@ class Verification:
         mismatches: every claim that is not what can be proved, graph by graph.
         listed: how many radii were decided a second time, in whole numbers.
         enclosed: how many have too many cells for that, so that the proof in balls stands alone.
+        evidence: for each graph, what of its verdicts of evidence was proved twice; None where there are none.
     """
 
     path: str
@@ -85,6 +89,7 @@ class Verification:
     mismatches: tuple[Mismatch, ...]
     listed: int
     enclosed: int
+    evidence: tuple[EvidenceCheck | None, ...] = ()
 
     @property
     def refuted(self) -> tuple[Mismatch, ...]:
@@ -105,11 +110,23 @@ class Verification:
         graphs = f"{len(self.archive):,} graph{'s' if len(self.archive) != 1 else ''}"
         false, weaker = len(self.refuted), len(self.weaker)
         if self.verdict == "proved":
-            return f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
+            return f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise.{self._twice}"
         said = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
         more = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
         verdict = "refuted" if false else "proved"
         return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (said, more)))}."
+
+    @property
+    def _twice(self) -> str:
+        """What was proved twice from evidence, as a sentence; "" if there is none."""
+        found = [each for each in self.evidence if each is not None]
+        if not found:
+            return ""
+        levels, broken, attacks, _ = (sum(column) for column in zip(*found, strict=True))
+        return (
+            f" By evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by another way, "
+            f"from the flips of the votes; {attacks:,} attacks were weighed twice."
+        )
 
 
 def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verification:
@@ -119,27 +136,32 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
         path: a file that `write` has written, or that says to be one.
         progress: whether to draw a progress bar; None: on a terminal only.
     """
-    archive, claimed = read_with_claims(path)
+    archive, claimed = read_with_claims(path, whole=True)
     mismatches: list[Mismatch] = []
-    verdicts = _Verdicts()
+    verdicts, checks = _Verdicts(), list[EvidenceCheck | None]()
     all_classes = spends_on_all_classes(
-        archive.votes, alpha=archive.alpha, together=archive.together, margins=archive.margins
+        archive.votes, alpha=archive.counts_alpha, together=archive.together, margins=archive.margins
     )
+    try:
+        certificates = archive.certificates
+    except InvalidParameterError as error:  # votes at attacked graphs that are not there
+        raise ArchiveError(fspath(path), f"cannot be proved again: {error}") from error
     with progress_bar("graphs", len(archive), shown=progress) as advance:
-        for i, certificate in enumerate(archive.certificates):
+        for i, certificate in enumerate(certificates):
             try:
                 proved = Claims.of(certificate)
             except (InvalidParameterError, ArithmeticError, MemoryError) as error:  # a box without end, for instance
                 raise ArchiveError(
                     fspath(path), f"'graphs[{i}]' has a frontier that cannot be found: {error}"
                 ) from error
-            counts = _Counts.of(archive, i, proved, all_classes=bool(all_classes[i]))
+            counts = _Counts.of(archive, i, proved, all_classes=bool(all_classes[i]) and not archive.votes.stopped)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            verdicts.note(proved)
+            verdicts.note(proved, certificate.counted)
+            checks.append(check_verdicts(archive, i, certificate))
             advance(1)
     listed, enclosed = verdicts.check(archive, progress)
-    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed)
+    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +173,14 @@ class _Counts:
         rival: votes for the best other class; None if alpha is spent on the class alone, and none is left for others.
         total: all votes.
         share: alpha's part for each bound.
+        stopped: whether somebody looked at the votes, so that bounds must hold at any time.
     """
 
     against: int
     rival: int | None
     total: int
     share: Fraction
+    stopped: bool
 
     @classmethod
     def of(cls, archive: Archive, graph: int, proved: Claims, *, all_classes: bool) -> _Counts:
@@ -164,14 +188,16 @@ class _Counts:
         rivals = counts[: proved.label] + counts[proved.label + 1 :]
         # The table of `core.confidence`: so many bounds, and a choice of the class on the same votes counts double.
         bounded = (len(counts) if all_classes else 1) * (2 if archive.votes.selection is None else 1)
-        share = Fraction(archive.alpha) / (bounded * archive.together)
-        self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share)
+        share = Fraction(archive.counts_alpha) / (bounded * archive.together)
+        self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share, archive.votes.stopped)
         if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
             raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
         return self
 
     def bound_all(self, limit: Fraction) -> bool:
         """Whether `limit` bounds the probability of any other answer."""
+        if self.stopped:
+            return bounds_at_any_time(self.against, self.total, limit, self.share)
         return bounds_the_rest(self.against, self.total, limit, self.share) is True
 
     def bound_each(self, limit: Fraction) -> bool:
@@ -200,6 +226,7 @@ def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Cert
     if claimed.margin_kind != proved.margin_kind:
         yield "margin", "false", claimed.margin_kind, proved.margin_kind
     yield from _compare_frontiers(claimed, proved, certificate)
+    yield from _compare_evidence(claimed, proved)
     # A search that ended early proves less about what lies beyond: whoever searched longer may know more.
     if claimed.verified != proved.verified and not certificate.frontier.incomplete:
         yield "proved", "false" if claimed.verified else "weaker", claimed.verified, proved.verified
@@ -226,6 +253,22 @@ def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate
             yield "beyond", "weaker", certified, proved.beyond
 
 
+def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
+    said, best = claimed.any_flips or 0, proved.any_flips or 0
+    if said != best:
+        yield "any_flips", "false" if said > best else "weaker", claimed.any_flips, proved.any_flips
+    attacks = {each.level: each for each in proved.broken}
+
+    def stands(one: BrokenLevel) -> bool:
+        other = attacks.get(one.level)
+        return other is not None and one[:3] == other[:3] and one.delta * SAME >= other.delta
+
+    if unproved := [one for one in claimed.broken if not stands(one)]:
+        yield "broken", "false", unproved, proved.broken
+    elif left_out := [one for one in proved.broken if one.level not in {each.level for each in claimed.broken}]:
+        yield "broken", "weaker", claimed.broken, left_out
+
+
 def _is_below(radius: Radius, other: Radius) -> bool:
     return all(r <= m for r, m in zip(radius, other, strict=True))
 
@@ -244,9 +287,10 @@ class _Verdicts:
         self._certified: dict[Radius, set[tuple[float, float]]] = {}
         self._open: dict[Radius, set[tuple[float, float]]] = {}
 
-    def note(self, proved: Claims) -> None:
+    def note(self, proved: Claims, counted: Frontier) -> None:
+        """Notes what follows from the bounds alone: the frontier of the counts."""
         bounds = (proved.failure, proved.other)
-        for side, radii, boldest in ((self._certified, proved.radii, max), (self._open, proved.beyond, min)):
+        for side, radii, boldest in ((self._certified, counted.radii, max), (self._open, counted.beyond, min)):
             for radius in radii:
                 asked = side.setdefault(radius, set())
                 if proved.failure > proved.other:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from fractions import Fraction
+from hashlib import sha256
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from starcert.archive.evidence_file import pack
 from starcert.archive.record import Claims
 from starcert.errors import ArchiveError
 from starcert.laws import as_flip
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from starcert.core.confidence import Votes
     from starcert.noise import Noise
 
-__all__ = ["FORMAT", "SAYS", "SAYS_TOGETHER", "VERSION", "exact", "states_margins", "write"]
+__all__ = ["FORMAT", "SAYS", "SIDE", "VERSION", "exact", "says", "states_margins", "write"]
 
 FORMAT = "starcert certificates"
 VERSION = 1
@@ -38,9 +41,26 @@ SAYS_TOGETHER = SAYS.replace(
 ).replace("the sampling of its votes", "the sampling of their votes")
 """The sentence of a file in which alpha is the failure probability of all certificates together."""
 
+SAYS_MORE = (
+    " What is claimed beyond the counts of the votes follows from where their flips fell, and from votes at attacked "
+    "graphs: both are in the file that 'evidence' names. A quarter of alpha is for the bounds. Of each level in "
+    "'broken', an attack is known that changes the answer."
+)
+"""What a file with evidence says besides."""
+
+SIDE = ".evidence.npz"
+"""How the name of a side file ends."""
+
+
+def says(*, together: int, evidence: bool) -> str:
+    """The sentence that every file has."""
+    return (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
+
 
 def write(path: str | PathLike[str], archive: Archive) -> None:
     """Writes an archive and the claims of its certificates to a JSON file, which is replaced whole or not at all.
+
+    With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`.
 
     Example:
         >>> import tempfile
@@ -53,10 +73,21 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
         True
     """
     try:
-        write_whole(path, _parts(archive))
+        write_whole(path, _parts(archive, _write_evidence(Path(path), archive)))
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error}). Give a file in a folder that exists and is yours."
         raise ArchiveError(fspath(path), problem) from error
+
+
+def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
+    """Writes the side file, if there is anything to be in it; what the head of the JSON file says about it."""
+    if archive.evidence is None:
+        return {}
+    if not any(archive.evidence):
+        return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
+    data, side = pack(archive.evidence), path.with_name(f"{path.stem}{SIDE}")
+    write_whole(side, [data])
+    return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
 
 
 def exact(value: float) -> str:
@@ -77,17 +108,19 @@ def states_margins(votes: Votes) -> bool:
     return votes.selection is not None and votes.counts.shape[1] > 2
 
 
-def _parts(archive: Archive) -> Iterator[str]:
+def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "says": SAYS if archive.together == 1 else SAYS_TOGETHER,
+        "says": says(together=archive.together, evidence=bool(evidence)),
         "noise": _noise(archive.noise),
         "axes": archive.noise.axes,
         "alpha": archive.alpha,
         "alpha_exact": exact(archive.alpha),
         **({} if archive.together == 1 else {"together": archive.together}),
         **({"margins": archive.margins} if archive.margins == "chosen" and states_margins(archive.votes) else {}),
+        **({"bounds": "anytime"} if archive.votes.stopped else {}),
+        **evidence,
         "max_radius": archive.max_radius,
         "classes": archive.class_names,
         "settings": archive.settings,
@@ -132,5 +165,10 @@ def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
             "frontier": claims.radii,
             "beyond": claims.beyond,
             "proved": claims.verified,
+            **({} if claims.any_flips is None else _beyond_counts(claims)),
         },
     }
+
+
+def _beyond_counts(claims: Claims) -> dict[str, object]:
+    return {"any_flips": claims.any_flips, "broken": [each._asdict() for each in claims.broken]}

@@ -35,6 +35,7 @@ __all__ = [
     "count_capital",
     "growth",
     "needed",
+    "sizes_of_stakes",
     "stakes",
 ]
 
@@ -89,6 +90,16 @@ def stakes(theta: float, values: Floats) -> Stakes | None:
     seen = np.log1p(parts * ((theta - values) / (largest - theta)))
     quiet = np.log1p(FRACTIONS * (theta / (largest - theta)))
     return Stakes(_whole(seen), _whole(quiet))
+
+
+def sizes_of_stakes(theta: float, values: Floats) -> Floats:
+    """The stake g for each of the fractions, as `stakes` has them.
+
+    Example:
+        >>> sizes_of_stakes(0.25, np.array([1.25])).tolist() == FRACTIONS.tolist()
+        True
+    """
+    return FRACTIONS / (_largest(theta, values) - theta)
 
 
 def _largest(theta: float, values: Floats) -> float:

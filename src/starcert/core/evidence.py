@@ -37,12 +37,23 @@ from starcert.core.bets import (
     count_capital,
     growth,
     needed,
+    sizes_of_stakes,
     stakes,
 )
 from starcert.core.pooling import SUMMED, PooledAxes, SiteLaw, bins_of, choose_limits, pool_of
 from starcert.core.weighing import Columns, Weights, columns_of, n_attacks, weigh
 
-__all__ = ["AlphaShares", "AttackAxis", "Evidence", "OwnBet", "Scheme", "Weighed", "level_weight", "schemes_of"]
+__all__ = [
+    "AlphaShares",
+    "AttackAxis",
+    "Evidence",
+    "OwnBet",
+    "Scheme",
+    "Wager",
+    "Weighed",
+    "level_weight",
+    "schemes_of",
+]
 
 MOST_ATTACKS = 2**20
 """So many attacks of a level are weighed, at most, unless somebody says otherwise."""
@@ -210,6 +221,18 @@ def schemes_of(axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: 
     return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]
 
 
+class Wager(NamedTuple):
+    """What is chosen for one stage of a bet: whatever it is, if only it was chosen before, the capital is fair.
+
+    Attributes:
+        limits: λ in each bin.
+        sizes: g for each of the fractions; 0 where nothing is staked.
+    """
+
+    limits: Floats
+    sizes: Floats
+
+
 class OwnBet(NamedTuple):
     """The bet on votes at objects that are attacked on the listed axes: X = Y·λ(K).
 
@@ -334,6 +357,20 @@ class Evidence:
         assert n_attacks(sizes, counts_listed) == scheme.n_attacks
         weights = weigh(self._columns[key], sizes, counts_listed, gains, quiet, value, self.n_votes)
         return Weighed(scheme, limit, weights)
+
+    def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
+        """What `weighed` chooses for a stage, on the stages before it; None where no bet can be won.
+
+        Without pooled axes there is nothing to be chosen, and stage 0 is the only one.
+        """
+        pooled = self._pooled(level, scheme)
+        pool, room = self._pool(level, pooled), self._room(level, range(len(level)))
+        if pool is None or room <= 0:
+            return None
+        chosen = self._limits(level, scheme, pool, self._bins(pooled), stage, room) if pooled else (np.ones(1), 0.0)
+        value = np.multiply.outer(self._ratios(level, scheme.listed), chosen[0]) * SUMMED
+        theta = _below(room - chosen[1])
+        return Wager(chosen[0], sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
 
     def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
         """The bet on votes at objects that are attacked on the listed axes of a scheme; None where it cannot be won.

@@ -1,7 +1,18 @@
 """Evidence: certificates from where the flips fell, and attacks that break what cannot be certified."""
 
-from starcert.evidence.own_votes import OwnVotes
+from starcert.evidence.own_votes import AttackVotes, OwnTally, OwnVotes, RecordedVotes
 from starcert.evidence.undefended import undefended
-from starcert.evidence.verdicts import FoundAttack, Verdict, Verdicts, judge
+from starcert.evidence.verdicts import FoundAttack, Grounds, Verdict, Verdicts, judge
 
-__all__ = ["FoundAttack", "OwnVotes", "Verdict", "Verdicts", "judge", "undefended"]
+__all__ = [
+    "AttackVotes",
+    "FoundAttack",
+    "Grounds",
+    "OwnTally",
+    "OwnVotes",
+    "RecordedVotes",
+    "Verdict",
+    "Verdicts",
+    "judge",
+    "undefended",
+]

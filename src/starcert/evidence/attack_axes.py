@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
 
-__all__ = ["MOST_SITES", "axes_of", "influences", "why_not"]
+__all__ = ["MOST_SITES", "axes_of", "axis_laws", "influences", "why_not"]
 
 MOST_SITES = 2**22
 """On an object with more sites, votes are not looked at one by one."""
@@ -46,19 +46,18 @@ def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
         >>> [(len(axis.sites), *map(float, axis.law)) for axis in axes_of(sites, noise)]
         [(1, 0.25, 0.875), (5, 0.125, 0.75)]
     """
-    found = []
+    found: list[AttackAxis] = []
+    laws = axis_laws(noise)
     places = {region: i for i, region in enumerate(sites.regions)}
     for region in noise:
         law, place = noise[region], places[region]
         everything = np.arange(sites.offsets[place], sites.offsets[place] + sites.sizes[place])
         present = np.isin(everything, sites.ones[place], assume_unique=True)
         for moves in law.moves:
-            (before, after), befores = moves[0], {move[0] for move in moves}
             there = np.zeros(len(everything), dtype=np.bool_)
-            for value in befores:
+            for value in {move[0] for move in moves}:
                 there |= present == bool(value)
-            shown = SiteLaw(law.transitions(before)[after], law.transitions(after)[after])
-            found.append(AttackAxis(shown, everything[there]))
+            found.append(AttackAxis(laws[len(found)], everything[there]))
     return tuple(found)
 
 
@@ -81,3 +80,12 @@ def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np
             error = np.sqrt(flipped * (axis.law.flipped - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
             found[some] = np.where(gain > 2 * error, gain, 0.0)
     return found
+
+
+def axis_laws(noise: Noise) -> list[SiteLaw]:
+    """The law of a site of each axis, in the order of `noise.axes`."""
+    laws = []
+    for law in (noise[region] for region in noise):
+        for (before, after), *_ in law.moves:
+            laws.append(SiteLaw(law.transitions(before)[after], law.transitions(after)[after]))
+    return laws

@@ -6,17 +6,17 @@ and chunk, whatever the batches and the workers are; a store keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import checked_answers
-from starcert.errors import ClassifierError
+from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.processes import Pending
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starcert.store import VoteStore
     from starcert.voting import Job
 
-__all__ = ["OwnTally", "OwnVotes"]
+__all__ = ["AttackVotes", "OwnTally", "OwnVotes", "RecordedVotes"]
 
 SPAN = 64
 """So many attacks travel to a worker together."""
@@ -46,6 +46,47 @@ class OwnTally(NamedTuple):
 
     counts: Counts
     numbers: Counts
+
+
+class AttackVotes(Protocol):
+    """Where votes at attacked versions of one object come from."""
+
+    left: int
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        """`OWN_CHUNK` votes at each attacked object."""
+
+
+@dataclass
+class RecordedVotes:
+    """Votes at attacked versions of one object that were counted once: they are handed out again, and no others.
+
+    Attributes:
+        left: how many votes may still be asked for.
+        n_classes: how many classes there are.
+        tallies: of each attack its votes, chunk by chunk.
+    """
+
+    left: int
+    n_classes: int
+    tallies: Mapping[Attack, Sequence[OwnTally]]
+
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        """The votes of a chunk at each attacked object."""
+        self.left -= OWN_CHUNK * len(attacks)
+        for attack in attacks:
+            if len(self.tallies.get(attack, ())) <= chunk:
+                raise InvalidParameterError(
+                    "evidence",
+                    f"hold chunk {chunk} of the votes at the graph that is attacked on the sites {attack}",
+                    f"{len(self.tallies.get(attack, ()))} chunks",
+                    "It was changed, or comes from another version of starcert, which asks for other votes.",
+                )
+        return [self.tallies[attack][chunk] for attack in attacks]
 
 
 class OwnVotes:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb, prod
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,10 @@ import numpy.typing as npt
 from starcert.core.bets import SCALE, capital_of, count_capital, needed
 from starcert.core.evidence import Evidence, Level, OwnBet, Scheme, Weighed
 from starcert.core.frontier import Frontier
-from starcert.evidence.own_votes import OwnVotes
+from starcert.evidence.own_votes import AttackVotes, OwnTally
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 
-__all__ = ["FoundAttack", "Kind", "Verdict", "Verdicts", "judge"]
+__all__ = ["FoundAttack", "Grounds", "Kind", "Verdict", "Verdicts", "judge"]
 
 Kind: TypeAlias = Literal["certified", "broken", "open"]
 
@@ -81,6 +81,20 @@ class Verdict:
     attack: FoundAttack | None = None
 
 
+class Grounds(NamedTuple):
+    """What verdicts rest on, besides the votes on the clean object.
+
+    Attributes:
+        sites: the flat positions of the sites of each axis.
+        most: how many votes at attacked objects there might be; None: none were asked for.
+        own: those that there were: of each attack its votes, chunk by chunk.
+    """
+
+    sites: tuple[Whole, ...]
+    most: int | None
+    own: Mapping[Attack, Sequence[OwnTally]]
+
+
 @dataclass(frozen=True)
 class Verdicts:
     """The verdicts on the levels of one object.
@@ -91,12 +105,14 @@ class Verdicts:
             certified.
         own_votes: how many votes at attacked objects there were.
         incomplete: why the search ended early; "" if it did not.
+        grounds: what they rest on.
     """
 
     alpha: float
     levels: Mapping[Level, Verdict]
     own_votes: int = 0
     incomplete: str = ""
+    grounds: Grounds | None = field(default=None, repr=False, compare=False)
     _sides: dict[str, tuple[Level, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, level: Level) -> Verdict:
@@ -141,7 +157,7 @@ def _lies_in(level: Level, other: Level) -> bool:
 
 
 def judge(
-    evidence: Evidence, frontier: Frontier, *, own: OwnVotes | None, label: int, alpha: float, alpha_broken: Fraction
+    evidence: Evidence, frontier: Frontier, *, own: AttackVotes | None, label: int, alpha: float, alpha_broken: Fraction
 ) -> Verdicts:
     """Looks at the levels beyond the frontier of the counts, from below.
 
@@ -160,8 +176,10 @@ def judge(
     before = own.left if own is not None else 0
     records = None if own is None else _OwnRecords(own, label)
     incomplete = frontier.incomplete
+    tallies = {} if records is None else records.tallies
+    grounds = Grounds(tuple(axis.sites for axis in evidence.axes), None if own is None else own.left, tallies)
     if not frontier.radii:  # not even the clean answer is certain
-        return Verdicts(alpha, {})
+        return Verdicts(alpha, {}, grounds=grounds)
 
     def accepted(level: Level) -> bool:
         return frontier.covers(level) or (level in levels and levels[level].kind == "certified")
@@ -179,7 +197,7 @@ def judge(
             if level[axis] < limit and above not in asked and all(map(accepted, _below(above))):
                 asked.add(above)
                 heapq.heappush(waiting, (sum(above), above))
-    return Verdicts(alpha, levels, before - own.left if own is not None else 0, incomplete)
+    return Verdicts(alpha, levels, before - own.left if own is not None else 0, incomplete, grounds)
 
 
 def _below(level: Level) -> Iterator[Level]:
@@ -227,10 +245,10 @@ def _weighing(number: int) -> str:
 class _OwnRecords:
     """The votes at attacked objects so far: they serve every level that lists their attack."""
 
-    def __init__(self, own: OwnVotes, label: int) -> None:
+    def __init__(self, own: AttackVotes, label: int) -> None:
         self.own, self.label = own, label
+        self.tallies: dict[Attack, list[OwnTally]] = {}
         self._counts: dict[Attack, Whole] = {}
-        self._numbers: dict[Attack, list[Whole]] = {}
 
     def counts(self, attack: Attack) -> Whole:
         """Votes for each class."""
@@ -238,7 +256,7 @@ class _OwnRecords:
 
     def numbers(self, attack: Attack) -> list[Whole]:
         """The flip numbers of the votes against the class."""
-        return self._numbers.get(attack, [])
+        return [tally.numbers for tally in self.tallies.get(attack, [])]
 
     def price(self, attacks: Sequence[Attack], chunks: int) -> int:
         """How many votes are missing until each of these attacks has so many chunks of them."""
@@ -252,7 +270,7 @@ class _OwnRecords:
             some = [attack for attack in attacks if self.counts(attack).sum() == chunk * OWN_CHUNK]
             for attack, tally in zip(some, self.own.count(some, chunk) if some else [], strict=True):
                 self._counts[attack] = self.counts(attack) + tally.counts
-                self._numbers.setdefault(attack, []).append(tally.numbers)
+                self.tallies.setdefault(attack, []).append(tally)
         return True
 
 

@@ -1,0 +1,387 @@
+"""The verdicts of evidence by another way: from single votes, in ball arithmetic.
+
+The engine counts bits of packed columns and adds rounded logarithms. Here the votes against the class are rows of a
+plain matrix, and are counted attack by attack: how many of each stage and bin flipped how many of the attacked sites.
+The penalty π is summed over J and K, likelihood ratios are fractions, and with the θ and X that follow the capital is
+
+    mean over g of Π (1 + g·(θ − X))  ≥  1/δ.
+
+What the engine chose, λ and g, is taken over: a bet is fair whatever is chosen, if only it was chosen before. So what
+is chosen for a stage is asked of an engine that was shown the votes before that stage, and no others.
+
+Every attack is weighed again where there are few; otherwise those that were nearest to failing, and all that were
+settled with votes of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from math import comb, prod
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from flint import acb, arb, ctx
+
+from starcert.certificate import evidence_of
+from starcert.core.arithmetic import LOCK, exact_number, float_below
+from starcert.core.bets import sizes_of_stakes
+from starcert.core.confidence import Votes
+from starcert.core.evidence import GROWS
+from starcert.core.pooling import SiteLaw, bins_of
+from starcert.core.weighing import attacks_of
+
+if TYPE_CHECKING:
+    from starcert.archive.evidence_file import GraphEvidence
+    from starcert.archive.record import Archive
+    from starcert.certificate import Certificate
+    from starcert.core.evidence import Evidence, Level, Scheme, Weighed
+    from starcert.evidence import FoundAttack, OwnTally
+
+__all__ = ["MOST_AGAIN", "EvidenceCheck", "check_verdicts"]
+
+MOST_AGAIN = 2**14
+"""A level with more attacks is not weighed again as a whole."""
+
+NEAREST = 64
+"""Of such a level, so many attacks with the least capital are."""
+
+SCALE = 2**32
+"""Logarithms are rounded down to multiples of 1/SCALE, and then added as whole numbers."""
+
+PRECISION = 96
+
+Whole = npt.NDArray[np.int64]
+Ball: TypeAlias = arb
+Chosen: TypeAlias = tuple[tuple[int, ...], ...]
+"""Of each listed axis the numbers of the attacked sites."""
+
+
+class EvidenceCheck(NamedTuple):
+    """What was proved a second time about one graph.
+
+    Attributes:
+        levels: certified levels.
+        broken: broken levels.
+        attacks: attacks that were weighed again.
+        own: of these, those that were settled with votes of their own.
+    """
+
+    levels: int
+    broken: int
+    attacks: int
+    own: int
+
+
+def check_verdicts(archive: Archive, row: int, certificate: Certificate) -> EvidenceCheck | None:
+    """Proves the verdicts of evidence on one graph a second time; None if it has none.
+
+    Raises:
+        ArithmeticError: two proofs disagree.
+    """
+    graph = None if archive.evidence is None else archive.evidence[row]
+    if graph is None or certificate.verdicts is None:
+        return None
+    again = _Again(archive, row, certificate, graph)
+    attacks = own = 0
+    for level in certificate.verdicts.certified:
+        found = again.certifies(level)
+        if found is None:
+            raise ArithmeticError(
+                f"two proofs disagree about level {level} of graph {row}: please report this as a bug"
+            )
+        attacks, own = attacks + found[0], own + found[1]
+    for level in certificate.broken:
+        attack = certificate.attack(level)
+        if attack is None or not again.breaks(level, attack):
+            raise ArithmeticError(
+                f"two proofs disagree about level {level} of graph {row}: please report this as a bug"
+            )
+    return EvidenceCheck(len(certificate.verdicts.certified), len(certificate.broken), attacks, own)
+
+
+class _Again:
+    """The votes on one graph, to be looked at in the plainest way there is.
+
+    Attributes:
+        graph: the evidence.
+        axes: the axes of the noise on it.
+        engine: what weighs all its votes.
+        before: for each stage of the bet, an engine that knows the votes before it.
+        stages: the stage of each vote against the class.
+        n_votes: how many votes each stage has.
+        flips: for each axis and site whether it flipped in each vote against the class; None: not known.
+        numbers: how many sites of each axis flipped in each vote against the class, shape (votes, axes).
+    """
+
+    def __init__(self, archive: Archive, row: int, certificate: Certificate, graph: GraphEvidence) -> None:
+        record, selection = graph.record, archive.votes.selection
+        assert selection is not None
+        self.graph, self._label, self.axes = graph, certificate.label, graph.axes(archive.noise)
+        ends = [0, 1]
+        while ends[-1] < len(record.samples):
+            ends.append(ends[-1] * GROWS)
+        stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right") - 1
+        self.stages = np.repeat(stage_of_chunk, record.against)
+        self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends) - 1)]
+        self.flips = [record.matrix(axis.sites).T.astype(np.int64) for axis in self.axes] if record.complete else None
+        self.numbers = (
+            np.asarray(record.by_axis, dtype=np.int64)
+            if self.flips is None
+            else np.stack([flips.sum(axis=0) for flips in self.flips], axis=1)
+        )
+
+        def engine(chunks: int) -> Evidence:
+            votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[record.first(chunks)])
+            return evidence_of(certificate, votes, self.axes, alpha=archive.alpha)
+
+        self.engine = engine(len(record.samples))
+        self.before = [engine(end) for end in ends[:-1]]
+
+    def certifies(self, level: Level) -> tuple[int, int] | None:
+        """How many attacks of a level were weighed again, and how many of them with votes of their own; None: in vain.
+
+        The engine says which attacks the votes on the clean graph leave open: if any of them has no votes of its own,
+        a scheme is not worth a proof.
+        """
+        for scheme in self.engine.schemes(level):
+            weighed = self.engine.weighed(level, scheme)
+            if len(weighed.rest) <= len(self.graph.own):
+                with LOCK, ctx.workprec(PRECISION):
+                    found = self._weighed_again(level, scheme, weighed)
+                if found is not None:
+                    return found
+        return None
+
+    def _weighed_again(self, level: Level, scheme: Scheme, weighed: Weighed) -> tuple[int, int] | None:
+        delta = exact_number(self.engine.delta(level, scheme))
+        shared = _SharedBet.of(self, level, scheme)
+        own = _OwnBet.of(self, level, scheme) if len(weighed.rest) else None
+        attacks = settled = 0
+        for attack in self._chosen(level, scheme, weighed):
+            attacks += 1
+            capital = arb(0) if shared is None else shared.capital(attack)
+            if capital * delta >= 1:
+                continue
+            settled += 1
+            sites = [self.axes[axis].sites[list(chosen)] for axis, chosen in zip(scheme.listed, attack, strict=True)]
+            tallies = self.graph.own.get(
+                tuple(sorted(np.concatenate([np.empty(0, dtype=np.int64), *sites]).tolist())), ()
+            )
+            # Half of what was won on the votes on the clean graph is staked, and half was never at stake.
+            if own is None or not own.reaches((1 + capital) / 2 * delta, tallies):
+                return None
+        return attacks, settled
+
+    def _chosen(self, level: Level, scheme: Scheme, weighed: Weighed) -> Iterator[Chosen]:
+        """The attacks that are weighed again: all, or those nearest to failing and those that are open."""
+        sizes, counts = ([of[axis] for axis in scheme.listed] for of in (self.graph.sizes, level))
+        attacks = attacks_of(sizes, counts)
+        if scheme.n_attacks <= MOST_AGAIN:
+            return attacks
+        least = np.argsort(weighed.weights.capital, kind="stable")[:NEAREST].tolist()
+        wanted = {*least, *weighed.rest.tolist()}
+        return (attack for number, attack in enumerate(attacks) if number in wanted)
+
+    def breaks(self, level: Level, attack: FoundAttack) -> bool:
+        """Whether an attack is of a level, its votes were recorded, and they are too few for the class."""
+        of_level = tuple(int(np.isin(axis.sites, attack.sites).sum()) for axis in self.axes) == level
+        sums = np.cumsum([tally.counts for tally in self.graph.own.get(attack.sites, ())], axis=0)
+        if not of_level or len(attack.sites) != sum(level) or list(attack.votes) not in sums.tolist():
+            return False
+        mine = attack.votes[self._label]
+        others = [votes for label, votes in enumerate(attack.votes) if label != self._label]
+        with LOCK, ctx.workprec(PRECISION):
+            capital = sum((_mixture(mine, mine + each) for each in others), arb(0)) / len(others)
+            return bool(capital * exact_number(Fraction(attack.delta)) >= 1)
+
+
+class _SharedBet:
+    """The bet on the votes on the clean graph, for all attacks of a scheme.
+
+    Args:
+        again: the votes.
+        scheme: which axes are listed.
+        level: how many sites are attacked on each axis.
+        groups: the stage and bin of each vote against the class, as one number.
+        seen: what such a vote adds to the logarithm of capital, shape (stakes, *(numbers of flips), groups).
+        quiet: what all votes for the class add together, shape (stakes,).
+    """
+
+    def __init__(self, again: _Again, scheme: Scheme, level: Level, groups: Whole, seen: Whole, quiet: Whole) -> None:
+        self._again, self._scheme, self._groups, self._quiet = again, scheme, groups, quiet
+        self._steps = [level[axis] + 1 for axis in scheme.listed]
+        self._n_groups = seen.shape[-1]
+        self._seen = seen.reshape(len(seen), -1)
+
+    @classmethod
+    def of(cls, again: _Again, level: Level, scheme: Scheme) -> _SharedBet | None:
+        """The bet of a scheme; None where the engine makes none, or single flips are not known."""
+        if scheme.listed and again.flips is None:
+            return None
+        pooled = tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
+        bins, n_bins = _bins(again, pooled, again.numbers)
+        # Without pooled axes nothing is chosen, and all votes are of one stage.
+        n_votes = again.n_votes if pooled else [sum(again.n_votes)]
+        stages = again.stages if pooled else np.zeros_like(again.stages)
+        seen, quiet = [], np.zeros(0, dtype=np.int64)
+        for stage, votes in enumerate(n_votes):
+            wager = again.before[stage].wager(level, scheme, stage)
+            if wager is None:
+                return None
+            theta = _theta(again, level, range(len(level)), pooled, wager.limits)
+            values = [
+                [ratio * arb(limit) for limit in wager.limits.tolist()] for ratio in _ratios(again, level, scheme)
+            ]
+            gains = _gains(wager.sizes, theta, [x for row in values for x in row])
+            seen.append(gains.reshape(len(gains), -1, n_bins))
+            lost = int((stages == stage).sum())
+            quiet = (votes - lost) * _gains(wager.sizes, theta, [arb(0)])[:, 0] + (quiet if len(quiet) else 0)
+        return cls(again, scheme, level, stages * n_bins + bins, np.concatenate(seen, axis=-1), quiet)
+
+    def capital(self, attack: Chosen) -> Ball:
+        """At least the capital against one attack: votes are counted by how many of its sites flipped, and group."""
+        cells = np.zeros(len(self._groups), dtype=np.int64)
+        for axis, step, chosen in zip(self._scheme.listed, self._steps, attack, strict=True):
+            assert self._again.flips is not None
+            cells = cells * step + self._again.flips[axis][list(chosen)].sum(axis=0)
+        counts = np.bincount(cells * self._n_groups + self._groups, minlength=self._seen.shape[1])
+        return _mean_of_exponentials(self._quiet + self._seen @ counts)
+
+
+class _OwnBet:
+    """The bet on votes at attacked graphs."""
+
+    def __init__(self, again: _Again, axes: tuple[int, ...], gains: Whole | None, quiet: Whole | None) -> None:
+        self._again, self._axes, self._gains, self._quiet = again, axes, gains, quiet
+
+    @classmethod
+    def of(cls, again: _Again, level: Level, scheme: Scheme) -> _OwnBet | None:
+        """That of a scheme; None where the engine makes none."""
+        bet = again.engine.own_bet(level, scheme)
+        if bet is None:
+            return None
+        if not bet.axes:
+            return cls(again, (), None, None)
+        theta = _theta(again, level, bet.axes, bet.axes, bet.limits)
+        sizes = sizes_of_stakes(bet.theta, bet.limits)
+        gains = _gains(sizes, theta, [arb(limit) for limit in bet.limits.tolist()])
+        return cls(again, bet.axes, gains, _gains(sizes, theta, [arb(0)])[:, 0])
+
+    def reaches(self, already: Ball, tallies: Sequence[OwnTally]) -> bool:
+        """Whether the capital, times what there is already, was ever 1 or more; it was looked at after 1, 2, 4, …."""
+        looks = [len(tallies), *(2**look for look in range(len(tallies).bit_length()))]
+        return any(bool(already * self._capital(tallies[:look]) >= 1) for look in looks if 0 < look <= len(tallies))
+
+    def _capital(self, tallies: Sequence[OwnTally]) -> Ball:
+        votes = sum(int(tally.counts.sum()) for tally in tallies)
+        numbers = np.concatenate([tally.numbers for tally in tallies])
+        if self._gains is None or self._quiet is None:
+            return _mixture(len(numbers), votes)
+        bins, n_bins = _bins(self._again, self._axes, numbers)
+        counts = np.bincount(bins, minlength=n_bins)
+        return _mean_of_exponentials(self._quiet * (votes - len(numbers)) + self._gains @ counts)
+
+
+def _bins(again: _Again, pooled: tuple[int, ...], numbers: Whole) -> tuple[Whole, int]:
+    """The bin of each vote from its flip numbers, and how many bins there are."""
+    bins, n_bins = np.zeros(len(numbers), dtype=np.int64), 1
+    for axis in pooled:
+        starts = bins_of(len(again.axes[axis].sites), again.axes[axis].law.clean)
+        own = sum((numbers[:, axis] >= start).astype(np.int64) for start in starts[1:])
+        bins, n_bins = bins * len(starts) + own, n_bins * len(starts)
+    return bins, n_bins
+
+
+def _ratios(again: _Again, level: Level, scheme: Scheme) -> list[Ball]:
+    """The likelihood ratio of each combination of flips on the listed axes."""
+    own = [_powers(again.axes[axis].law, level[axis]) for axis in scheme.listed]
+    return [prod(parts, start=arb(1)) for parts in product(*own)]
+
+
+def _powers(law: SiteLaw, number: int) -> list[Ball]:
+    """The likelihood ratio of so many attacked sites for each number of flips among them; 0 where it never is."""
+    flipped = exact_number(law.attacked / law.clean if law.clean else Fraction(0))
+    stayed = exact_number((1 - law.attacked) / (1 - law.clean) if law.clean < 1 else Fraction(0))
+    return [flipped**j * stayed ** (number - j) for j in range(number + 1)]
+
+
+def _theta(
+    again: _Again, level: Level, attacked: Sequence[int], pooled: tuple[int, ...], limits: npt.NDArray[np.float64]
+) -> Ball:
+    """1/2, less π, less what an object that is attacked on these axes shows and the clean one never does."""
+    shown = prod(((1 - again.axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
+    ratios, masses = _pool(tuple((again.axes[axis].law, len(again.axes[axis].sites), level[axis]) for axis in pooled))
+    penalty = arb(0)
+    bounds = [arb(limit) for limit in limits.tolist()]
+    for ratio, row in zip(ratios, masses, strict=True):
+        for limit, mass in zip(bounds, row, strict=True):
+            over = ratio - limit
+            if not over <= 0:
+                penalty += mass * (over if over > 0 else over.upper())
+    theta: Ball = exact_number(shown - Fraction(1, 2)) - penalty
+    return theta
+
+
+@lru_cache(maxsize=64)
+def _pool(axes: tuple[tuple[SiteLaw, int, int], ...]) -> tuple[list[Ball], list[list[Ball]]]:
+    """For all numbers J of flips among the attacked sites: the likelihood ratio, and the mass of J in each bin."""
+    ratios, masses = [arb(1)], [[arb(1)]]
+    for law, n_sites, attacked in axes:
+        own = _joint_masses(law, n_sites, attacked)
+        ratios = [left * right for left in ratios for right in _powers(law, attacked)]
+        masses = [[x * y for x in left for y in right] for left in masses for right in own]
+    return ratios, masses
+
+
+@lru_cache(maxsize=1024)
+def _joint_masses(law: SiteLaw, n_sites: int, attacked: int) -> list[list[Ball]]:
+    """P(J = j, K in bin): j of the attacked sites flip, and so many of the others that K = j + these is in the bin."""
+    hit, others = _binomial(attacked, law.clean), _binomial(n_sites - attacked, law.clean)
+    starts = bins_of(n_sites, law.clean)
+    ends = [*starts[1:], n_sites + 1]
+    return [
+        [
+            mass * sum(others[max(start - j, 0) : max(end - j, 0)], arb(0))
+            for start, end in zip(starts, ends, strict=True)
+        ]
+        for j, mass in enumerate(hit)
+    ]
+
+
+def _binomial(n: int, p: Fraction) -> list[Ball]:
+    yes, no = exact_number(p), exact_number(1 - p)
+    return [arb(comb(n, k)) * yes**k * no ** (n - k) for k in range(n + 1)]
+
+
+def _gains(sizes: npt.NDArray[np.float64], theta: Ball, values: Sequence[Ball]) -> Whole:
+    """At most log(1 + g·(θ − X)), for each g and X, in 1/SCALE."""
+    found = np.zeros((len(sizes), len(values)), dtype=np.int64)
+    for i, size in enumerate(sizes.tolist()):
+        for k, value in enumerate(values if size else ()):
+            logarithm = ((1 + arb(size) * (theta - value)).lower()).log()
+            found[i, k] = math.floor(float_below((logarithm * SCALE).lower()))
+    return found
+
+
+def _mean_of_exponentials(logarithms: Whole) -> Ball:
+    return sum(((arb(each) / SCALE).exp() for each in logarithms.tolist()), arb(0)) / len(logarithms)
+
+
+@lru_cache(maxsize=2**14)
+def _mixture(count: int, total: int) -> Ball:
+    """The capital against "at least half" after `count` of `total` votes, as an integral.
+
+    With v = sin²t the mean of (2v)ᵐ(2(1 − v))ⁿ⁻ᵐ over the arcsine law below 1/2 is that over t from 0 to π/4, evenly.
+    """
+
+    def capital(t: acb, _: bool) -> acb:  # flint asks for what is analytic, as this is
+        return (2 * t.sin() ** 2) ** count * (2 * t.cos() ** 2) ** (total - count)
+
+    with ctx.workprec(64):
+        whole = acb.integral(capital, acb(0), acb(arb.pi() / 4), rel_tol=arb(2) ** -50)
+        return whole.real * 4 / arb.pi()
