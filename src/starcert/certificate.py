@@ -476,6 +476,7 @@ def with_evidence(
     *,
     alpha: float,
     most: int,
+    max_flips: int | None = None,
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
@@ -487,6 +488,7 @@ def with_evidence(
         job: what their votes have in common.
         alpha: the probability that anything that one of them says is false, or of all together.
         most: the most votes at attacked versions of a graph.
+        max_flips: levels of more flips in all are not looked at.
         store: keeps those.
         executor: where to count them; None: in this process.
         advance: is told of graphs that are done.
@@ -500,14 +502,21 @@ def with_evidence(
             if most:
                 axes = [axis.sites for axis in axes_of(sites, job.noise)]
                 own = OwnVotes(job, one.object, label=one.label, axes=axes, most=most, store=store, executor=executor)
-            verdicts = verdicts_of(one, votes.row(row), sites, job.noise, alpha=alpha, own=own)
+            verdicts = verdicts_of(one, votes.row(row), sites, job.noise, alpha=alpha, own=own, max_flips=max_flips)
         found.append(verdicts)
         advance(1)
     return certificates.weighed(found)
 
 
 def verdicts_of(
-    one: Certificate, votes: Votes, sites: Sites, noise: Noise, *, alpha: float, own: OwnVotes | None
+    one: Certificate,
+    votes: Votes,
+    sites: Sites,
+    noise: Noise,
+    *,
+    alpha: float,
+    own: OwnVotes | None,
+    max_flips: int | None = None,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate.
 
@@ -518,6 +527,7 @@ def verdicts_of(
         noise: the noise.
         alpha: the probability that anything is false, that of as many certificates together as the bounds are of.
         own: votes at attacked versions of the graph; None: there are none.
+        max_flips: levels of more flips in all are not looked at.
     """
     record, selection = votes.records[0], votes.selection
     assert record is not None
@@ -530,4 +540,12 @@ def verdicts_of(
         failure=1 - selection[0, one.label] / selection[0].sum(),
         box=one.max_radius,
     )
-    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=shares.broken)
+    return judge(
+        evidence,
+        one.counted,
+        own=own,
+        label=one.label,
+        alpha=alpha,
+        alpha_broken=shares.broken,
+        max_flips=max_flips,
+    )

@@ -52,7 +52,8 @@ class OwnVotes:
     """Counts votes at attacked versions of one object of a job.
 
     Attributes:
-        left: how many votes may still be asked for.
+        most: how many votes there may be in all.
+        left: how many of them may still be asked for.
 
     Args:
         job: what all votes have in common.
@@ -75,7 +76,7 @@ class OwnVotes:
         store: VoteStore | None = None,
         executor: Executor | None = None,
     ) -> None:
-        self.left = most
+        self.most = self.left = most
         self._job, self._graph, self._store, self._executor = job, graph, store, executor
         self._asking = _Asking(
             job.classifier, job.sites[graph], job.noise, job.seed, job.batch_size, label, tuple(axes)
