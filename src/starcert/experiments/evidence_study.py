@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from starcert.experiments.parts import StudyParts
 
-__all__ = ["TITLE", "EvidenceSettings", "Tally", "checks", "run", "settings", "tallies"]
+__all__ = ["TITLE", "EvidenceSettings", "RadiusTally", "checks", "run", "settings", "tallies"]
 
 TITLE = "Beyond p_A: certificates from where the flips fell"
 
@@ -38,7 +38,7 @@ SHARED = {
 
 
 @dataclass(frozen=True)
-class Tally:
+class RadiusTally:
     """How many graphs of a question are what, at one radius.
 
     Attributes:
@@ -75,7 +75,7 @@ class Tally:
         return self.right - self.own - self.broken
 
 
-def tallies(question: Question, found: Sequence[Judged]) -> list[Tally]:
+def tallies(question: Question, found: Sequence[Judged]) -> list[RadiusTally]:
     """A tally for each radius of a question, and for any flips anywhere."""
     right = [one for one in found if one["class"] == one["truth"] and not one["abstained"]]
     own_votes = float(np.mean([one["own_votes"] for one in found]))
@@ -97,7 +97,7 @@ def tallies(question: Question, found: Sequence[Judged]) -> list[Tally]:
             sum(all_of(one, way) for one in right) for way in ("by_p_A", "by_counts", "shared", "own")
         )
         counts = by_p, by_counts, shared, own, sum(broken), lost, away
-        told.append(Tally(question, name, len(found), len(right), *counts, own_votes))
+        told.append(RadiusTally(question, name, len(found), len(right), *counts, own_votes))
     return told
 
 
@@ -120,7 +120,7 @@ def run(settings: EvidenceSettings, parts: StudyParts) -> Outcome:
     )
 
 
-def _table(told: Sequence[Tally], found: dict[Question, list[Judged]]) -> Table:
+def _table(told: Sequence[RadiusTally], found: dict[Question, list[Judged]]) -> Table:
     rows = []
     for one in told:
         asked = one.question
@@ -151,7 +151,7 @@ def _why(found: dict[Question, list[Judged]]) -> Table:
     return Table("open", "Levels that stay open, and what is missing.", columns, rows, shown=False)
 
 
-def checks(told: Sequence[Tally], settings: EvidenceSettings) -> list[Check]:
+def checks(told: Sequence[RadiusTally], settings: EvidenceSettings) -> list[Check]:
     """What is documented of evidence, and whether it is so here."""
     whole = settings.samples >= 100_000 and settings.graphs == 100
     few = "Documented of 100,000 votes on each of 100 graphs."
@@ -181,7 +181,7 @@ def checks(told: Sequence[Tally], settings: EvidenceSettings) -> list[Check]:
     return [*made, Check(claim, "not in the paper", measured, lost == 0, True)]
 
 
-def _summary(told: Sequence[Tally], settings: EvidenceSettings) -> list[str]:
+def _summary(told: Sequence[RadiusTally], settings: EvidenceSettings) -> list[str]:
     sentences = [
         f"{_named(one.question)}: {one.radius} is certified by p_A for {one.by_p_A} of {one.right} right graphs, by "
         f"evidence from the same votes for {one.shared}, with votes at attacked graphs for {one.own}; {one.broken} "
@@ -196,7 +196,7 @@ def _named(question: Question) -> str:
     return f"{question.data}, {question.model}, {question.noise[0]:g}/{question.noise[1]:g}"
 
 
-def _figure(told: Sequence[Tally]) -> Figure:
+def _figure(told: Sequence[RadiusTally]) -> Figure:
     figure = new_figure(PAGE, 1.2 + 0.16 * len(told))
     ax = figure.add_subplot()
     tones = {"by p_A": COLOURS[0], "by evidence": COLOURS[4], "with own votes": COLOURS[2], "open": FIXED,
@@ -213,7 +213,7 @@ def _figure(told: Sequence[Tally]) -> Figure:
     return figure
 
 
-def _parts(one: Tally) -> dict[str, int]:
+def _parts(one: RadiusTally) -> dict[str, int]:
     by_p = min(one.by_p_A, one.shared)
     return {
         "by p_A": by_p,
