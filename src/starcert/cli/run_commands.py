@@ -50,6 +50,7 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
                 help=(setting.sweep_help if sweep else "") or setting.help,
                 show_default=(setting.sweep_shown if sweep else "") or setting.shown or False,
                 metavar=setting.metavar,
+                rich_help_panel=setting.panel,
             )
             annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption

@@ -133,8 +133,10 @@ class Verdicts:
         """The frontier of what is certified by counts or by evidence."""
         if not self.certified:
             return counted
-        inside = [*self.certified, *counted.radii]
-        maximal = [each for each in inside if not any(each != other and _lies_in(each, other) for other in inside)]
+        maximal: list[Level] = []
+        for level in sorted({*self.certified, *counted.radii}, key=sum, reverse=True):
+            if not any(_lies_in(level, other) for other in maximal):
+                maximal.append(level)
         outside = [level for level, verdict in self.levels.items() if verdict.kind != "certified"]
         outside += [level for level in counted.beyond if level not in self.levels]
         minimal = [each for each in outside if not any(each != other and _lies_in(other, each) for other in outside)]
