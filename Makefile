@@ -55,6 +55,8 @@ bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/gnn.py
 	$(BIN)/python benchmarks/classifiers.py
+	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/evidence.py
 
 docs: $(READY)   ## build the documentation, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

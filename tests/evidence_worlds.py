@@ -8,6 +8,8 @@ import numpy as np
 
 from starcert.core.evidence import AttackAxis
 from starcert.core.pooling import SiteLaw
+from starcert.evidence.own_votes import OwnTally
+from starcert.sampling.attacked import OWN_CHUNK
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,25 @@ class World:
         sizes = np.array([min(chunk, samples - start) for start in range(0, samples, chunk)])
         against = np.add.reduceat(wrong, np.cumsum([0, *sizes[:-1]]))
         return Votes(sizes, against, self.patterns[drawn[wrong]])
+
+
+class OwnVotesOf:
+    """Votes at attacked versions of a world, as `judge` asks for them."""
+
+    n_classes = 2
+
+    def __init__(self, world, rng, left):
+        self.world, self.rng, self.left = world, rng, left
+
+    def count(self, attacks, chunk):
+        self.left -= OWN_CHUNK * len(attacks)
+        tallies = []
+        for attack in attacks:
+            votes = self.world.votes(self.rng, OWN_CHUNK, attack=attack)
+            lost = int(votes.against.sum())
+            numbers = votes.numbers([axis.sites for axis in self.world.axes])
+            tallies.append(OwnTally(np.array([OWN_CHUNK - lost, lost]), numbers))
+        return tallies
 
 
 def symmetric(p):

@@ -1,5 +1,7 @@
 """Archives for the tests of the report: made from votes that were never drawn, on small graphs."""
 
+from functools import cache
+
 import networkx as nx
 import numpy as np
 
@@ -63,3 +65,29 @@ def random_counts(n: int, classes: int, seed: int, samples: int = 2000):
         others.insert(int(rng.integers(classes)), own)
         rows.append(others)
     return rows
+
+
+STARS = sc.Noise(core=0.06, rest=0.2)
+
+
+def star(batch):
+    """1 if one of the first five nodes is joined to all others of them: one flip is enough to break it."""
+    return (batch.adjacency()[:, :5, :5].sum(axis=2).max(axis=1) >= 4).astype(int)
+
+
+@cache
+def weighed(noise=STARS):
+    """Certificates with evidence of a star, a ring and a clique of five nodes, three more each, and their sites."""
+    rule = {
+        STARS: sc.Partition.from_node_sets({"core": range(5), "rest": range(5, 8)}),
+        ONE: sc.Partition.from_node_sets({"bonds": range(5)}),
+        FOUR: sc.Partition.from_node_sets(
+            {"a": range(2), "b": range(2, 5), "c": range(5, 8)}, between={"d": ("a", "b")}
+        ),
+    }[noise]
+    shapes = (nx.star_graph(4), nx.cycle_graph(5), nx.complete_graph(5))
+    found = [sc.Graph.from_networkx(nx.disjoint_union(shape, nx.path_graph(3))) for shape in shapes]
+    base = sc.classifiers.from_callable(star, n_classes=2, on="batch", description="stars")
+    smoothed = sc.SmoothedClassifier(base, noise, rule)
+    made = smoothed.certify(found, samples=2000, own_samples=2000, seed=1, evidence=True)
+    return made, [smoothed.sites(graph) for graph in found]

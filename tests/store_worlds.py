@@ -21,7 +21,7 @@ SETTINGS = VoteSettings(
     chunk_size=1000,
     backend="cpu",
 )
-SITES = 203
+SITES = 403
 AXES = [range(5), range(5, SITES)]
 PROVENANCE = {"starcert": "0.2.0", "commit": "abc"}
 
@@ -46,7 +46,7 @@ def fill(store, chunks):
 
 
 def flips_of(graph, chunk, label=0):
-    """Which of 203 sites flipped in the votes against a class, drawn by dice: few in odd chunks, many in even ones."""
+    """Which of 403 sites flipped in the votes against a class, drawn by dice: few in odd chunks, many in even ones."""
     votes = votes_of(graph, "estimation", chunk)
     classes = np.repeat([0, 1, 2], votes)
     classes = classes[classes != label]
@@ -80,7 +80,7 @@ def everything(store):
             votes.append([chunk, {name: array.tolist() for name, array in record.to_arrays().items()}])
         for attack in store.attacks(graph):
             votes.append([attack])
-            votes[-1] += [(c, n, v.tolist()) for c, n, v in store.attack_chunks(graph, attack)]
+            votes[-1] += [(c, n, v.tolist(), k.tolist()) for c, n, v, k in store.attack_chunks(graph, attack)]
     return store.settings, store.graphs, store.sessions, votes
 
 

@@ -1,5 +1,6 @@
 """`starcert certify` and `starcert init`: a new user's way, and every mistake on it."""
 
+import csv
 import json
 import os
 import re
@@ -88,6 +89,60 @@ def test_too_few_votes_are_told_with_the_number_that_could_do(project, here):
     said = " ".join(out.split())
     assert "Even if all 100 votes agreed, no flip would be certified in motif (" in said
     assert "no flip can be certified" in (project / "few" / "report.html").read_text()
+
+
+EVIDENCE = ("--evidence", "--noise", "motif=0.06,rest=0.2", "--regions", "node_labels:attribute=part")
+
+
+def test_evidence_certifies_more_and_finds_attacks(project, here):
+    words = ("certify", "run.toml", "--samples", 2000, *EVIDENCE)
+    status, out, err = here(*words, "--own-samples", 2000, "--out", "weighed")
+    assert (status, err) == (0, "")
+    told = " ".join(out.split())
+    for text in (
+        "What each graph withstands",
+        "any flips",
+        "by p_A",
+        "with evidence",
+        "broken",
+        "open",
+        "at most 0.01.",
+    ):
+        assert text in told
+    with open(project / "weighed" / "results.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {json.loads(row["broken"]) and row["true_name"] for row in rows if json.loads(row["broken"])} == {"star"}
+    for row in rows:
+        assert int(row["any_flips"]) == (0 if row["true_name"] == "star" else 1)
+        for radius in json.loads(row["frontier_by_p_A"]):
+            assert any(all(map(int.__le__, radius, other)) for other in json.loads(row["frontier"]))
+    assert any(row["frontier"] != row["frontier_by_p_A"] for row in rows)
+    # The stars are broken by one flip; the rest of the six graphs withstand any.
+    line = next(line for line in out.splitlines() if line.startswith("│ (1, 0) "))
+    cells = [cell.strip() for cell in line.strip("│").split("│")]
+    assert (cells[1], cells[2], cells[4:]) == ("6", "6", ["4", "2", "0"])
+    page = (project / "weighed" / "report.html").read_text()
+    assert 'id="verdict-table"' in page
+    # The file that the run wrote repeats it, from the votes that are there.
+    again = here("certify", "weighed/run.toml", "--out", "again", "--store", "weighed/votes.db")
+    assert again[0] == 0
+    assert (project / "again" / "results.csv").read_text() == (project / "weighed" / "results.csv").read_text()
+    # Without evidence nothing speaks of it.
+    status, out, _ = here(*words[:4], "--no-evidence", *EVIDENCE[1:], "--out", "plain")
+    assert status == 0
+    assert "p_A" not in out
+    assert "any_flips" not in (project / "plain" / "results.csv").read_text().splitlines()[0]
+    assert "evidence" not in (project / "plain" / "run.toml").read_text()
+
+
+def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
+    words = ("certify", "run.toml", "--samples", 20000, "--own-samples", 0, *EVIDENCE)
+    status, _, err = here(*words, "--plan", "decided", "--max-radius", "motif=0,rest=1", "--out", "soon")
+    assert (status, err) == (0, "")
+    with open(project / "soon" / "results.csv", encoding="utf-8", newline="") as file:
+        totals = [sum(int(row[f"votes_{label}"]) for label in range(3)) for row in csv.DictReader(file)]
+    assert min(totals) < 20000
+    assert 'plan = "decided"' in (project / "soon" / "run.toml").read_text()
 
 
 def test_anchored_regions_are_said_to_be(project, here):
@@ -216,6 +271,9 @@ BAD = [
     (("run.toml", "--alpha", "0.95"), "Was a confidence level meant?"),
     (("run.toml", "--family", "every"), '\'--family\' must be "each" or "all"'),
     (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
+    (("run.toml", "--own-samples", "500"), "'own_samples' must be left out without evidence. Got 500 instead. Ask"),
+    (("run.toml", "--evidence", "--own-samples", "-1"), "'--own-samples' must be a whole number from 0"),
+    (("run.toml", "--plan", "sometimes"), "'--plan' must be one of fixed, decided. Got 'sometimes'"),
     (("run.toml", "--limit", "0"), "'--limit'"),
     (("run.toml", "--split", "half"), "'--split' must be one of"),
     (("run.toml", "--workers", "0"), "'--workers'"),

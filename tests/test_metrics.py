@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import starcert as sc
+from report_worlds import weighed
 from starcert.archive import Archive
 from starcert.errors import InvalidParameterError
 from starcert.metrics import (
@@ -18,6 +19,8 @@ from starcert.metrics import (
     has_sites,
     majority_share,
     open_ended,
+    radii_of_flips,
+    radius_verdicts,
     right,
     score,
     shares_by_axis,
@@ -256,3 +259,29 @@ def test_the_votes_needed_follow_the_share_of_alpha(spent):
         rows = [[n, 0, 0, 0, 0]] * 7
         bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
         assert sc.certify(bounds, noise)[0].certified(1) is enough
+
+
+def test_verdicts_at_radii_are_counted_graph_by_graph():
+    certificates, _ = weighed()
+    labels = [1, None, 0]
+    radii = radii_of_flips(certificates, 2)
+    assert radii == [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+    for found in radius_verdicts(certificates, labels, radii=radii):
+        judged = [one for one, label in zip(certificates, labels, strict=True) if one.label == label]
+        assert (found.n_graphs, found.n_right) == (2, len(judged))
+        assert found.n_certified == sum(one.certified(found.radius) for one in judged)
+        assert found.n_by_p_A == sum(one.counted.covers(found.radius) for one in judged)
+        within = [any(all(map(int.__le__, level, found.radius)) for level in one.broken) for one in judged]
+        assert found.n_broken == sum(within)
+        assert found.n_open == found.n_right - found.n_certified - found.n_broken >= 0
+    everything = radius_verdicts(certificates, radii=[(1, 0)])[0]
+    assert (everything.n_graphs, everything.n_right) == (3, 3)
+    # A graph with fewer sites is left out.
+    small = radius_verdicts(certificates, radii=[(0, 3), (0, 4)])
+    assert [each.n_graphs for each in small] == [3, 0]
+
+
+def test_radii_of_flips_stay_in_the_box():
+    bounds = sc.Bounds.certain([0.9, 0.9])
+    found = sc.certify(bounds, sc.Noise(a=0.1, b=0.2), max_radius=(1, 5), capacity=[(9, 1), None])
+    assert radii_of_flips(found, 2) == [(1, 0), (0, 1), (1, 1), (0, 2)]

@@ -334,6 +334,17 @@ class Certificates(Sequence[Certificate]):
         return self.bounds.labels
 
     @property
+    def alpha(self) -> float | None:
+        """The probability that anything that one of them says is false, or that `together` of them say."""
+        said = [] if self.verdicts is None else [each.alpha for each in self.verdicts if each is not None]
+        return max(said, default=self.bounds.alpha)
+
+    @property
+    def counted(self) -> Certificates:
+        """The same certificates by the bounds on the class probabilities alone, as the paper has them."""
+        return Certificates(self.bounds, self.noise, self.max_radius, self.capacity, self.anchored, self.boxes)
+
+    @property
     def votes(self) -> Votes | None:
         """The votes that the certificates were made from; None if the bounds were given without votes."""
         return self.bounds.votes

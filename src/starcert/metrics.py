@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisShares",
+    "RadiusVerdicts",
     "accuracy",
     "certified_counts",
     "certified_ratio",
@@ -39,6 +40,8 @@ __all__ = [
     "has_sites",
     "majority_share",
     "open_ended",
+    "radii_of_flips",
+    "radius_verdicts",
     "right",
     "score",
     "shares_by_axis",
@@ -291,6 +294,86 @@ def shares_by_axis(
     return tuple(found)
 
 
+@dataclass(frozen=True)
+class RadiusVerdicts:
+    """What becomes of graphs within a radius: each that is answered right is certified, broken or open.
+
+    Attributes:
+        radius: at most so many flips on each axis.
+        n_graphs: how many graphs have as many sites (and a known class, given labels): all others are left out.
+        n_right: how many of these are answered (right, given labels).
+        n_by_p_A: how many of these are certified by the bounds on the class probabilities alone, as in the paper.
+        n_certified: how many are certified, by whichever argument.
+        n_broken: how many have an attack within the radius that is known to change the answer.
+    """
+
+    radius: tuple[int, ...]
+    n_graphs: int
+    n_right: int
+    n_by_p_A: int  # noqa: N815  (the paper's p_A)
+    n_certified: int
+    n_broken: int
+
+    @property
+    def n_open(self) -> int:
+        """How many are neither certified nor broken."""
+        return self.n_right - self.n_certified - self.n_broken
+
+
+def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...]]:
+    """Every radius of at most so many flips in all, and one at least, that was asked about and that a graph has.
+
+    Example:
+        >>> from starcert.certificate import certify
+        >>> from starcert.core.confidence import Bounds
+        >>> from starcert.noise import Noise
+        >>> radii_of_flips(certify(Bounds.certain([0.9]), Noise(ring=0.1, rest=0.2), capacity=[(1, 9)]), 2)
+        [(1, 0), (0, 1), (1, 1), (0, 2)]
+    """
+    n_axes, asked = len(certificates.noise.axes), certificates.max_radius
+    sizes = [(most,) * n_axes if each is None else each for each in certificates.capacity]
+    found = []
+    for flips in range(1, most + 1):
+        for chosen in combinations_with_replacement(range(n_axes), flips):
+            radius = tuple(map(chosen.count, range(n_axes)))
+            inside = asked is None or all(map(int.__le__, radius, asked))
+            if inside and any(all(map(int.__le__, radius, size)) for size in sizes):
+                found.append(radius)
+    return found
+
+
+def radius_verdicts(
+    certificates: Certificates, labels: Labels | None = None, *, radii: Sequence[tuple[int, ...]]
+) -> list[RadiusVerdicts]:
+    """For each radius how many graphs are certified there by p_A, by whichever argument, broken and open.
+
+    Args:
+        certificates: those of the graphs.
+        labels: their true classes; only graphs that are answered right are judged then.
+        radii: some radii.
+    """
+    answered, counted = _answered_of(certificates, labels)
+    answered = answered & certificates.certified((0,) * len(certificates.noise.axes))
+    by_counts = certificates.counted
+    found = []
+    for radius in radii:
+        has = [size is None or all(map(int.__le__, radius, size)) for size in certificates.capacity]
+        among = counted & np.array(has, dtype=np.bool_)
+        judged = among & answered
+        broken = [any(all(map(int.__le__, level, radius)) for level in one.broken) for one in certificates]
+        found.append(
+            RadiusVerdicts(
+                radius,
+                int(among.sum()),
+                int(judged.sum()),
+                int((by_counts.certified(radius) & judged).sum()),
+                int((certificates.certified(radius) & judged).sum()),
+                int((np.array(broken, dtype=np.bool_) & judged).sum()),
+            )
+        )
+    return found
+
+
 def steps_to(farthest: int) -> list[int]:
     """Some counts of flips to tell shares at: 1, 2, 5, 10, … as far as anything is certified.
 
@@ -357,12 +440,13 @@ def votes_needed(
     return found
 
 
-def too_few_votes(samples: int, needed: Mapping[str, int | None]) -> str:
+def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "") -> str:
     """Says on which axes not even votes that all agree would certify one flip, and how many would; "" if on none.
 
     Args:
         samples: how many estimation votes there are for each graph.
         needed: what `votes_needed` found, for the axes that matter.
+        how: by which argument, where there are others.
 
     Example:
         >>> too_few_votes(100, {"motif": 450, "random": 9, "frozen": None})
@@ -373,7 +457,8 @@ def too_few_votes(samples: int, needed: Mapping[str, int | None]) -> str:
         for axis, votes in needed.items()
         if votes is None or votes > samples
     ]
-    return f"Even if all {samples:,} votes agreed, no flip would be certified in {', '.join(short)}." if short else ""
+    certified = f"certified {how}".rstrip()
+    return f"Even if all {samples:,} votes agreed, no flip would be {certified} in {', '.join(short)}." if short else ""
 
 
 def _grid(certificates: Certificates, max_radius: RadiusLike) -> list[range]:

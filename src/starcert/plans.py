@@ -26,6 +26,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -138,7 +139,8 @@ def count_votes(
         record: whether to keep which sites flipped in estimation votes against the class of each graph, the one that
             leads in its selection votes: these all come first then. Graphs with several targets, or with sites of more
             than two values, have counts only.
-        store: keeps every chunk as it comes. One stored chunk of every graph is counted again first.
+        store: keeps every chunk as it comes. One stored chunk of every graph is counted again first, as far as it says
+            what is done.
         executor: where to count; None: in this process.
         advance: is told of votes that are there.
     """
@@ -228,11 +230,8 @@ class _Count:
     def _next(self, graph: int, have: Wanted) -> Wanted:
         """What can be drawn now: where flips are recorded, votes that choose the class come before all others."""
         want = self._wanted[graph]
-        return (
-            Wanted(want.selection, have.estimation)
-            if graph in self._recordings and want.selection > have.selection
-            else want
-        )
+        first = graph in self._recordings and want.selection > have.selection
+        return Wanted(want.selection, have.estimation) if first else want
 
     def _against(self, graph: int) -> int | None:
         """The class of a graph where the flips of votes against it are recorded."""
@@ -307,25 +306,34 @@ class _Recording:
         self._declined, self._complete = False, True
         self._joined: list[FlipRecord] = []  # one record, or none yet
         self._parts: dict[int, FlipRecord] = {}
-        self._votes = self._flips = 0
+        self._votes = 0
 
     def add(self, number: int, record: FlipRecord | None) -> None:
         """Takes in the record of a chunk."""
         if record is None:
             self._declined = True
             return
-        self._votes, self._flips = self._votes + len(record), self._flips + record.n_flips
-        self._parts[number] = record
-        self._complete &= record.complete
-        if not self._complete or flip_bytes(self._votes, self._flips, self._sites.n_sites) > MOST_BYTES:
+        self._votes += len(record)
+        self._parts[number] = record if self._complete else self._by_numbers(record)
+        if self._complete and (not record.complete or self._is_too_large()):
             self._complete = False
             self._joined = [self._by_numbers(each) for each in self._joined]
             self._parts = {each: self._by_numbers(part) for each, part in self._parts.items()}
 
+    def _is_too_large(self) -> bool:
+        """Whether the flips of all chunks so far take more than they may: whatever order they come in, it is told."""
+        n_sites = self._sites.n_sites
+        if self._votes * -(-n_sites // 8) <= MOST_BYTES:  # as bits they do not, however many flips there are
+            return False
+        flips = sum(each.n_flips for each in (*self._joined, *self._parts.values()))
+        return flip_bytes(self._votes, flips, n_sites) > MOST_BYTES
+
     def _by_numbers(self, record: FlipRecord) -> FlipRecord:
-        if not record.complete:
-            return record
-        return record.by_numbers(axes_of_sites(self._sites, self._noise), len(self._noise.axes))
+        return record.by_numbers(self._axes, len(self._noise.axes)) if record.complete else record
+
+    @cached_property
+    def _axes(self) -> npt.NDArray[np.uint16]:
+        return axes_of_sites(self._sites, self._noise)
 
     def record(self) -> FlipRecord | None:
         """The record of all chunks, each look's being there; None if there are none, or flips cannot be recorded."""

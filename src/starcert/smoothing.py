@@ -26,6 +26,7 @@ from starcert.core.evidence import AlphaShares
 from starcert.deciding import DecidedPlan
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
+from starcert.evidence import Verdict, undefended
 from starcert.graphs import Graph, Sites
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
@@ -330,6 +331,28 @@ class SmoothedClassifier(ClassifierConventions):
         finally:
             if opened is not None:
                 opened.close()
+
+    def undefended(
+        self, graphs: Sequence[Graph] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
+    ) -> list[Verdict]:
+        """What attacks of exactly so many flips do to the base classifier by itself, without noise: all are tried.
+
+        Args:
+            graphs: the clean graphs, or the problem that they make.
+            level: how many flips there are on each axis of the noise.
+            most_attacks: so many are tried on each graph; a level with more may stay open.
+
+        Example:
+            >>> import starcert as sc
+            >>> base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
+            >>> smoothed = SmoothedClassifier(base, sc.Noise(all=0.1))
+            >>> [one.kind for one in smoothed.undefended([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], 1)]
+            ['broken', 'certified']
+        """
+        counts = self.noise.radius(level, "level")
+        most = _whole(most_attacks, "most_attacks", 1)
+        sites = self._bound(graphs).sites
+        return [undefended(self.classifier, each, self.noise, counts, most_attacks=most) for each in sites]
 
     def predict(
         self,

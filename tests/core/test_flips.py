@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from starcert.core.flips import FlipRecord, Listed, flip_bytes
+from starcert.core import flips as flips_module
+from starcert.core.flips import FlipRecord, ListedFlips, flip_bytes
 from starcert.errors import InvalidParameterError
 
 
-def listed(flips) -> Listed:
-    return Listed(np.concatenate([[0], np.cumsum(flips.sum(axis=1))]), np.nonzero(flips)[1].astype(np.uint32))
+def listed(flips) -> ListedFlips:
+    return ListedFlips(np.concatenate([[0], np.cumsum(flips.sum(axis=1))]), np.nonzero(flips)[1].astype(np.uint32))
 
 
 def packed(flips) -> np.ndarray:
@@ -29,7 +30,7 @@ def records_of(chunks, form=packed) -> list[FlipRecord]:
 @st.composite
 def worlds(draw):
     """Some chunks of votes against a class, as matrices of flips, few of them or many."""
-    n_sites = draw(st.integers(0, 70))
+    n_sites = draw(st.integers(0, 70) | st.integers(250, 400))
     rows = draw(st.lists(st.integers(0, 6), min_size=1, max_size=4))
     rate = draw(st.sampled_from([0.01, 0.1, 0.5, 1.0]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -95,6 +96,18 @@ def test_arrays_give_the_record_back(chunks, complete):
     }
 
 
+def test_large_records_are_unpacked_in_blocks(monkeypatch):
+    few, many = (np.random.default_rng(1).random((50, 300)) < rate for rate in (0.01, 0.5))
+    whole = [
+        FlipRecord.joined(records_of([flips, few, many], form)) for flips in (few, many) for form in (packed, listed)
+    ]
+    monkeypatch.setattr(flips_module, "BLOCK", 700)
+    for record, (flips, form) in zip(whole, [(f, form) for f in (few, many) for form in (packed, listed)], strict=True):
+        assert FlipRecord.joined(records_of([flips, few, many], form)).agrees_with(record)
+    assert FlipRecord.joined(records_of([few], packed)).positions is not None
+    assert FlipRecord.joined(records_of([many], listed)).bits is not None
+
+
 def test_what_is_not_complete_says_so():
     record = FlipRecord.joined(records_of([np.eye(9, dtype=bool)])).by_numbers([range(4), range(4, 9)])
     assert not record.complete
@@ -105,16 +118,16 @@ def test_what_is_not_complete_says_so():
         record.matrix([0])
     with pytest.raises(InvalidParameterError, match=r"must have \[4, 5\] sites"):
         record.numbers([range(5), range(5, 9)])
-    with pytest.raises(InvalidParameterError, match="'records' must have one complete"):
+    with pytest.raises(InvalidParameterError, match="'records' must be against one class on the same sites"):
         FlipRecord.joined([record, *records_of([np.eye(9, dtype=bool)])])
 
 
 def test_records_of_other_classes_or_sites_are_not_joined():
     one, other = (records_of([np.eye(n, dtype=bool)])[0] for n in (9, 8))
-    with pytest.raises(InvalidParameterError, match="'records' must have one n_sites"):
+    with pytest.raises(InvalidParameterError, match="'records' must be against one class on the same sites"):
         FlipRecord.joined([one, other])
     other = FlipRecord.of_chunk(0, 9, 20, np.array([1]), [packed(np.eye(9, dtype=bool)[:1])])
-    with pytest.raises(InvalidParameterError, match="'records' must have one label"):
+    with pytest.raises(InvalidParameterError, match="'records' must be against one class on the same sites"):
         FlipRecord.joined([one, other])
 
 

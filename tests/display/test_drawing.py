@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from report_worlds import weighed
 from starcert.display.drawing import (
+    ATTACK,
     COLOURS,
     FIXED,
     MAJORITY,
@@ -21,6 +23,7 @@ from starcert.display.drawing import (
     region_matrix,
     style,
 )
+from starcert.evidence.attack_axes import influences
 
 pytest.importorskip("matplotlib")
 
@@ -163,3 +166,17 @@ def test_new_axes_are_the_given_ones_or_fresh():
     assert new_axes(ax) is ax
     assert new_axes(None) is not new_axes(None)
     assert tuple(new_figure(3, 2).get_size_inches()) == (3, 2)
+
+
+def test_pairs_are_as_wide_as_their_influence_and_an_attack_is_red():
+    certificates, sites = weighed()
+    one, there = certificates[0], sites[0]
+    attack = one.attack(one.broken[0]).sites
+    influence = influences(certificates.votes.records[0], there, certificates.noise)
+    axes = region_graph(there, influence=influence, attack=attack)
+    red = [line for line in axes.get_lines() if line.get_color() == ATTACK]
+    assert len(red) == len(attack) + 1  # and the one of the legend
+    widths = sorted({line.get_linewidth() for line in axes.get_lines() if line.get_color() == colour_of(0)})
+    assert widths[-1] == pytest.approx(3.5)
+    assert len(region_graph(there).get_lines()) < len(axes.get_lines())
+    assert len(region_graph(there, influence=0 * influence).get_lines()) == len(region_graph(there).get_lines())

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.display.drawing import MAJORITY, SHADES
+from report_worlds import weighed
+from starcert.display.drawing import MAJORITY, SHADES, TONES
 from starcert.display.maps import stacked
 from starcert.errors import InvalidParameterError
 
@@ -78,3 +79,28 @@ def test_stacked_maps_share_one_scale():
     (mark,) = (line for line in bar.lines if line.get_color() == MAJORITY)
     assert set(mark.get_ydata()) == {2 / 3} == {maps["few"].majority_share}
     assert len(stacked({"one": maps["few"]}, 1.0).axes) == 2
+
+
+def test_a_verdict_map_has_four_tones(tmp_path):
+    certificates, _ = weighed()
+    seen = set()
+    for one in certificates:
+        found = sc.display.VerdictMap.from_certificate(one)
+        assert all(map(int.__le__, np.subtract(found.tones.shape, 1).tolist(), one.capacity))
+        for radius, tone in np.ndenumerate(found.tones):
+            levels = [(i, j) for i in range(radius[0] + 1) for j in range(radius[1] + 1)]
+            certified = all(one.verdict(level) == "certified" for level in levels)
+            broken = any(one.verdict(level) == "broken" for level in levels)
+            assert (tone == 3) == broken
+            assert (tone < 2) == certified
+            assert (tone == 0) == (certified and one.why(radius) == "by p_A")
+        seen |= set(found.tones.ravel().tolist())
+        axes = sc.display.verdict_map(one)
+        named = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert named == [name for number, name in enumerate(TONES) if number in found.tones]
+        assert axes.get_xlabel() == "flips in rest"
+    assert seen == {0, 1, 2, 3}
+    wider = sc.display.VerdictMap.from_certificate(certificates[0], max_radius=(12, 9))
+    assert wider.tones.shape == (13, 10)
+    with pytest.raises(InvalidParameterError, match="two axes"):
+        sc.display.verdict_map(sc.certify(BOUNDS, sc.Noise(a=0.1))[0])

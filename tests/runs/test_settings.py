@@ -102,6 +102,10 @@ BAD = [
     ("seed = 3", 'split = "best"', "'split' must be one of all, train, validation, test"),
     ("seed = 3", "max_radius = 3", "'max_radius' must be whole numbers of flips"),
     ("seed = 3", "max_radius = [-1]", "'max_radius' must be whole numbers of flips"),
+    ("seed = 3", 'evidence = "yes"', "'evidence' must be true or false"),
+    ("seed = 3", "evidence = 1", "'evidence' must be true or false"),
+    ("seed = 3", "own_samples = -1", "'own_samples' must be a whole number from 0"),
+    ("seed = 3", 'plan = "often"', "'plan' must be one of fixed, decided"),
     ("model.py:classifier", "model.py", "'model' must name a Python file and a function in it"),
     ("model.py:classifier", "modell.py:classifier", "Did you mean model.py?"),
     ("model.py:classifier", "nowhere/model.py:classifier", "There is no folder"),
@@ -188,3 +192,30 @@ def test_a_misfit_is_called_what_the_user_called_it(run):
         run_settings(values, check_options({"max_radius": "hub=1"}))
     with pytest.raises(InvalidParameterError, match=r"'max_radius'.*Missing: motif"):
         run_settings({**values, "max_radius": {"hub": 1}})
+
+
+def test_evidence_is_asked_for_and_goes_without_saying_where_it_is_not(run, tmp_path):
+    values = read_run_file(run).values
+    plain = run_settings(values)
+    assert (plain.evidence, plain.own_samples, plain.plan) == (False, None, "fixed")
+    text = run_file_text(plain, {}, folder=tmp_path)
+    for word in ("evidence", "own_samples", "plan"):
+        assert word not in text
+    asked = {"evidence": True, "own_samples": 0, "plan": "decided"}
+    settings = run_settings(values, check_options(asked))
+    text = run_file_text(settings, {}, folder=run.parent)
+    for line in ("evidence = true", "own_samples = 0", 'plan = "decided"'):
+        assert line in text.splitlines()
+    run.write_text(text)
+    back = read_run_file(run)
+    assert run_settings({**back.values, "out": settings.out}) == settings
+    found = " ".join(differences(back, plain, {}))
+    for words in ("evidence: there True, now False", "own_samples: there 0, now None", "plan: there decided"):
+        assert words in found
+    # Without evidence a run file's own samples mean nothing; those of the command line are a mistake.
+    assert run_settings(back.values, check_options({"evidence": False})).own_samples is None
+    for given in ({"own_samples": 5}, {"own_samples": 0, "evidence": False}):
+        with pytest.raises(
+            InvalidParameterError, match=r"'own_samples' must be left out without evidence\. .*--evidence"
+        ):
+            run_settings(values, check_options(given))

@@ -279,3 +279,21 @@ def test_a_sweep_certifies_as_the_certification_will(run, monkeypatch):
     monkeypatch.setattr(SmoothedClassifier, "certify", certify)
     run_sweep(settings_of(run, "hub=0.02"))
     assert [each.bounds.together for each in seen] == [6]
+
+
+def test_with_evidence_both_arguments_stand_side_by_side(run, tmp_path):
+    found = run_sweep(settings_of(run, evidence=True, samples=300, out=tmp_path / "weighed"))
+    without = run_sweep(settings_of(run, samples=300, out=tmp_path / "plain"))
+    rows = table(tmp_path / "weighed")
+    assert not any("p_A" in column for column in table(tmp_path / "plain")[0])
+    for level, row in zip(found.levels, rows, strict=True):
+        for place, axis in enumerate(level.noise.axes):
+            assert float(row[f"mean_radius_by_p_A_{axis}"]) == level.by_counts.mean_radii[place]
+            assert level.by_counts.mean_radii[place] <= level.mean_radii[place] == float(row[f"mean_radius_{axis}"])
+            assert f"right_at_{axis}_1_by_p_A" in row
+    assert all(level.by_counts is None for level in without.levels)
+    assert [level.n_right for level in found.levels] == [level.n_right for level in without.levels]
+    page = (tmp_path / "weighed" / "sweep.html").read_text()
+    assert "by p_A alone, hub" in page
+    assert "by p_A alone" not in (tmp_path / "plain" / "sweep.html").read_text()
+    assert "evidence = true" in (tmp_path / "weighed" / "run.toml").read_text()

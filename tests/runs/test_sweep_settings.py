@@ -88,3 +88,16 @@ def test_a_model_that_asks_for_training_data_gets_them(run):
 def test_a_grid_is_needed(run):
     with pytest.raises(InvalidParameterError, match=r"'grid' must be given. .*--grid motif=0.02"):
         sweep_settings(read_run_file(run), {}, None)
+
+
+def test_a_sweep_with_evidence_draws_no_votes_at_attacked_graphs_unless_asked(run):
+    assert sweep_settings(read_run_file(run), {}, GRID).run.own_samples is None
+    assert sweep_settings(read_run_file(run), {"evidence": True}, GRID).run.own_samples == 0
+    assert sweep_settings(read_run_file(run), {"evidence": True, "own_samples": 7}, GRID).run.own_samples == 7
+    run.write_text("evidence = true\nown_samples = 50\n" + run.read_text())
+    file = read_run_file(run)
+    settings = sweep_settings(file, {}, GRID)
+    assert (settings.run.evidence, settings.run.own_samples) == (True, 0)
+    assert settings.certifying["own_samples"] == 50
+    assert sweep_settings(file, {"evidence": False}, GRID).run.own_samples is None
+    assert sweep_settings(with_table(run, "\n[sweep]\nown_samples = 9\n"), {}, GRID).run.own_samples == 9

@@ -145,13 +145,13 @@ def test_attacks_come_back_as_they_were(path):
         store.add_attack(1, [3], 0, [0, 5, 0], samples=5)
         store.add_attack(2, [3], 0, [0, 0, 5], samples=5)
         assert store.attacks(1) == [(3,), (3, 7)]  # before they are committed
-        found = [(number, samples, counts.tolist()) for number, samples, counts in store.attack_chunks(1, [7, 3])]
+        found = [(number, samples, counts.tolist()) for number, samples, counts, _ in store.attack_chunks(1, [7, 3])]
         assert found == [(0, 5, [5, 0, 0]), (1, 3, [1, 2, 0])]
     with opened(path) as store:
         store.add_attack(1, [3, 7], 1, [2, 3, 0], samples=5)  # the same chunk with more samples
         store.add_attack(1, [3, 7], 0, [4, 0, 0], samples=4)  # or with fewer: the longer one is kept
     with VoteStore.read(path) as store:
-        found = [(number, samples, counts.tolist()) for number, samples, counts in store.attack_chunks(1, [3, 7])]
+        found = [(number, samples, counts.tolist()) for number, samples, counts, _ in store.attack_chunks(1, [3, 7])]
         assert found == [(0, 5, [5, 0, 0]), (1, 5, [2, 3, 0])]
         assert store.attacks(0) == []
         assert store.attack_chunks(1, [4]) == []
@@ -172,11 +172,40 @@ def test_attacks_come_back_as_they_were(path):
         ((1, [1], -1, [1, 0, 0], 1), "'chunk' must be a whole number"),
         ((1, [1], 0, [1, 0], 1), "'counts' must be 3 whole numbers"),
         ((1, [1], 0, [1, 0, 0], 2), "'counts' must add up to the 2 samples"),
+        ((1, [1], 0, [20, 0, 0], 20), "'samples' must be a whole number from 1 to 10"),
     ],
 )
 def test_attacks_that_cannot_be_are_not_taken_in(path, arguments, problem):
     with opened(path) as store, pytest.raises(InvalidParameterError, match=problem):
-        store.add_attack(*arguments[:4], samples=arguments[4])
+        store.add_attack(*arguments, chunk_size=10)
+
+
+def test_chunks_of_another_size_are_other_votes(path):
+    """What is drawn depends on how many samples a chunk has."""
+    with opened(path) as store:
+        store.add_attack(1, [3], 0, [5, 0, 0], 5)
+        store.add_attack(1, [3], 0, [0, 5, 0], 5, chunk_size=64)
+        store.add_attack(1, [3], 0, [0, 0, 2000], 2000, chunk_size=2000)  # larger than those of the clean graphs
+    with VoteStore.read(path) as store:
+        found = [store.attack_chunks(1, [3], chunk_size=size)[0][2].tolist() for size in (1000, 64, 2000)]
+        assert found == [[5, 0, 0], [0, 5, 0], [0, 0, 2000]]
+        assert store.attack_chunks(1, [3], chunk_size=65) == []
+        assert store.attacks(1) == [(3,)]
+
+
+def test_flips_of_votes_at_attacked_graphs_come_back(path):
+    with opened(path) as store:
+        axes = len(store.graphs[1].sizes)
+        numbers = np.arange(3 * axes).reshape(3, axes)
+        store.add_attack(1, [3], 0, [2, 3, 0], 5, numbers)
+    with VoteStore.read(path) as store:
+        ((_, _, counts, found),) = store.attack_chunks(1, [3])
+        assert counts.tolist() == [2, 3, 0]
+        np.testing.assert_array_equal(found, numbers)
+    with opened(path) as store:
+        store.add_attack(1, [4], 0, [2, 3, 0], 5, range(axes * 5 + 1))
+    with pytest.raises(StoreError, match="does not say how many sites flipped"):
+        VoteStore.read(path)
 
 
 def test_other_votes_at_an_attacked_graph_are_refused(path):

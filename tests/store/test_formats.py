@@ -19,7 +19,7 @@ FORMAT_1 = Path(__file__).with_name("format_1.db")
 """Three graphs with two chunks each, written by version 0.2.0."""
 
 FORMAT_2 = Path(__file__).with_name("format_2.db")
-"""The same, written by version 1.0.0."""
+"""The same, as it was written before flips and attacks were kept."""
 
 
 @pytest.fixture(params=[FORMAT_1, FORMAT_2])

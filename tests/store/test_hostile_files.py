@@ -233,7 +233,7 @@ def content_of(chunk):
 
 def bits_beyond_the_sites():
     content, votes = content_of(2)
-    content[2 * votes + 25] |= 1 << 3  # site 203 of 203
+    content[2 * votes + 50] |= 1 << 3  # site 403 of 403
     return changed(2, content=zlib.compress(content))
 
 
@@ -265,7 +265,7 @@ def positions_out_of_order():
 
 def a_position_beyond():
     content, _ = content_of(1)
-    content[-4:] = struct.pack("<I", 203)
+    content[-4:] = struct.pack("<I", 403)
     return changed(1, content=zlib.compress(content))
 
 
@@ -286,19 +286,19 @@ def numbers_beyond_the_axes():
     votes = StoredChunk(1, 0, "estimation", 2, 1000, tuple(votes_of(1, "estimation", 2)))
     good = StoredFlips.from_caller(votes, flips_of(1, 2).by_numbers(AXES))
     content = bytearray(zlib.decompress(good.content))
-    content[-4:] = struct.pack("<I", 199)
+    content[-4:] = struct.pack("<I", 399)
     return good._replace(content=zlib.compress(content))
 
 
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (bits_beyond_the_sites, "'bits' must be 0 beyond the 203 sites"),
+        (bits_beyond_the_sites, "'bits' must be 0 beyond the 403 sites"),
         (a_vote_for_the_class_itself, "'classes' must be other classes than 0"),
         (a_vote_for_another_class, "has other votes than are stored"),
         (a_class_that_is_not_there, "has other votes than are stored"),
         (positions_out_of_order, "'positions' must be sites that ascend in each vote"),
-        (a_position_beyond, "'positions' must be from 0 to 202"),
+        (a_position_beyond, "'positions' must be from 0 to 402"),
         (numbers_beyond_the_axes, "'by_axis' must have"),
         (more_than_it_says, "its content is not the"),
         (a_bomb, "its content is not the"),
@@ -306,7 +306,7 @@ def numbers_beyond_the_axes():
         (lambda: changed(2, content=b"no zlib"), "cannot be read"),
         (lambda: changed(2, sites=2**32), "it would take"),
         (lambda: changed(2, entries=1), "has no valid form or number of entries"),
-        (lambda: changed(2, sites=300), "its content is not the"),
+        (lambda: changed(2, sites=500), "its content is not the"),
         (lambda: changed(2, votes=0), "its content is not the"),
         (lambda: changed(2, votes=changed(2).votes - 1), "its content is not the"),
         (lambda: changed(2, samples=changed(2).votes - 1), "'against' must be at most the samples"),
@@ -335,6 +335,8 @@ def test_flips_with_a_good_digest_that_cannot_be_are_refused(full, make, reason)
         ("flips", "[4]", "does not agree with its digest"),
         ("graph", 7, "does not agree with its digest"),
         ("graph", "x", "no valid graph"),
+        ("size", 0, "no valid size"),
+        ("size", 2000, "does not agree with its digest"),
         ("chunk", -1, "no valid number"),
         ("samples", 1001, "samples, not 1 to 1000"),
         ("counts", counts_blob(1, 2, 3), "do not add up"),
@@ -353,8 +355,8 @@ def test_attacks_that_cannot_be_are_refused(full, column, value, reason):
 
 
 def test_an_attack_on_a_graph_that_is_not_there_is_refused(full):
-    row = StoredAttack(3, (1,), 0, 10, (10, 0, 0)).row
-    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?)", row))
+    row = StoredAttack(3, (1,), 10, 0, 10, (10, 0, 0), b"").row
+    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row))
     refused(full, "an attack on graph 3, which is not there")
 
 

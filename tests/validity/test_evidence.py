@@ -10,9 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from evidence_worlds import World, adding, deleting, near_the_edge, symmetric
+from evidence_worlds import OwnVotesOf, World, adding, deleting, near_the_edge, symmetric
 from starcert.core.bets import FRACTIONS, capital_of, needed, stakes
 from starcert.core.evidence import Evidence
+from starcert.core.frontier import Frontier
+from starcert.evidence.verdicts import judge
 
 ALPHA = 0.1
 RUNS = 2_000
@@ -57,6 +59,53 @@ def first(votes, chunks):
 def certifies(world, votes, level):
     evidence = Evidence(votes, world.axes, alpha=Fraction(ALPHA), failure=0.1, box=level)
     return any(evidence.weighed(level, scheme).proved for scheme in evidence.schemes(level))
+
+
+def false_verdicts(law, seed, runs):
+    """In how many runs anything that was certified or broken is not so: shared and own votes, levels up to (2, 2).
+
+    Counts certify nothing but the clean answer, so that evidence has to do everything.
+    """
+    rng = np.random.default_rng(seed)
+    false = decided = done = 0
+    while done < runs:
+        level = LEVELS[rng.integers(4)]
+        world = near_the_edge(rng, LAWS[law], (3, 3), level)
+        if rng.random() < 0.3:
+            world = World(LAWS[law], (3, 3), rng.random((2,) * 6) < rng.uniform(0.1, 0.45))
+        if world.failure() > 0.45:
+            continue
+        done += 1
+        votes = world.votes(rng, 2_048)
+        evidence = Evidence(votes, world.axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=(2, 2))
+        frontier = Frontier(((0, 0),), ((0, 1), (1, 0)), verified=True)
+        verdicts = judge(
+            evidence,
+            frontier,
+            own=OwnVotesOf(world, rng, 30_000),
+            label=0,
+            alpha=ALPHA,
+            alpha_broken=Fraction(ALPHA) / 4,
+        )
+        wrong = [level for level in verdicts.certified if world.worst(level) >= 0.5]
+        wrong += [level for level in verdicts.broken if world.failure(verdicts.levels[level].attack.sites) < 0.5]
+        false += bool(wrong)
+        decided += bool(verdicts.certified) + bool(verdicts.broken)
+    return false, decided
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_what_is_certified_or_broken_is_so(law):
+    false, decided = false_verdicts(law, list(LAWS).index(law), 60)
+    assert false <= most_often(ALPHA, 60) * 60
+    assert decided > 30
+
+
+@pytest.mark.slow
+def test_what_is_certified_or_broken_is_so_in_two_thousand_runs():
+    runs = RUNS // len(LAWS)
+    false = sum(false_verdicts(law, 100 + i, runs)[0] for i, law in enumerate(LAWS))
+    assert false <= ALPHA * RUNS
 
 
 def test_what_is_robust_is_certified():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from starcert.metrics import accuracy, majority_share, shares_by_axis, steps_to
+from starcert.metrics import accuracy, majority_share, radii_of_flips, radius_verdicts, shares_by_axis, steps_to
 from starcert.report.findings import counted, fixed_pairs, out_of_reach
 from starcert.system.output import fails_at_most
 
@@ -14,12 +16,17 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starcert.archive import Archive
+    from starcert.metrics import AxisShares
     from starcert.runs.certification import CertifiedRun
+    from starcert.runs.sweep_levels import SweepLevel
     from starcert.runs.sweep_result import SweepResult
 
 __all__ = ["certified_view", "sweep_view"]
 
-MOST_LEVELS = 40
+MOST_LEVELS = MOST_GRAPHS = 40
+"""So many rows a table has; the files have all of them."""
+
+MOST_RADII = 4
 
 
 def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
@@ -32,7 +39,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     )
     for name, value in _facts(outcome):
         about.add_row(name, value)
-    return [about, "", *_reach(archive), *_notes(outcome), f"Report: {outcome.report}"]
+    return [about, "", *_verdicts(archive), *_reach(archive), *_notes(outcome), f"Report: {outcome.report}"]
 
 
 def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:
@@ -60,15 +67,62 @@ def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:
     return facts
 
 
+def _verdicts(archive: Archive) -> Iterator[RenderableType]:
+    """With evidence: what each graph withstands, what breaks it, and how many are certified, broken and open."""
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    certificates = archive.certificates
+    if certificates.verdicts is None:
+        return
+    axes = ", ".join(archive.noise.axes)
+    each = Table(title=f"What each graph withstands, flips in ({axes})", title_justify="left")
+    for column in ("graph", "answer", "certified", "broken", "any flips"):
+        each.add_column(column, justify="right" if column == "any flips" else "left", overflow="fold")
+    for name, truth, one in islice(zip(archive.names, archive.labels, certificates, strict=True), MOST_GRAPHS):
+        answer = "abstains" if one.abstained else archive.class_names[one.label]
+        wrong = "" if one.abstained or truth in (None, one.label) else ", wrong"
+        each.add_row(
+            Text(name), Text(answer + wrong), _radii(one.frontier.radii), _radii(one.broken), str(one.any_flips)
+        )
+    yield each
+    if len(archive) > MOST_GRAPHS:
+        yield f"… and {len(archive) - MOST_GRAPHS:,} more in results.csv."
+    yield (
+        "Certified: no attack of at most so many flips changes the answer. Broken: an attack of so many flips is "
+        "known that does. Any flips: no attack of so many flips, wherever they are, changes the answer."
+    )
+    yield ""
+    known = any(label is not None for label in archive.labels)
+    right = "right" if known else "answered"
+    table = Table(title=f"Graphs {right} and certified, at most so many flips in ({axes})", title_justify="left")
+    for column in ("flips", "graphs", right, "by p_A", "with evidence", "broken", "open"):
+        table.add_column(column, justify="left" if column == "flips" else "right")
+    labels = archive.labels if known else None
+    for found in radius_verdicts(certificates, labels, radii=radii_of_flips(certificates, 2)):
+        counts = (found.n_graphs, found.n_right, found.n_by_p_A, found.n_certified, found.n_broken, found.n_open)
+        table.add_row(_radii([found.radius]), *map(str, counts))
+    yield table
+    yield f"Of the graphs that are {right}, each is certified (with evidence, p_A included), broken or open."
+    yield ""
+
+
+def _radii(radii: Sequence[tuple[int, ...]]) -> str:
+    shown = ", ".join(f"({', '.join(map(str, radius))})" for radius in radii[:MOST_RADII])
+    return f"{shown}, {len(radii) - MOST_RADII:,} more" if len(radii) > MOST_RADII else shown or "none"
+
+
 def _reach(archive: Archive) -> list[RenderableType]:
     """How many graphs are certified against so many flips on one axis, the others untouched."""
     from rich.table import Table  # noqa: PLC0415
 
     known = any(label is not None for label in archive.labels)
     what = "answered right and certified" if known else "certified"
-    reach = max((max(radius) for one in archive.certificates for radius in one.frontier.radii), default=0)
+    certificates = archive.certificates
+    reach = max((max(radius) for one in certificates for radius in one.frontier.radii), default=0)
     steps = steps_to(reach)
-    found = shares_by_axis(archive.certificates, archive.labels if known else None, flips=steps)
+    shares = partial(shares_by_axis, labels=archive.labels if known else None, flips=steps)
+    found = shares(certificates)
     table = Table(title=f"Graphs {what}, so many flips on one axis", title_justify="left")
     table.add_column("axis")
     for step in steps:
@@ -76,12 +130,19 @@ def _reach(archive: Archive) -> list[RenderableType]:
     some_empty = any(each.n_without for each in found)
     if some_empty:
         table.add_column("sites")
-    for each in found:
-        cells = ["" if share is None else f"{share:.1%}" for share in each.shares]
+    alone = [None] * len(found) if certificates.verdicts is None else shares(certificates.counted)
+    for each, by_counts in zip(found, alone, strict=True):
+        cells = _percents(each)
         if some_empty:
             cells.append(f"none in {counted(each.n_without, 'graph')}" if each.n_without else "")
         table.add_row(each.axis, *cells)
+        if by_counts is not None:
+            table.add_row("  by p_A alone", *_percents(by_counts))
     return [table, "Shares are of the graphs that have sites on the axis."] if some_empty else [table]
+
+
+def _percents(found: AxisShares) -> list[str]:
+    return ["" if share is None else f"{share:.1%}" for share in found.shares]
 
 
 def _notes(outcome: CertifiedRun) -> list[str]:
@@ -89,8 +150,16 @@ def _notes(outcome: CertifiedRun) -> list[str]:
     reasons = sorted({reason for reason in archive.anchored if reason})
     notes = [text for text in (out_of_reach(archive), fixed_pairs(outcome.fixed)) if text]
     notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
-    notes.append(fails_at_most(archive.alpha, archive.together))
+    notes.append(fails_at_most(archive.certificates.alpha or archive.alpha, archive.together))
     return notes
+
+
+def _means(level: SweepLevel) -> list[str]:
+    """The mean radii; with evidence, those by p_A alone in brackets beside them."""
+    means = [f"{mean:.2f}" for mean in level.mean_radii]
+    if level.by_counts is None:
+        return means
+    return [f"{mean} ({alone:.2f})" for mean, alone in zip(means, level.by_counts.mean_radii, strict=True)]
 
 
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
@@ -108,10 +177,11 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     # Only at a space does a cell break: after a comma, never in the name of a region.
     noises = [noise_text(level.noise).replace(",", ", ") for level in found.levels]
     table.add_column("noise", min_width=max(len(part) for text in noises for part in text.split()))
+    alone = " (by p_A)" if found.settings.run.evidence else ""
     heads = (
         "accuracy",
         "abstains",
-        *(f"radius {axis}" for axis in found.levels[0].noise.axes),
+        *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
         "one answer",
         "beaten by",
     )
@@ -125,7 +195,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
             noises[number],
             f"{level.accuracy:.1%}",
             f"{level.n_abstained / level.n_graphs:.1%}",
-            *(f"{mean:.2f}" for mean in level.mean_radii),
+            *_means(level),
             f"{level.answer_share:.0%}",
             "" if beater is None else str(beater + 1),
         )

@@ -58,8 +58,8 @@ __all__ = [
 MOST_ATTACKS = 2**20
 """So many attacks of a level are weighed, at most, unless somebody says otherwise."""
 
-MOST_BITS = 2**33
-"""A matrix of votes × listed sites has so many bits at most."""
+MOST_FLIPS = 2**28
+"""A matrix of votes × listed sites has so many entries at most."""
 
 GROWS = 8
 """Each stage of the bet has so many times as many chunks as all before it together."""
@@ -172,9 +172,8 @@ class Weighed(NamedTuple):
 def level_weight(level: Level, box: Level) -> Fraction:
     """The part of alpha that a level has: those of levels none of which lies within another never exceed 1 together.
 
-    Such levels differ on all axes but one, so a law on the counts of those will do: the axis with the largest limit is
-    left out, and a count of r has a weight of 1/((r + 1)(r + 2)) on each other one, divided by the sum of those in the
-    box.
+    No two of them agree on all axes but one. So a law on the counts of all axes but the one with the largest limit will
+    do: a count of r has a weight of 1/((r + 1)(r + 2)) on each of them, divided by the sum of those in the box.
 
     Example:
         >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
@@ -325,7 +324,7 @@ class Evidence:
         listed_sites = sum(self.sizes[axis] for axis in scheme.listed)
         if scheme.listed and not self._flips.complete:
             pool = None
-        if pool is None or room <= 0 or votes * listed_sites > MOST_BITS or not 0 < self.n_votes <= MOST_VOTES:
+        if pool is None or room <= 0 or votes * listed_sites > MOST_FLIPS or not 0 < self.n_votes <= MOST_VOTES:
             nothing = np.full(scheme.n_attacks, NOTHING, dtype=np.int64)
             return Weighed(scheme, limit, Weights(nothing, np.zeros(scheme.n_attacks)))
         bins = self._bins(pooled)

@@ -1,43 +1,52 @@
 """Which sites flipped in the votes against a class: what evidence beyond p_A is made from.
 
 A vote for the class says nothing more than that. Of a vote against it the flips are kept: as one bit for every site
-where flips are many, as the positions that flipped where they are few, whichever takes fewer bytes in all. A record
-that would grow past `MOST_BYTES` keeps only how many sites flipped on each axis, and says so (`complete`).
+where flips are many (or sites few, at most `FEW_SITES`), as the positions that flipped where they are few, whichever
+takes fewer bytes in all. A record that would grow past `MOST_BYTES` keeps only how many sites flipped on each axis, and
+says so (`complete`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.arithmetic import compiled
 from starcert.errors import InvalidParameterError
 
-__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "Listed", "flip_bytes"]
+__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "ListedFlips", "flip_bytes"]
 
 MOST_BYTES = 2**28
 """The flips of one object may take so much."""
 
+FEW_SITES = 256
+"""Of so many sites bits are kept, without counting flips."""
+
 MOST_SITES = 2**32
 """Positions are numbers of 32 bits."""
+
+BLOCK = 2**24
+"""So many sites are unpacked at a time, a byte each."""
+
+POPCOUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1).astype(np.uint8)
+"""How many bits are set in each byte."""
 
 Integers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
 AnyIntegers = npt.NDArray[np.integer[Any]]
 
 
-class Listed(NamedTuple):
+class ListedFlips(NamedTuple):
     """Flips as positions: those of vote i are positions[starts[i] : starts[i + 1]], ascending."""
 
     starts: Integers
     positions: npt.NDArray[np.uint32]
 
 
-Flips: TypeAlias = Bits | Listed
+Flips: TypeAlias = Bits | ListedFlips
 """The flips of some votes: a row of bits each, site s being bit s % 8 of byte s // 8; or their positions."""
 
 
@@ -81,8 +90,9 @@ class FlipRecord:
     sizes: Integers | None = None
 
     def __post_init__(self) -> None:
-        for name in (*COUNTS, *FORMS):
-            if (array := getattr(self, name)) is not None:
+        counts, forms = (self.samples, self.against, self.classes), (self.bits, self.starts, self.positions)
+        for array in (*counts, *forms, self.by_axis, self.sizes):
+            if array is not None:
                 array.setflags(write=False)
 
     @classmethod
@@ -105,11 +115,14 @@ class FlipRecord:
     def joined(cls, records: Sequence[FlipRecord]) -> Self:
         """The record of the chunks of several, one after the other; all of them complete, or none."""
         first = records[0]
-        for name in ("label", "n_sites", "complete"):
-            if len({getattr(record, name) for record in records}) > 1:
-                raise InvalidParameterError("records", f"have one {name}", [getattr(each, name) for each in records])
-        parts = ([getattr(each, name) for each in records] for name in ("samples", "against", "classes"))
-        samples, against, classes = (np.concatenate(part) for part in parts)
+        kind = first.label, first.n_sites, first.complete
+        for each in records:
+            if (each.label, each.n_sites, each.complete) != kind:
+                wanted = "be against one class on the same sites, and all complete or none"
+                raise InvalidParameterError("records", wanted, [first, each])
+        samples = np.concatenate([each.samples for each in records])
+        against = np.concatenate([each.against for each in records])
+        classes = np.concatenate([each.classes for each in records])
         if first.complete:
             flips = _smaller([each._flips for each in records], len(classes), first.n_sites)
             return cls(first.label, first.n_sites, samples, against, classes, **flips)
@@ -139,7 +152,7 @@ class FlipRecord:
     def n_flips(self) -> int:
         """How many flips there are in all votes."""
         if self.bits is not None:
-            return int(_count_all(self.bits))
+            return _count_all(self.bits)
         return len(self.positions) if self.positions is not None else int(np.asarray(self.by_axis).sum())
 
     @property
@@ -158,13 +171,13 @@ class FlipRecord:
                 self,
                 f"Its flips would take more than {MOST_BYTES:,} bytes: only their numbers by axis were kept.",
             )
-        return Listed(self.starts, self.positions)
+        return ListedFlips(self.starts, self.positions)
 
     def matrix(self, sites: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether these sites flipped, shape (votes against, sites)."""
         flips = self._flips
         wanted = _positions(sites, self.n_sites)
-        if not isinstance(flips, Listed):
+        if not isinstance(flips, ListedFlips):
             return (flips[:, wanted >> 3] >> (wanted & 7).astype(np.uint8) & 1).astype(np.bool_)
         different, column = np.unique(wanted, return_inverse=True)
         found = np.zeros((len(self), len(different) + 1), dtype=np.bool_)  # the last column: all other sites
@@ -190,8 +203,8 @@ class FlipRecord:
             return self.by_axis.astype(np.int64)
         flips = self._flips
         counted = [
-            _count_listed(*flips, mask)
-            if isinstance(flips, Listed)
+            _count_listed(flips, mask)
+            if isinstance(flips, ListedFlips)
             else _count_masked(flips, np.packbits(mask, bitorder="little"))
             for mask in masks
         ]
@@ -206,8 +219,8 @@ class FlipRecord:
         if self.by_axis is not None:
             return FlipRecord(self.label, self.n_sites, *counts, by_axis=self.by_axis[:votes], sizes=self.sizes)
         flips = self._flips
-        if isinstance(flips, Listed):
-            flips = Listed(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
+        if isinstance(flips, ListedFlips):
+            flips = ListedFlips(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
         else:
             flips = flips[:votes]
         return FlipRecord(self.label, self.n_sites, *counts, **_smaller([flips], votes, self.n_sites))
@@ -242,8 +255,8 @@ class FlipRecord:
             raise InvalidParameterError("arrays", f"{wanted} and sizes", ", ".join(sorted(names)))
         n_sites = int(_whole(arrays, "n_sites", 0, MOST_SITES))
         label = int(_whole(arrays, "label", 0, 2**16 - 1))
-        samples = _whole(arrays, "samples", 1, 2**53, 1)
-        against = _whole(arrays, "against", 0, 2**53, 1)
+        samples = _whole(arrays, "samples", 1, 2**53, 1).astype(np.int64)
+        against = _whole(arrays, "against", 0, 2**53, 1).astype(np.int64)
         classes = _whole(arrays, "classes", 0, 2**16 - 1, 1)
         if against.shape != samples.shape or (against > samples).any():
             raise InvalidParameterError("against", "be at most the samples of each chunk", against)
@@ -271,7 +284,7 @@ def _checked_form(
             raise InvalidParameterError("bits", f"be 0 beyond the {n_sites} sites", bits[:, -1].max())
         return {"bits": bits}
     if form == REDUCED:
-        sizes = _whole(arrays, "sizes", 0, MOST_SITES, 1)
+        sizes = _whole(arrays, "sizes", 0, MOST_SITES, 1).astype(np.int64)
         by_axis = _whole(arrays, "by_axis", 0, MOST_SITES, 2)
         if sizes.sum() > n_sites:
             raise InvalidParameterError("sizes", f"add up to at most the {n_sites} sites", sizes)
@@ -279,28 +292,29 @@ def _checked_form(
             wanted = f"have {votes} rows with at most {sizes.tolist()} flips"
             raise InvalidParameterError("by_axis", wanted, f"an array of shape {by_axis.shape}")
         return {"by_axis": by_axis.astype(np.uint16 if n_sites < 2**16 else np.uint32), "sizes": sizes}
-    starts = _whole(arrays, "starts", 0, 2**53, 1)
-    positions = _whole(arrays, "positions", 0, max(0, n_sites - 1), 1)
+    starts = _whole(arrays, "starts", 0, 2**53, 1).astype(np.int64)
+    positions = _whole(arrays, "positions", 0, max(0, n_sites - 1), 1).astype(np.uint32)
     if len(starts) != votes + 1 or starts[0] or starts[-1] != len(positions) or (np.diff(starts) < 0).any():
         wanted = f"ascend from 0 to {len(positions)}, the number of flips, in {votes + 1} steps"
         raise InvalidParameterError("starts", wanted, starts)
-    inner = np.ones(max(0, len(positions) - 1), dtype=np.bool_)  # neighbours in one vote
+    falls = positions[1:] <= positions[:-1]  # where one vote's end and the next one's begin, they may
     begins = starts[1:-1]
-    inner[begins[(begins > 0) & (begins < len(positions))] - 1] = False
-    if len(positions) and (not n_sites or (np.diff(positions)[inner] <= 0).any()):
+    falls[begins[(begins > 0) & (begins < len(positions))] - 1] = False
+    if falls.any() or (len(positions) and not n_sites):
         raise InvalidParameterError("positions", "be sites that ascend in each vote", positions)
-    return {"starts": starts, "positions": positions.astype(np.uint32)}
+    return {"starts": starts, "positions": positions}
 
 
-def _whole(arrays: Mapping[str, npt.NDArray[Any]], name: str, low: int, high: int, dimensions: int = 0) -> Integers:
-    """One of the arrays as whole numbers of 64 bits, within limits."""
+def _whole(arrays: Mapping[str, npt.NDArray[Any]], name: str, low: int, high: int, dimensions: int = 0) -> AnyIntegers:
+    """One of the arrays, once it is known to hold whole numbers within limits."""
     array = np.asarray(arrays[name])
     if array.ndim != dimensions or array.dtype.kind not in "iu":
         wanted = f"be an array of whole numbers with {dimensions} dimensions"
         raise InvalidParameterError(name, wanted, f"{array.dtype} of shape {array.shape}")
-    if array.size and not (int(array.min()) >= low and int(array.max()) <= high):
+    kind = np.iinfo(array.dtype)
+    if array.size and not (low <= kind.min and kind.max <= high) and not low <= array.min() <= array.max() <= high:
         raise InvalidParameterError(name, f"be from {low} to {high}", array)
-    return array.astype(np.int64)
+    return array
 
 
 def _narrow(classes: AnyIntegers) -> AnyIntegers:
@@ -334,24 +348,24 @@ def _masks(
 
 
 def flip_bytes(votes: int, flips: int, n_sites: int) -> int:
-    """What the flips of so many votes take, in the form that takes less."""
-    return min(_sizes(votes, flips, n_sites))
-
-
-def _sizes(votes: int, flips: int, n_sites: int) -> tuple[int, int]:
-    """What so many flips take as bits and as positions."""
-    return votes * -(-n_sites // 8), 8 * (votes + 1) + 4 * flips
+    """What the flips of so many votes take, in the form that they are kept in."""
+    as_bits, as_positions = votes * -(-n_sites // 8), 8 * (votes + 1) + 4 * flips
+    return as_bits if n_sites <= FEW_SITES else min(as_bits, as_positions)
 
 
 def _smaller(parts: Sequence[Flips], votes: int, n_sites: int) -> dict[str, npt.NDArray[Any]]:
-    """The flips of several parts in one, in the form that takes fewer bytes."""
+    """The flips of several parts in one, in the form that they are kept in."""
     width = -(-n_sites // 8)
-    flips = sum(len(part.positions) if isinstance(part, Listed) else int(_count_all(part)) for part in parts)
-    dense, sparse = _sizes(votes, flips, n_sites)
-    if dense <= sparse:
-        packed = [_packed(*part, width) if isinstance(part, Listed) else part for part in parts]
+    bits = [part for part in parts if not isinstance(part, ListedFlips)]
+    if len(bits) == len(parts) > 1:  # as a rule: they are looked at together
+        parts = [np.concatenate(bits)]
+    flips = 0
+    if n_sites > FEW_SITES:
+        flips = sum(len(part.positions) if isinstance(part, ListedFlips) else _count_all(part) for part in parts)
+    if flip_bytes(votes, flips, n_sites) == votes * width:
+        packed = [_packed(part, width) if isinstance(part, ListedFlips) else part for part in parts]
         return {"bits": packed[0] if len(packed) == 1 else np.concatenate(packed)}
-    listed = [part if isinstance(part, Listed) else Listed(*_listed(part)) for part in parts]
+    listed = [part if isinstance(part, ListedFlips) else _listed(part) for part in parts]
     if len(listed) == 1:
         return listed[0]._asdict()
     lengths = np.concatenate([np.diff(part.starts) for part in listed])
@@ -359,65 +373,48 @@ def _smaller(parts: Sequence[Flips], votes: int, n_sites: int) -> dict[str, npt.
     return {"starts": starts, "positions": np.concatenate([part.positions for part in listed])}
 
 
-@compiled
-def _popcount(octet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    pairs = octet - ((octet >> 1) & 0x55)
-    fours = (pairs & 0x33) + ((pairs >> 2) & 0x33)
-    return (fours + (fours >> 4)) & 0x0F
-
-
-@compiled
-def _count_all(bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _count_all(bits: Bits) -> int:
     """How many bits are set."""
-    total = 0
-    for i in range(bits.shape[0]):
-        for k in range(bits.shape[1]):
-            total += _popcount(np.int64(bits[i, k]))
-    return total
+    octets = bits.reshape(-1)
+    parts = range(0, octets.size, BLOCK // 8)
+    return sum([int(np.count_nonzero(np.unpackbits(octets[start : start + BLOCK // 8]))) for start in parts])
 
 
-@compiled
-def _count_masked(bits, mask):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _count_masked(bits: Bits, mask: Bits) -> Integers:
     """How many bits of each row are set where those of the mask are."""
-    counts = np.zeros(bits.shape[0], np.int64)
-    for i in range(bits.shape[0]):
-        for k in range(bits.shape[1]):
-            counts[i] += _popcount(np.int64(bits[i, k] & mask[k]))
+    counts: Integers = POPCOUNT[bits & mask].sum(axis=1, dtype=np.int64)
     return counts
 
 
-@compiled
-def _count_listed(starts, positions, mask):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _count_listed(flips: ListedFlips, mask: npt.NDArray[np.bool_]) -> Integers:
     """How many positions of each vote are in the mask."""
-    counts = np.zeros(starts.size - 1, np.int64)
-    for i in range(counts.size):
-        for k in range(starts[i], starts[i + 1]):
-            counts[i] += mask[positions[k]]
+    before = np.concatenate([[0], np.cumsum(mask[flips.positions])])
+    counts: Integers = before[flips.starts[1:]] - before[flips.starts[:-1]]
     return counts
 
 
-@compiled
-def _packed(starts, positions, width):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    bits = np.zeros((starts.size - 1, width), np.uint8)
-    for i in range(bits.shape[0]):
-        for k in range(starts[i], starts[i + 1]):
-            site = np.int64(positions[k])
-            bits[i, site >> 3] |= np.uint8(1 << (site & 7))
+def _packed(flips: ListedFlips, width: int) -> Bits:
+    """Positions as rows of bits."""
+    bits = np.empty((len(flips.starts) - 1, width), dtype=np.uint8)
+    for rows in _blocks(len(bits), width):
+        starts = flips.starts[rows.start : rows.stop + 1]
+        sites = np.zeros((len(starts) - 1, 8 * width), dtype=np.uint8)
+        votes = np.repeat(np.arange(len(sites)), np.diff(starts))
+        sites[votes, flips.positions[starts[0] : starts[-1]]] = 1
+        bits[rows] = np.packbits(sites, axis=1, bitorder="little")
     return bits
 
 
-@compiled
-def _listed(bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The positions of all set bits, row by row: where each row's begin, and the positions."""
-    starts = np.zeros(bits.shape[0] + 1, np.int64)
-    positions = np.empty(_count_all(bits), np.uint32)
-    at = 0
-    for i in range(bits.shape[0]):
-        for k in range(bits.shape[1]):
-            octet = np.int64(bits[i, k])
-            for j in range(8):
-                if (octet >> j) & 1:
-                    positions[at] = 8 * k + j
-                    at += 1
-        starts[i + 1] = at
-    return starts, positions
+def _listed(bits: Bits) -> ListedFlips:
+    """Rows of bits as positions."""
+    starts = np.concatenate([[0], np.cumsum(POPCOUNT[bits].sum(axis=1, dtype=np.int64))])
+    blocks = (np.unpackbits(bits[rows], axis=1, bitorder="little") for rows in _blocks(*bits.shape))
+    positions = [np.nonzero(block)[1].astype(np.uint32) for block in blocks]
+    return ListedFlips(starts, np.concatenate([np.empty(0, dtype=np.uint32), *positions]))
+
+
+def _blocks(votes: int, width: int) -> Iterator[slice]:
+    """Rows of so many bytes in blocks that can be unpacked."""
+    most = max(1, BLOCK // max(1, 8 * width))
+    for start in range(0, votes, most):
+        yield slice(start, min(start + most, votes))

@@ -156,19 +156,36 @@ def _known_votes(words, full, sites, steps, known, used):  # type: ignore[no-unt
 
 
 @compiled
-def _count_votes(known, used, starts, site_words, inside, step, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many votes of each cell and group there are once the last site is known too."""
+def _count_votes(known, used, starts, site_words, site_votes, inside, step, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many votes of each cell and group there are once the last site is known too.
+
+    Its votes in the first cell, where most of them are, are those that are in no other.
+    """
     groups = starts.size - 1
     counts[:] = 0
-    for cell in range(known.shape[0]):
-        if used[cell]:
-            for group in range(groups):
+    for group in range(groups):
+        rest = site_votes[group]
+        for cell in range(known.shape[0] - 1, -1, -1):
+            if used[cell]:
                 moved = 0
-                if inside[cell, group]:
+                if cell == 0:
+                    moved = rest
+                elif inside[cell, group]:
                     for w in range(starts[group], starts[group + 1]):
                         moved += _bits(known[cell, w] & site_words[w])
+                rest -= moved
                 counts[cell * groups + group] += inside[cell, group] - moved
                 counts[(cell + step) * groups + group] += moved
+
+
+@compiled
+def _bits_by_group(words, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many bits are set in each row of words, by group."""
+    for row in range(words.shape[0]):
+        for group in range(starts.size - 1):
+            found[row, group] = 0
+            for w in range(starts[group], starts[group + 1]):
+                found[row, group] += _bits(words[row, w])
 
 
 @compiled
@@ -198,17 +215,15 @@ def _weigh(words, starts, votes, firsts, axes, strides, seen, quiet, values, cel
             full[starts[group] + vote // 64] |= np.uint64(1) << np.uint64(vote % 64)
     known, used = np.zeros((cells, n_words), np.uint64), np.zeros(cells, np.bool_)
     inside, counts = np.zeros((cells, groups), np.int64), np.empty(cells * groups, np.int64)
+    flipped = np.empty((words.shape[0], groups), np.int64)
+    _bits_by_group(words, starts, flipped)
     logarithms = np.empty(quiet.size, np.int64)
     done, more = 0, True
     while more:
         _known_votes(words, full, sites, strides[axes], known, used)
-        for cell in range(cells):
-            for group in range(groups):
-                inside[cell, group] = 0
-                for w in range(starts[group], starts[group + 1]):
-                    inside[cell, group] += _bits(known[cell, w])
+        _bits_by_group(known, starts, inside)
         for site in range(sites[last], firsts[axes[last] + 1]):
-            _count_votes(known, used, starts, words[site], inside, strides[axes[last]], counts)
+            _count_votes(known, used, starts, words[site], flipped[site], inside, strides[axes[last]], counts)
             logarithms[:] = quiet
             guess = 0.0
             for index in range(counts.size):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starcert.display.maps import RadiusMap, SlackMap
+from starcert.display.maps import RadiusMap, SlackMap, VerdictMap
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from starcert.certificate import Certificates
+    from starcert.certificate import Certificate, Certificates
     from starcert.noise import Noise, RadiusLike
 
-__all__ = ["RadiusMap", "SlackMap", "radius_map", "slack_map"]
+__all__ = ["RadiusMap", "SlackMap", "VerdictMap", "radius_map", "slack_map", "verdict_map"]
 
 
 def radius_map(
@@ -30,3 +30,8 @@ def radius_map(
 def slack_map(noise: Noise, max_radius: RadiusLike, *, ax: Axes | None = None) -> Axes:
     """Draws the slack of every radius up to `max_radius`, with the frontiers of unanimous votes."""
     return SlackMap.from_noise(noise, max_radius).plot(ax)
+
+
+def verdict_map(certificate: Certificate, *, max_radius: RadiusLike | None = None, ax: Axes | None = None) -> Axes:
+    """Draws what is known of one graph at every radius: certified by p_A, certified by evidence, open, or broken."""
+    return VerdictMap.from_certificate(certificate, max_radius=max_radius).plot(ax)

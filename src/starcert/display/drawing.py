@@ -5,7 +5,7 @@ The same colour for the same thing, legible to the colour-blind, readable at col
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "MAJORITY",
     "PAGE",
     "SHADES",
+    "TONES",
     "colour_of",
     "layout",
     "new_axes",
@@ -50,6 +51,20 @@ MAJORITY = "#D55E00"
 
 SHADES = "cividis"
 """The colour map of every number from low (dark) to high (light)."""
+
+TONES = {
+    "certified by p_A": "#0072B2",
+    "certified by evidence": "#7CC4EE",
+    "open": "#E3E7EB",
+    "broken": "#D55E00",
+}
+"""What is known of a radius, and its colour: told apart by the colour-blind, and in grey."""
+
+ATTACK = "#C1121F"
+"""The node pairs of an attack."""
+
+LEAST_SHARE = 0.05
+"""Pairs with less than this share of the greatest influence are as narrow as those without any."""
 
 COLUMN, PAGE = 3.4, 7.0
 """Widths of a column and of a page, in inches."""
@@ -132,20 +147,43 @@ def layout(sites: Sites, *, seed: int = 0) -> Positions:
     return np.array([places[node] for node in range(sites.graph.n_nodes)])
 
 
-def region_graph(sites: Sites, *, positions: Positions | None = None, ax: Axes | None = None) -> Axes:
+def region_graph(
+    sites: Sites,
+    *,
+    positions: Positions | None = None,
+    influence: npt.NDArray[np.float64] | None = None,
+    attack: Sequence[int] = (),
+    ax: Axes | None = None,
+) -> Axes:
     """Draws a graph: each edge in the colour of its region, each node in that of the region most of its pairs are in.
 
     Args:
         sites: the graph and its regions.
         positions: where the nodes are, shape (nodes, 2); by default from `layout`.
+        influence: for each site how much it says, as `starcert.evidence.attack_axes.influences` has it: the more, the
+            wider the pair is drawn. Pairs that are no edges are dashed.
+        attack: sites to draw in red, such as those of `Certificate.attack(level)`.
         ax: where to draw.
     """
     ax = new_axes(ax)
     places = layout(sites) if positions is None else positions
     regions = region_matrix(sites)
     colours: Mapping[int, str] = {-1: FIXED} | {i: colour_of(i) for i in range(len(sites.regions))}
+    edges = {(u, v) for u, v in sites.graph.edges.tolist()}
     for u, v in sites.graph.edges.tolist():
         ax.plot(*places[[u, v]].T, color=colours[int(regions[u, v])], lw=0.9, zorder=1, solid_capstyle="round")
+
+    def pair(site: int, **look: Any) -> None:  # noqa: ANN401  (what a line of matplotlib's takes)
+        u, v = (int(end[0]) for end in sites.coordinates([site]))
+        dashes = "-" if (min(u, v), max(u, v)) in edges else (0, (2, 1.5))
+        ax.plot(*places[[u, v]].T, ls=dashes, **{"color": colours[int(regions[u, v])], **look})
+
+    if influence is not None and influence.max(initial=0) > 0:
+        shares = influence / influence.max()
+        for site in np.flatnonzero(shares >= LEAST_SHARE).tolist():
+            pair(site, lw=0.5 + 3 * shares[site], alpha=0.25 + 0.65 * shares[site], zorder=1.2)
+    for site in attack:
+        pair(site, color=ATTACK, lw=2.5, zorder=1.5)
     for node, place in enumerate(places):
         counts = [int((regions[node] == i).sum()) for i in range(len(sites.regions))]
         home = int(np.argmax(counts)) if any(counts) else -1
@@ -154,6 +192,8 @@ def region_graph(sites: Sites, *, positions: Positions | None = None, ax: Axes |
         ax.plot([], [], color=colours[i], marker="o", lw=0.9, ms=4, label=region)
     if len(sites.fixed_edges):
         ax.plot([], [], color=FIXED, lw=0.9, label="fixed")
+    if len(attack):
+        ax.plot([], [], color=ATTACK, lw=2.5, label="attack")
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax

@@ -1,4 +1,4 @@
-"""Maps of two axes: the share certified at each radius, the slack of each radius, and any table of numbers.
+"""Maps of two axes: the share certified at each radius, the verdicts on one graph, slacks, and any table of numbers.
 
 Computing and drawing are apart: a map is computed once, and drawn on any matplotlib axes.
 """
@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from starcert.attacks import slack_table
 from starcert.core.confidence import Votes, clopper_pearson
-from starcert.display.drawing import MAJORITY, PAGE, SHADES, new_axes, new_figure, two_axes
+from starcert.display.drawing import MAJORITY, PAGE, SHADES, TONES, new_axes, new_figure, two_axes
 from starcert.errors import InvalidParameterError
-from starcert.metrics import certified_share, majority_share
+from starcert.metrics import certified_counts, certified_share, majority_share, open_ended
 from starcert.system.output import at_most
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
-    from starcert.certificate import Certificates
+    from starcert.certificate import Certificate, Certificates
     from starcert.noise import Noise, RadiusLike
 
-__all__ = ["NumberGrid", "RadiusMap", "SlackMap", "stacked"]
+__all__ = ["NumberGrid", "RadiusMap", "SlackMap", "VerdictMap", "stacked"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,63 @@ def stacked(maps: Mapping[str, RadiusMap], height: float) -> Figure:
             ax.set_xlabel("")
     each.bar(axes[0].collections[0], axes)
     return figure
+
+
+@dataclass(frozen=True)
+class VerdictMap:
+    """What is known of one graph at each radius of two axes: certified by p_A, certified by evidence, open, or broken.
+
+    A radius is broken if an attack within it is known.
+
+    Attributes:
+        axes: the names of the two axes.
+        tones: for each radius the number of its tone in `TONES`, shape (first, second axis).
+        anchored: whether the certificate is anchored.
+    """
+
+    axes: tuple[str, str]
+    tones: npt.NDArray[np.int64]
+    anchored: bool
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate, *, max_radius: RadiusLike | None = None) -> VerdictMap:
+        """Computes the map of all radii up to `max_radius`; by default one flip beyond all that is decided."""
+        axes = two_axes(certificate.noise)
+        radii, counted, broken = certificate.frontier.radii, certificate.counted.radii, certificate.broken
+        if max_radius is None:
+            furthest = (max((each[axis] for each in (*radii, *broken)), default=0) + 1 for axis in range(2))
+            limits = [certificate.capacity, certificate.max_radius]
+            box = [min(column) for column in zip(furthest, *(each for each in limits if each is not None), strict=True)]
+        else:
+            box = list(certificate.noise.radius(max_radius, "max_radius"))
+        grid = [range(limit + 1) for limit in box]
+        by_counts, by_any = (
+            certified_counts({open_ended(each, certificate.capacity): 1}, grid) > 0 for each in (counted, radii)
+        )
+        tones = np.where(by_counts, 0, np.where(by_any, 1, 2))
+        for first, second in broken:
+            tones[first:, second:] = 3
+        return cls(axes, tones, bool(certificate.anchored))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws it: one cell a radius, in four tones, with a legend of those that are there."""
+        ax = new_axes(ax)
+        from matplotlib import colors, patches  # noqa: PLC0415  (only where something is drawn)
+
+        edges = (np.arange(size + 1) - 0.5 for size in reversed(self.tones.shape))  # a radius is the middle of its cell
+        tones = colors.ListedColormap(list(TONES.values()))
+        ax.pcolormesh(*edges, self.tones, cmap=tones, vmin=-0.5, vmax=3.5, edgecolors="white", lw=0.5, rasterized=True)
+        there = set(self.tones.ravel().tolist())
+        shown = [
+            patches.Patch(fc=colour, ec="#9AA4AE", lw=0.4, label=name)
+            for number, (name, colour) in enumerate(TONES.items())
+            if number in there
+        ]
+        ax.legend(handles=shown, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize="small")
+        ax.locator_params(integer=True)
+        anchor = " (anchored regions)" if self.anchored else ""
+        ax.set(xlabel=f"flips in {self.axes[1]}{anchor}", ylabel=f"flips in {self.axes[0]}")
+        return ax
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Evidence: certificates from where the flips fell, and attacks that break what cannot be certified."""
 
 from starcert.evidence.own_votes import AttackVotes, OwnTally, OwnVotes, RecordedVotes
+from starcert.evidence.undefended import undefended
 from starcert.evidence.verdicts import FoundAttack, Grounds, Verdict, Verdicts, judge
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "judge",
+    "undefended",
 ]

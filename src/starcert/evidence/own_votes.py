@@ -146,14 +146,16 @@ class OwnVotes:
             found.update(zip(span, tallies, strict=True))
             if self._store is not None:
                 for i in span:
-                    self._store.add_attack(self._graph, attacks[i], chunk, found[i].counts, samples=OWN_CHUNK)
+                    counts, numbers = found[i]
+                    place = self._graph, attacks[i], chunk
+                    self._store.add_attack(*place, counts, OWN_CHUNK, numbers, chunk_size=OWN_CHUNK)
         return [found[i] for i in range(len(attacks))]
 
     def _stored(self, store: VoteStore, attack: Attack, chunk: int) -> OwnTally | None:
-        """The votes of a chunk that the store has; where some are against the class, their flips are drawn again."""
-        for number, samples, counts in store.attack_chunks(self._graph, attack):
-            if (number, samples, int(counts[self._asking.label])) == (chunk, OWN_CHUNK, OWN_CHUNK):
-                return OwnTally(counts, np.empty((0, len(self._asking.axes)), dtype=np.int64))
+        for number, samples, counts, numbers in store.attack_chunks(self._graph, attack, chunk_size=OWN_CHUNK):
+            lost = OWN_CHUNK - int(counts[self._asking.label])
+            if (number, samples, len(numbers)) == (chunk, OWN_CHUNK, lost):  # otherwise they are against another class
+                return OwnTally(counts, numbers)
         return None
 
     def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[list[OwnTally]]:

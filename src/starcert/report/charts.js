@@ -4,6 +4,9 @@ const Charts = (() => {
   const FONT = { family: "system-ui, -apple-system, Segoe UI, Roboto, Arial, sans-serif", size: 13, color: "#1d2733" };
   const [WARN, INK, BLUE] = ["#D55E00", "#1d2733", "#0072B2"];
 
+  // Certified by p_A, certified by evidence, open, broken: told apart by colour-blind readers, and in grey.
+  const TONES = [["certified by p_A", "#0072B2"], ["certified by evidence", "#7CC4EE"], ["open", "#e3e7eb"], ["broken", "#D55E00"]];
+
   function layout(xTitle, yTitle, more) {
     return {
       margin: { l: 62, r: 16, t: 12, b: 54 }, font: FONT, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "#eef1f4",
@@ -23,5 +26,5 @@ const Charts = (() => {
 
   const lineTrace = (border, name, line, more = {}) => ({ type: "scatter", mode: "lines", name, ...border, line, hoverinfo: "skip", ...more });
 
-  return { CONFIG, FONT, WARN, INK, BLUE, layout, scale, lineTrace };
+  return { CONFIG, FONT, WARN, INK, BLUE, TONES, layout, scale, lineTrace };
 })();

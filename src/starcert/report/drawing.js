@@ -1,8 +1,10 @@
 // A graph as a drawing: edges in the colour of their region, absent pairs of a region hinted at, fixed edges grey.
+// With evidence, node pairs are as wide as their influence is great, and the pairs of a known attack are red.
 const Drawing = (() => {
   // Okabe and Ito's colours, which colour-blind readers tell apart; the eight repeat with dashes.
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C7A00", "#333333"];
   const FIXED = "#9aa4ae";
+  const ATTACK = "#c1121f";
   const MOST_HINTS = 1500;
   const [WIDTH, HEIGHT, MARGIN] = [640, 440, 34];
 
@@ -43,11 +45,14 @@ const Drawing = (() => {
     blocks.forEach((block, r) => {
       if (block.nodes && !block.first && !block.last && !block.holes) for (const node of block.nodes) homes[node].push(r);
     });
+    const known = data.evidence && data.evidence.graphs[g];
     const names = packed.names === undefined ? null : data.drawings.names[packed.names];
     return {
       n, absent, names: names || Array.from({ length: n }, (_, i) => String(i)),
       home: homes.map((list) => (list.length === 1 ? list[0] : -1)),
       edges: edges.map(([u, v]) => [u, v, region.has(u * n + v) ? region.get(u * n + v) : -1]),
+      pairs: known ? known.pairs.map(([u, v, share]) => [u, v, region.get(u * n + v), share / 100, present.has(u * n + v)]) : [],
+      attack: known && known.attack ? known.attack.pairs.map(([u, v]) => [u, v, present.has(u * n + v)]) : [],
     };
   }
 
@@ -78,7 +83,7 @@ const Drawing = (() => {
     ]);
   }
 
-  function draw(graph, withAbsent) {
+  function draw(graph, withAbsent, byInfluence) {
     const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
     svg.setAttribute("aria-label", `Drawing of a graph with ${graph.n} nodes and ${graph.edges.length} edges`);
     if (!graph.n) return svg;
@@ -89,12 +94,25 @@ const Drawing = (() => {
         svg.append(line(graph.points, u, v, { stroke: colour(r), "stroke-opacity": 0.16, "stroke-width": 1, "stroke-dasharray": "3 4" }));
       }
     }
-    const width = graph.edges.length > 400 ? 1.2 : 2.4;
+    const weighed = byInfluence && graph.pairs.length > 0;
+    const width = graph.edges.length > 400 ? 1.2 : weighed ? 1.6 : 2.4;
     for (const [u, v, r] of graph.edges) {
       const dash = r < 0 ? "" : dashes(r);
       svg.append(line(graph.points, u, v, {
-        stroke: r < 0 ? FIXED : colour(r), "stroke-width": width, "stroke-opacity": 0.85, ...(dash && { "stroke-dasharray": dash }),
+        stroke: r < 0 ? FIXED : colour(r), "stroke-width": width, "stroke-opacity": weighed ? 0.35 : 0.85, ...(dash && { "stroke-dasharray": dash }),
       }));
+    }
+    if (weighed) {
+      for (const [u, v, r, share, there] of [...graph.pairs].reverse()) {
+        svg.append(line(graph.points, u, v, {
+          class: "influence", stroke: colour(r), "stroke-width": (1 + 6 * share).toFixed(1), "stroke-opacity": (0.25 + 0.65 * share).toFixed(2),
+          ...(!there && { "stroke-dasharray": "6 4" }),
+        }));
+      }
+    }
+    for (const [u, v, there] of graph.attack) {
+      svg.append(line(graph.points, u, v, { stroke: "#fff", "stroke-width": 9, "stroke-linecap": "round" }));
+      svg.append(line(graph.points, u, v, { class: "attack", stroke: ATTACK, "stroke-width": 5, ...(!there && { "stroke-dasharray": "9 5" }) }));
     }
     graph.points.forEach(([cx, cy], i) => {
       const fill = graph.home[i] < 0 ? "#fff" : colour(graph.home[i]);

@@ -146,7 +146,8 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
     )
     box = box_of(archive) if box is None else box
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box, strict=True) if limit != 0}
-    return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there)
+    how = "" if archive.certificates.verdicts is None else "by p_A"
+    return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
 
 
 def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:

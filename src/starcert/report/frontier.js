@@ -29,12 +29,51 @@ const Frontier = (() => {
     return found.flatMap((certified, i) => (found[i + 1] === certified ? [] : [[data.slack.ticks[pair[0]][i], end(certified)]]));
   }
 
-  // The radii that the graph's certificate has, as they were stored.
-  function stored(data, p, g) {
-    const slice = data.slices[p];
+  // The radii that the graph's certificate has, as they were stored: by whichever argument, or those by p_A alone.
+  function stored(data, p, g) { return radiiIn(data, data.slices, p, g); }
+  function counted(data, p, g) { return radiiIn(data, data.evidence ? data.evidence.slices : data.slices, p, g); }
+
+  function radiiIn(data, slices, p, g) {
+    const slice = slices[p];
     const [flat, width] = [slice.radii[slice.of[g]], data.pairs[p].length];
     return Array.from({ length: flat.length / width }, (_, k) => flat.slice(k * width, (k + 1) * width));
   }
 
-  return { covers, radii, stored, limits: (data, g) => data.graphs.limits.different[data.graphs.limits.of[g]] };
+  // What is known of each radius on the two axes of a slice (or its one): certified by p_A (0), certified by evidence (1),
+  // open (2) or broken (3), and why, where that was looked at. As far as one step beyond all that is known.
+  const MOST = 120;
+
+  function verdicts(data, p, g) {
+    const [pair, limit] = [data.pairs[p], data.graphs.limits.different[data.graphs.limits.of[g]]];
+    const { broken, reasons } = data.evidence.graphs[g];
+    const flat = (level) => data.axes.every((_, axis) => pair.includes(axis) || !level[axis]);
+    const attacked = broken.filter(flat).map((level) => pair.map((axis) => level[axis]));
+    const [all, byCounts] = [stored(data, p, g), counted(data, p, g)];
+    const ticks = pair.map((axis, k) => {
+      const end = 1 + Math.max(1, ...[...all, ...attacked].map((radius) => radius[k]));
+      const last = limit[axis] === null ? end : Math.min(end, limit[axis]);
+      const step = Math.ceil((last + 1) / MOST);
+      return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
+    });
+    const why = new Map();
+    const width = data.axes.length + 1;
+    for (let k = 0; k < reasons.length; k += width) {
+      const level = reasons.slice(k, k + width - 1);
+      if (flat(level)) why.set(pair.map((axis) => level[axis]).join(), data.evidence.texts[reasons[k + width - 1]]);
+    }
+    const within = (small, large) => small.every((n, k) => n <= large[k]);
+    const kind = (radius) => {
+      if (byCounts.some((other) => within(radius, other))) return 0;
+      if (all.some((other) => within(radius, other))) return 1;
+      return attacked.some((other) => within(other, radius)) ? 3 : 2;
+    };
+    const rows = pair.length === 1 ? [[]] : ticks[0].map((n) => [n]);
+    const cells = rows.map((first) => ticks[ticks.length - 1].map((n) => {
+      const radius = [...first, n];
+      return { kind: kind(radius), why: why.get(radius.join()) || "" };
+    }));
+    return { ticks, cells };
+  }
+
+  return { covers, radii, stored, counted, verdicts, limits: (data, g) => data.graphs.limits.different[data.graphs.limits.of[g]] };
 })();

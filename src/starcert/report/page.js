@@ -46,6 +46,11 @@
       + leftOut(slice) + " A graph with fewer node pairs than so many flips counts there if it is certified even with all of them flipped." + others() + inSteps(data.surface.ticks);
     $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
     Plots.surface($("surface-plot"), data, view());
+    if (!data.evidence) return;
+    $("surface-counted").hidden = !whole;
+    Plots.surface($("surface-counted"), data, view(), data.evidence.surface);
+    const least = Plots.counted(data, view().p, data.evidence.surface);
+    $("surface-counted").setAttribute("aria-label", `${$("surface-heading").textContent} by p_A alone. Without any flip: ${whole ? Text.percent(least.counts[0][0] / whole) : "none"}.`);
   }
 
   function drawDetail() {
@@ -68,6 +73,23 @@
     drawVotes();
     drawSamples();
     drawFrontier();
+    drawAttack();
+  }
+
+  // The attack that breaks the smallest broken level, in words.
+  function drawAttack() {
+    if (!data.evidence) return;
+    const { attack } = data.evidence.graphs[state.graph];
+    $("attack-text").hidden = !attack;
+    if (!attack) return;
+    const names = state.unpacked ? state.unpacked.names : null;
+    const pairs = attack.pairs.map(([u, v]) => (names ? `${names[u]}–${names[v]}` : `${u}–${v}`));
+    const listed = pairs.slice(0, 8).join(", ") + (pairs.length > 8 ? ` … and ${Text.count(pairs.length - 8)} more` : "");
+    const votes = attack.votes.map((n, c) => [n, c]).sort((a, b) => b[0] - a[0]).slice(0, 4);
+    const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
+    const level = attack.level.map((n, axis) => [n, axes[axis]]).filter(([n]) => n).map(([n, axis]) => `${Text.count(n)} in ${axis}`).join(", ");
+    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${level}), red in the drawing: flip `, listed,
+      ". Votes at the attacked graph: ", ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
   }
 
   function drawRegions() {
@@ -104,12 +126,16 @@
   function redraw() {
     const graph = state.unpacked;
     const shown = $("absent").checked && graph.absent.length > 0;
-    $("drawing").replaceChildren(Drawing.draw(graph, shown));
+    const weighed = data.evidence && graph.pairs.length > 0 && $("influence").checked;
+    if (data.evidence) $("influence-choice").hidden = !graph.pairs.length;
+    $("drawing").replaceChildren(Drawing.draw(graph, shown, weighed));
     const fixed = graph.edges.some(([, , region]) => region < 0) ? " Grey edges are fixed: they lie in no region." : "";
     const nodes = graph.home.some((region) => region >= 0) ? " Nodes have the colour of the region that holds the pairs among them." : "";
     const hints = shown ? " Faint lines are absent pairs of a region, which an attacker may add." : "";
     const more = shown && graph.absent.length > Drawing.MOST_HINTS ? ` (${Text.count(Drawing.MOST_HINTS)} of ${Text.count(graph.absent.length)} are shown.)` : "";
-    $("drawing-caption").textContent = `Edges have the colour of their region.${nodes}${fixed}${hints}${more}`;
+    const influence = weighed ? " The wider a pair, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell); dashed pairs are absent." : "";
+    const red = graph.attack.length ? " Red pairs are the attack: solid ones are removed, dashed ones are added." : "";
+    $("drawing-caption").textContent = `Edges have the colour of their region.${nodes}${fixed}${hints}${more}${influence}${red}`;
   }
 
   function drawVotes() {
@@ -155,6 +181,13 @@
   }
 
   function drawFrontier() {
+    if (data.evidence) {
+      Plots.verdicts($("verdict-plot"), data, view(), state.graph);
+      const { any_flips: any, broken } = data.evidence.graphs[state.graph];
+      const known = any ? ` Any ${any === 1 ? "one flip" : `${Text.count(any)} flips`}, wherever, ${any === 1 ? "leaves" : "leave"} the answer as it is.` : "";
+      $("verdict-caption").textContent = `Certified: ${Text.radii(Frontier.stored(data, view().p, state.graph), 8)}; by p_A alone: ${Text.radii(Frontier.counted(data, view().p, state.graph), 8)}. Broken: ${broken.length ? Text.radii(broken, 8) : "none"}.${known} A radius is broken if an attack within it is known.${others()}`;
+      $("verdict-plot").setAttribute("aria-label", `Verdicts. ${$("verdict-caption").textContent}`);
+    }
     Plots.frontier($("frontier-plot"), data, view(), state.graph, state.failure);
     readout();
   }
@@ -182,11 +215,11 @@
     line.dataset.radii = JSON.stringify(found);
     line.dataset.failure = String(failure);
     if (!found.length) line.replaceChildren("At this p_lower the two-class margin certifies nothing, not even the answer on the graph itself: it does not exceed 1/2.");
-    const own = Frontier.stored(data, p, g);
+    const own = Frontier.counted(data, p, g);
     const multi = graphs.multi[g]
       ? " The slider shows the two-class margin, which looks at p_lower alone. This graph's certificate (dotted) uses the multi-class margin, with a bound on every other class: it can reach further, and does not move with the slider."
       : "";
-    $("frontier-caption").textContent = `This graph's certificate: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`;
+    $("frontier-caption").textContent = `This graph's certificate${data.evidence ? " by p_A" : ""}: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`;
     $("frontier-plot").setAttribute("aria-label", `Frontier. ${line.textContent} ${$("frontier-caption").textContent}`);
   }
 
@@ -229,9 +262,11 @@
     else readout();
   });
   $("absent").addEventListener("change", redraw);
+  if (data.evidence) $("influence").addEventListener("change", redraw);
+  const plots = ["surface-plot", "frontier-plot", ...(data.evidence ? ["surface-counted", "verdict-plot"] : [])];
   // Paper has its own width.
-  window.addEventListener("beforeprint", () => { for (const id of ["surface-plot", "frontier-plot"]) Plotly.relayout($(id), { width: 660, height: 400 }); });
-  window.addEventListener("afterprint", () => { for (const id of ["surface-plot", "frontier-plot"]) Plotly.relayout($(id), { width: null, height: null, autosize: true }); });
+  window.addEventListener("beforeprint", () => { for (const id of plots) Plotly.relayout($(id), { width: 660, height: 400 }); });
+  window.addEventListener("afterprint", () => { for (const id of plots) Plotly.relayout($(id), { width: null, height: null, autosize: true }); });
 
   const table = GraphTable.start(data, choose);
   chooseAxes();

@@ -1,7 +1,7 @@
 // The two plots: the share of graphs certified at each radius, and one graph's frontier.
 // `view` says which slice is drawn and which of its axes stands upright: { p, up, across, turned }.
 const Plots = (() => {
-  const { CONFIG, WARN, INK, BLUE, layout, scale, lineTrace } = Charts;
+  const { CONFIG, WARN, INK, BLUE, TONES, layout, scale, lineTrace } = Charts;
 
   const step = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
   const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
@@ -27,14 +27,14 @@ const Plots = (() => {
 
   // What a slice counts: how many graphs (with a known class, if any class is known), how many of them at each radius,
   // and the most frequent class among them. Graphs with nothing to flip on one of its axes are not among them.
-  function counted(data, p) {
+  function counted(data, p, tables = data.surface) {
     const known = data.labelled > 0;
     const { surface } = data;
-    return { known, whole: (known ? surface.labelled : surface.graphs)[p], counts: (known ? surface.right : surface.certified)[p], majority: surface.majority[p] };
+    return { known, whole: (known ? surface.labelled : surface.graphs)[p], counts: (known ? tables.right : tables.certified)[p], majority: surface.majority[p] };
   }
 
-  function surface(div, data, view) {
-    const slice = counted(data, view.p);
+  function surface(div, data, view, tables = data.surface) {
+    const slice = counted(data, view.p, tables);
     const { whole } = slice;
     if (!whole) { Plotly.purge(div); return; }
     const known = slice.majority !== null;
@@ -51,6 +51,7 @@ const Plots = (() => {
       const shown = layout(axisTitle(data, view.up), `share ${what}`, { plot_bgcolor: "#fff", showlegend: true });
       Object.assign(shown.yaxis, { range: [-0.02, 1.04], tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
       shown.xaxis.range = [-0.5, Math.max(...x) + 0.5];
+      if (div.clientWidth < 560) Object.assign(shown.legend, { y: -0.22, yanchor: "top" }); // clear of the buttons
       Plotly.react(div, traces, shown, CONFIG);
       return;
     }
@@ -87,7 +88,7 @@ const Plots = (() => {
   function frontierLines(data, view, g, failure) {
     const limits = Frontier.limits(data, g);
     const covers = Frontier.covers(data, view.p, failure, limits);
-    const stored = Frontier.stored(data, view.p, g);
+    const stored = Frontier.counted(data, view.p, g);
     if (view.across === null) {
       const x = data.slack.ticks[view.up];
       return { covers, stored, line: { x: [-0.5 * step(x), x[x.length - 1] + 0.5 * step(x)], y: [failure, failure] } };
@@ -103,7 +104,7 @@ const Plots = (() => {
     const limits = Frontier.limits(data, g);
     const lines = frontierLines(data, view, g, failure);
     const cut = (axis) => data.slack.ticks[axis].filter((tick) => limits[axis] === null || tick <= limits[axis]);
-    const own = data.graphs.multi[g] ? "its certificate (multi-class margin)" : "its certificate";
+    const own = `its certificate${data.evidence ? " by p_A" : ""}${data.graphs.multi[g] ? " (multi-class margin)" : ""}`;
     if (view.across === null) {
       const x = cut(view.up);
       const slack = data.slack.rows[view.p][0].slice(0, x.length);
@@ -143,11 +144,36 @@ const Plots = (() => {
     return lines;
   }
 
+  // What is known of each radius, in four tones.
+  function verdicts(div, data, view, g) {
+    let { ticks, cells } = Frontier.verdicts(data, view.p, g);
+    const one = view.across === null;
+    if (view.turned) [ticks, cells] = [[ticks[1], ticks[0]], transpose(cells)];
+    const [up, across] = one ? [[0], ticks[0]] : ticks;
+    const said = (cell) => TONES[cell.kind][0] + (cell.why ? `<br>${Text.plain(cell.why)}` : "");
+    const where = one ? `${axisTitle(data, view.up)}: %{x}` : `${axisTitle(data, view.up)}: %{y}<br>${axisTitle(data, view.across)}: %{x}`;
+    const steps = TONES.flatMap(([, colour], k) => [[k / TONES.length, colour], [(k + 1) / TONES.length, colour]]);
+    const traces = [{
+      type: "heatmap", x: across, y: up, z: cells.map((row) => row.map((cell) => cell.kind)), zmin: -0.5, zmax: 3.5, colorscale: steps, showscale: false,
+      customdata: cells.map((row) => row.map(said)), hovertemplate: `${where}<br>%{customdata}<extra></extra>`,
+      xgap: across.length < 40 ? 1.5 : 0, ygap: up.length < 40 ? 1.5 : 0,
+    }];
+    for (const [name, color] of TONES) {
+      traces.push({ type: "scatter", mode: "markers", name, x: [null], y: [null], marker: { symbol: "square", size: 13, color, line: { color: "#9aa4ae", width: 0.5 } } });
+    }
+    const shown = layout(axisTitle(data, one ? view.up : view.across), one ? "" : axisTitle(data, view.up), { plot_bgcolor: "#fff", showlegend: true, margin: { l: 62, r: 16, t: 56, b: 54 } });
+    shown.yaxis.tickformat = ",d";
+    few(shown.xaxis, across);
+    if (one) Object.assign(shown.yaxis, { showticklabels: false, ticks: "", range: [-0.5, 0.5] });
+    else few(shown.yaxis, up);
+    Plotly.react(div, traces, shown, CONFIG);
+  }
+
   function moveFrontier(div, data, view, g, failure) {
     const lines = frontierLines(data, view, g, failure);
     const which = view.across === null ? [1] : [1, 2];
     Plotly.restyle(div, { x: which.map(() => lines.line.x), y: which.map(() => lines.line.y) }, which);
   }
 
-  return { counted, surface, frontier, moveFrontier };
+  return { counted, surface, frontier, verdicts, moveFrontier };
 })();

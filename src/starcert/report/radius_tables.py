@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, takewhile
+from itertools import chain, combinations, takewhile
 from typing import TypeAlias
 
 import numpy as np
@@ -36,6 +36,7 @@ from starcert.noise import Noise
 __all__ = [
     "Limits",
     "Pair",
+    "Radii",
     "SlackTables",
     "Slices",
     "Surfaces",
@@ -53,6 +54,8 @@ Pair: TypeAlias = tuple[int, ...]
 
 Radii: TypeAlias = tuple[tuple[int, ...], ...]
 Limits: TypeAlias = tuple[int | None, ...]
+Tables: TypeAlias = tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]
+"""For each slice how many graphs are certified at each radius, and how many are also answered right."""
 
 
 def pairs_of(noise: Noise) -> list[Pair]:
@@ -110,6 +113,7 @@ class Slices:
         self._limits = limits_of(archive)
         self.box = box_of(archive)
         self.verified = True
+        self._certificates = archive.certificates
         bounds = archive.certificates.bounds
         self._failure: list[float] = bounds.failure.tolist()
         self._other: list[float] = bounds.other.tolist()
@@ -118,8 +122,21 @@ class Slices:
         self._two_class = {pair: Frontiers(slacks_of(product), self._box_of(pair)) for pair in self.pairs}
         self._multi_class = {pair: _Sandwich() for pair in self.pairs}
 
+    @property
+    def with_evidence(self) -> bool:
+        """Whether there is more than the bounds on the class probabilities."""
+        return self._certificates.verdicts is not None
+
     def of(self, graph: int, pair: Pair) -> Radii:
-        """The maximal certified radii of a graph on the axes of `pair`; none if it abstains."""
+        """The maximal certified radii of a graph on the axes of `pair`, by whichever argument; none if it abstains."""
+        counted = self.counted(graph, pair)
+        if not counted or not self.with_evidence:
+            return counted
+        known = project(self._certificates[graph].frontier.radii, pair)
+        return clip((*counted, *known), tuple(self._limits[graph][axis] for axis in pair))
+
+    def counted(self, graph: int, pair: Pair) -> Radii:
+        """Those that the bounds on the class probabilities certify alone."""
         frontier = self._frontier(pair, self._failure[graph], self._other[graph])
         self.verified = self.verified and frontier.verified
         return clip(project(frontier.radii, pair), tuple(self._limits[graph][axis] for axis in pair))
@@ -267,6 +284,7 @@ class Surfaces:
         majority: the most frequent class among these and how many graphs have it; None without labels.
         certified: for each slice the number of graphs certified at each radius, shape (first axis, other axis).
         right: the same for the graphs that are also answered right.
+        by_counts: with evidence, the same two by the bounds on the class probabilities alone; else None.
     """
 
     ticks: list[list[int]]
@@ -275,6 +293,7 @@ class Surfaces:
     majority: list[tuple[int, int] | None]
     certified: list[npt.NDArray[np.int64]]
     right: list[npt.NDArray[np.int64]]
+    by_counts: Tables | None
 
 
 def surfaces(archive: Archive, slices: Slices) -> Surfaces:
@@ -283,42 +302,53 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     An attacker who may flip more sites than a graph has flips them all: a graph that is certified up to its capacity
     is certified at every larger count too.
     """
-    n_axes = len(archive.noise.axes)
-    is_right = right(archive.certificates, archive.labels)
     there = has_sites(archive.certificates)
-    capacities = [capacity or (None,) * n_axes for capacity in archive.capacities]
-    ends = [0] * n_axes
-    tallies: list[dict[metrics.Radii, list[int]]] = []
     counted = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
-    for pair, numbers in zip(slices.pairs, counted, strict=True):
-        tally: dict[metrics.Radii, list[int]] = {(): [0, 0]}
-        for graph in numbers:
-            capacity, radii = capacities[graph], slices.of(graph, pair)
-            for place, axis in enumerate(pair):
-                ends[axis] = max(ends[axis], *(radius[place] for radius in radii), 0)
-            sizes = [capacity[axis] for axis in pair]
-            counts = tally.setdefault(open_ended(radii, sizes), [0, 0])
+    by_pair = list(zip(slices.pairs, counted, strict=True))
+    is_right = right(archive.certificates, archive.labels)
+    nowhere: Limits = (None,) * len(archive.noise.axes)
+
+    def tally(
+        graphs: Iterable[int], pair: Pair, radii_of: Callable[[int, Pair], Radii]
+    ) -> dict[metrics.Radii, list[int]]:
+        """How many graphs have which radii, and how many of these are answered right."""
+        found: dict[metrics.Radii, list[int]] = {(): [0, 0]}
+        for graph in graphs:
+            sizes = [(archive.capacities[graph] or nowhere)[axis] for axis in pair]
+            counts = found.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
             counts[0] += 1
             counts[1] += int(is_right[graph])
-        tallies.append(tally)
+        return found
+
+    ends = [0] * len(archive.noise.axes)
+    for pair, graphs in by_pair:
+        for radius in chain.from_iterable(slices.of(graph, pair) for graph in graphs):
+            for axis, count in zip(pair, radius, strict=True):
+                ends[axis] = max(ends[axis], count)
     most = _most_ticks(len(slices.pairs))
     # One count beyond the furthest shows that nothing is certified there, unless nobody asked or nothing is there.
     axes = [
         ticks(end + 1 if limit is None else min(end + 1, limit), most)
         for end, limit in zip(ends, slices.box, strict=True)
     ]
-    found = [
-        certified_counts(tally, [axes[axis] for axis in pair]).reshape(2, -1, len(axes[pair[-1]]))
-        for pair, tally in zip(slices.pairs, tallies, strict=True)
-    ]
+
+    def tables(radii_of: Callable[[int, Pair], Radii]) -> Tables:
+        found = [
+            certified_counts(tally(graphs, pair, radii_of), [axes[axis] for axis in pair]).reshape(
+                2, -1, len(axes[pair[-1]])
+            )
+            for pair, graphs in by_pair
+        ]
+        return [counts[0] for counts in found], [counts[1] for counts in found]
+
     classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in counted]
     return Surfaces(
         axes,
         [len(each) for each in counted],
         [each.total() for each in classes],
         [most_frequent(each) for each in classes],
-        [counts[0] for counts in found],
-        [counts[1] for counts in found],
+        *tables(slices.of),
+        tables(slices.counted) if slices.with_evidence else None,
     )
 
 

@@ -25,7 +25,8 @@ from starcert.graphs.sites import Sites
 from starcert.metrics import right
 from starcert.report.document import KeyFigure, assemble, plotly_script, resources, target, write_page
 from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
-from starcert.report.radius_tables import Slices, limits_of, slack_tables, surfaces
+from starcert.report.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
+from starcert.report.verdict_data import any_flip, verdict_data, verdict_rows
 from starcert.system.output import at_most, holds_at_least
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "PageData", "drawings", "page_data", "write_report"]
@@ -68,8 +69,10 @@ def write_report(
 def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
     said = {
         "n_graphs": len(archive),
-        "holds": holds_at_least(archive.alpha),
+        "holds": holds_at_least(_alpha(archive)),
         "whose": _whose(archive),
+        "verdicts": verdict_rows(archive),
+        "known": any(label is not None for label in archive.labels),
         "numbers": list(_numbers(archive, found.counts)),
         "notices": found.notices,
         "origin": [
@@ -94,6 +97,12 @@ def _regions(archive: Archive, found: PageData) -> Iterator[tuple[str, str]]:
         yield "in no region", found.fixed
 
 
+def _alpha(archive: Archive) -> float:
+    """The alpha of all that the certificates say; their bounds alone have a share of it where there is evidence."""
+    alpha = archive.certificates.alpha
+    return archive.alpha if alpha is None else alpha
+
+
 def _whose(archive: Archive) -> str:
     return "each certificate by itself" if archive.together == 1 else f"all {archive.together:,} certificates together"
 
@@ -110,7 +119,8 @@ def _numbers(archive: Archive, counts: ReportSummary) -> Iterator[KeyFigure]:
         yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
     whose = "each certificate" if archive.together == 1 else _whose(archive)
-    yield KeyFigure(at_most(archive.alpha), f"alpha, the failure probability of {whose}", "number-alpha")
+    yield from any_flip(archive)
+    yield KeyFigure(at_most(_alpha(archive)), f"alpha, the failure probability of {whose}", "number-alpha")
 
 
 def _settings(archive: Archive) -> Iterator[tuple[str, str]]:
@@ -202,7 +212,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             for region, law in ((region, archive.noise[region]) for region in archive.noise.regions)
         ],
         "classes": list(archive.class_names),
-        "holds": holds_at_least(archive.alpha),
+        "holds": holds_at_least(_alpha(archive)),
         "labelled": counts.n_labelled,
         "pairs": [list(pair) for pair in slices.pairs],
         "slack": {"least": tables.least, "ticks": tables.ticks, "rows": tables.rows},
@@ -214,9 +224,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "certified": [table.tolist() for table in shares.certified],
             "right": [table.tolist() for table in shares.right],
         },
-        "slices": [
-            {"radii": [list(chain.from_iterable(each)) for each in different], "of": of} for different, of in radii
-        ],
+        "slices": _flat(radii),
         "graphs": {
             "names": list(archive.names),
             "truth": [-1 if label is None else label for label in archive.labels],
@@ -238,7 +246,16 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
+    beyond = verdict_data(archive, sites, [each is not None for each in drawn.graphs])
+    if beyond is not None and shares.by_counts is not None:
+        counted = [_once([slices.counted(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
+        certified, are_right = ([table.tolist() for table in tables] for tables in shares.by_counts)
+        data["evidence"] = {"slices": _flat(counted), "surface": {"certified": certified, "right": are_right}, **beyond}
     return PageData(data, counts, notices(archive, counts, slices), fixed_pairs([each.n_fixed for each in sites]))
+
+
+def _flat(slices: Sequence[tuple[list[Radii], list[int]]]) -> list[dict[str, Any]]:
+    return [{"radii": [list(chain.from_iterable(each)) for each in different], "of": of} for different, of in slices]
 
 
 def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[int]:

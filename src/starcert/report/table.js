@@ -25,6 +25,7 @@ const GraphTable = (() => {
     }
     filters.abstained = ["abstentions", abstains];
     filters.nothing = ["answered, but no flip certified", (g) => !abstains(g) && !reach(g).some(Boolean)];
+    if (data.evidence) filters.broken = ["broken by a known attack", (g) => data.evidence.graphs[g].broken.length > 0];
     for (const [value, [text]] of Object.entries(filters)) $("filter").append(Text.element("option", { value }, text));
 
     const several = data.axes.length > 2;
@@ -36,6 +37,10 @@ const GraphTable = (() => {
       ["votes", "votes for it", (g) => graphs.votes[g][graphs.answer[g]]],
       ["radii", several ? "furthest on each axis alone" : `maximal radii (${data.axes.join(", ")})`, null],
     ];
+    if (data.evidence) {
+      columns.push(["any_flips", "any flips", (g) => data.evidence.graphs[g].any_flips ?? -1]);
+      columns.push(["broken", "broken at", (g) => data.evidence.graphs[g].broken.length]);
+    }
     for (const [key, title, by] of columns) {
       const head = Text.element("th", { scope: "col", "data-column": key });
       if (by) {
@@ -72,6 +77,10 @@ const GraphTable = (() => {
         Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
         Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
         Text.element("td", { class: "radii" }, certified));
+      if (data.evidence) {
+        const { any_flips: any, broken } = data.evidence.graphs[g];
+        made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.radii(broken, 3) : "–"));
+      }
       made.addEventListener("click", () => choose(g));
       return made;
     }

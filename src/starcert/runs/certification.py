@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,9 @@ def certify_run(
             family=settings.family,
             seed=settings.seed,
             max_radius=settings.max_radius,
+            evidence=settings.evidence,
+            own_samples=settings.own_samples,
+            plan=settings.plan,
             store=settings.store or place.votes,
             executor=executor,
         )
@@ -100,16 +104,23 @@ def certify_run(
 
 
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
-    """The rows of an archive, one for each graph, with one more column.
+    """The rows of an archive, one for each graph, with more columns.
 
-    `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's.
+    `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
+    evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the levels
+    with a known attack, and no `any_flips` flips, wherever they are, change the answer.
     """
-    for row, answer in zip(archive.rows(), base, strict=True):
+    certificates = archive.certificates
+    for row, answer, one in zip(archive.rows(), base, certificates, strict=True):
         cells: dict[str, object] = {}
         for name, value in row.items():
             if name == "class":
                 cells["base_class"] = answer
             cells[name] = value
+            if name == "frontier" and certificates.verdicts is not None:
+                cells["frontier_by_p_A"] = json.dumps(one.counted.radii)
+                cells["broken"] = json.dumps(one.broken)
+                cells["any_flips"] = one.any_flips
         yield cells
 
 
@@ -127,11 +138,21 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "noise": settings.noise.to_dict(),
         "samples": settings.samples,
         "selection_samples": settings.selection_samples,
+        **_beyond_counts(settings),
         "seed": settings.seed,
         "chunk_size": base.chunk_size,
         "backend": base.backend,
         "digests": {name: content for name, content in digests.items() if name != "classifier"},
     }
+
+
+def _beyond_counts(settings: RunSettings) -> dict[str, object]:
+    """What was asked beyond a fixed number of votes that are counted; nothing where nothing was."""
+    plan: dict[str, object] = {} if settings.plan == "fixed" else {"plan": settings.plan}
+    if not settings.evidence:
+        return plan
+    own = settings.samples if settings.own_samples is None else settings.own_samples
+    return {"evidence": True, "own_samples": own, **plan}
 
 
 def _write_report(path: Path, kept: Archive, sites: Sequence[Sites]) -> None:

@@ -75,6 +75,13 @@ samples = {samples}
 alpha = 0.01
 seed = 0
 
+# With evidence = true, where the flips of the votes fell counts too: far more is certified, and attacks are found.
+# own_samples (by default as many as samples) are noisy copies of attacked versions of a graph, which settle what its
+# own copies leave open. With plan = "decided" a graph has no more votes than it takes: samples are then the most.
+# evidence = true
+# own_samples = 5000
+# plan = "decided"
+
 # How many processes count votes. It makes no difference to the result.
 workers = 1
 

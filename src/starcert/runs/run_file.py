@@ -184,7 +184,8 @@ def _plain_values(settings: RunSettings, folder: Path) -> Iterator[tuple[str, ob
     """What a run file says above its tables."""
     for key, setting in SETTINGS.items():
         item = getattr(settings, key)
-        if setting.written and item is not None and key not in ("noise", "max_radius"):
+        said = item is not None and item != setting.unsaid
+        if setting.written and said and key not in ("noise", "max_radius"):
             yield key, _plain(item, folder)
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "as_data",
     "as_device",
     "as_family",
+    "as_flag",
     "as_model",
     "as_noise",
     "as_out_folder",
@@ -66,6 +67,7 @@ class Setting:
         sweep_help: what it is for a sweep; "": the same.
         sweep_shown: its default for a sweep, in words; "": the same.
         written: whether the run file in the output folder repeats it.
+        unsaid: the value that goes without saying: a run file that is written leaves it out.
         changes: what another value changes: the votes, the certificates from the same votes, or nothing of the result.
     """
 
@@ -82,6 +84,7 @@ class Setting:
     sweep_help: str = ""
     sweep_shown: str = ""
     written: bool = True
+    unsaid: object = None
     changes: Literal["votes", "certificates", "nothing"] = "votes"
 
     def value(self, given: object, base: Path, name: str) -> object:
@@ -109,6 +112,13 @@ def one_of(*words: str) -> SettingCheck:
         return str(value)
 
     return check
+
+
+def as_flag(value: object, _base: Path, name: str) -> bool:
+    """Whether something is wanted."""
+    if not isinstance(value, bool):
+        raise InvalidParameterError(name, "be true or false", value)
+    return value
 
 
 def as_path(value: object, base: Path, name: str) -> Path:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from starcert.errors import InvalidParameterError
 from starcert.runs import setting_values as values_of
@@ -52,7 +52,8 @@ def _about(check: SettingCheck, text: str, **more: Any) -> dict[str, Setting]:  
 def _declared(field: Field[Any]) -> Setting:
     """The setting of a field; its default is shown as it is, unless there are words for it."""
     setting: Setting = field.metadata["setting"]
-    shown = f"{field.default:,}" if isinstance(field.default, int) else str(field.default)
+    whole = isinstance(field.default, int) and not isinstance(field.default, bool)
+    shown = f"{field.default:,}" if whole else str(field.default)
     known = field.default is not MISSING and field.default is not None
     return replace(setting, shown=setting.shown or shown * known, optional=field.default is None)
 
@@ -66,8 +67,8 @@ class RunSettings:
 
     Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
     has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
-    that can be flipped (`max_radius`), all graphs (`limit`), where the model function left the module (`device`),
-    `votes.db` in the output folder (`store`).
+    that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), where the model
+    function left the module (`device`), `votes.db` in the output folder (`store`).
     """
 
     model: Reference = field(
@@ -133,6 +134,45 @@ class RunSettings:
             shown="a hundredth of the samples, at least 100",
             kind=int,
             of_sweeps=True,
+            changes="certificates",
+        ),
+    )
+    plan: Literal["fixed", "decided"] = field(
+        default="fixed",
+        metadata=_about(
+            values_of.one_of("fixed", "decided"),
+            "fixed draws all samples. With decided they are a most: a graph has no more votes once all that is asked "
+            "about it is certified. Bounds are then a little wider, as they hold whenever somebody looks.",
+            metavar="fixed|decided",
+            unsaid="fixed",
+            changes="certificates",
+        ),
+    )
+    evidence: bool = field(
+        default=False,
+        metadata=_about(
+            values_of.as_flag,
+            "Look at where the flips of the votes fell, too, and not only at how many votes each class has (p_A). "
+            "Far more is certified, and every number of flips is certified, broken (an attack is found) or open. "
+            "alpha is shared between both arguments.",
+            shown="no",
+            kind=bool,
+            sweep_help="Look at where the flips of the votes fell, too: radii by p_A and with evidence stand side by "
+            "side, and levels are compared by the latter.",
+            unsaid=False,
+            changes="certificates",
+        ),
+    )
+    own_samples: int | None = field(
+        default=None,
+        metadata=_about(
+            values_of.whole_number(0, 10**12),
+            "With evidence, the most noisy copies of attacked versions of a graph: they settle what its own copies "
+            "leave open, and find attacks. 0: none.",
+            shown="as many as samples",
+            kind=int,
+            of_sweeps=True,
+            sweep_shown="0",
             changes="certificates",
         ),
     )
@@ -235,6 +275,9 @@ class RunSettings:
             object.__setattr__(self, key, setting.value(getattr(self, key), Path.cwd(), key))
         if self.selection_samples is None:
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
+        if self.own_samples is not None and not self.evidence:
+            hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
+            raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)
         if self.max_radius is not None:
             object.__setattr__(self, "max_radius", self.noise.radius(self.max_radius, "max_radius"))
         if self.regions is None and len(self.noise.regions) > 1:
@@ -304,6 +347,8 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
             raise InvalidParameterError(key, "be given", None, hint)
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
+    if options.get("evidence") is False and "own_samples" not in options:
+        given.pop("own_samples", None)  # a run file has them for evidence
     if given.get("max_radius") is not None:
         noise = values_of.as_noise(given["noise"], Path.cwd(), "noise")
         called = option_name("max_radius") if "max_radius" in options else "max_radius"

@@ -31,7 +31,7 @@ __all__ = ["PAGE", "TABLE", "VOTES", "run_sweep", "sweep_settings"]
 
 TABLE, PAGE, VOTES = "sweep.csv", "sweep.html", "votes"
 
-_CERTIFYING_ALONE = ("samples", "selection_samples", "store", "out")
+_CERTIFYING_ALONE = ("samples", "selection_samples", "own_samples", "store", "out")
 """What a run file says for `starcert certify` alone, unless it says it in its table [sweep]."""
 
 
@@ -60,12 +60,14 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
     divided = file.values.get("split", "all") != "all"
     shared = {key: value for key, value in file.values.items() if key not in _CERTIFYING_ALONE}
     values = {**shared, "samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep}
+    if options.get("evidence", shared.get("evidence", False)):
+        values = {"own_samples": 0, **values}
     part = chosen or ("validation" if divided else "all")
     run = run_settings(values, {**options, "noise": levels[0], "split": part})
     if chosen is None and not divided and asks_for(run.model, "train"):
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
-    certifying = ("samples", "selection_samples", "limit")
+    certifying = ("samples", "selection_samples", "own_samples", "limit")
     return SweepSettings(run, grid, own, {key: file.values[key] for key in certifying if key in file.values})
 
 
@@ -176,6 +178,9 @@ def _certify(
         family=run.family,
         seed=settings.seed,
         max_radius=run.max_radius,
+        evidence=run.evidence,
+        own_samples=run.own_samples,
+        plan=run.plan,
         store=store,
         executor=executor,
         title=title,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,16 @@ from starcert.metrics import certified_counts, open_ended, right, steps_to, vote
 from starcert.noise import Noise
 from starcert.system.output import progress_bar
 
-__all__ = ["MOST_CELLS", "LevelOutcome", "SweepLevel", "beaten_by", "measure_levels", "out_of_reach", "outcome_of"]
+__all__ = [
+    "MOST_CELLS",
+    "LevelOutcome",
+    "LevelReach",
+    "SweepLevel",
+    "beaten_by",
+    "measure_levels",
+    "out_of_reach",
+    "outcome_of",
+]
 
 MOST_CELLS = 100_000
 """Score and volume are counted in a box of at most so many radii."""
@@ -42,6 +52,7 @@ class LevelOutcome:
         capacities: how many sites an attacker finds in each graph (row) on each axis (column).
         max_radius: the box of radii that was looked at; None: all.
         short: the axes with too few votes to certify a flip, and how many would do, see `out_of_reach`.
+        by_counts: with evidence, the radii that the bounds on the class probabilities certify alone; else None.
     """
 
     noise: Noise
@@ -53,6 +64,7 @@ class LevelOutcome:
     capacities: npt.NDArray[np.int64]
     max_radius: tuple[int, ...] | None
     short: dict[str, int | None]
+    by_counts: tuple[Radii, ...] | None = None
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
@@ -65,6 +77,13 @@ class LevelOutcome:
         nothing = (0,) * len(self.noise.axes)
         far = [tuple(map(max, zip(*radii, strict=True))) if radii else nothing for radii in self.radii]
         return np.where(self.right[:, None], np.array(far, dtype=np.int64), 0)
+
+
+class LevelReach(NamedTuple):
+    """How far a level reaches; see `SweepLevel`."""
+
+    mean_radii: tuple[float, ...]
+    shares: tuple[tuple[float | None, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,7 @@ class SweepLevel:
             is the smallest that holds all levels. None if it is too large to be counted.
         score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
         short: the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number.
+        by_counts: with evidence, mean radii and shares by the bounds on the class probabilities alone; else None.
     """
 
     noise: Noise
@@ -108,6 +128,7 @@ class SweepLevel:
     volume: float | None
     score: int | None
     short: dict[str, int | None]
+    by_counts: LevelReach | None = None
 
     @property
     def accuracy(self) -> float:
@@ -159,10 +180,11 @@ def outcome_of(
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None
     assert alpha is not None
-    radii = []
+    radii, by_counts = [], []
     with progress_bar("radii", len(certificates)) as advance:
         for one in certificates:
             radii.append(one.frontier.radii)
+            by_counts.append(one.counted.radii)
             advance(1)
     return LevelOutcome(
         certificates.noise,
@@ -174,6 +196,7 @@ def outcome_of(
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
+        None if certificates.verdicts is None else tuple(by_counts),
     )
 
 
@@ -202,12 +225,25 @@ def _level(
         answer=answer,
         n_answer=n_answer,
         n_without=tuple((~there).sum(axis=0).tolist()),
-        mean_radii=tuple((reach.sum(axis=0) / np.maximum(there.sum(axis=0), 1)).tolist()),
         steps=tuple(steps),
-        shares=tuple(tuple(_share(outcome, reach, axis, step) for step in steps) for axis in range(len(box))),
+        **_reach(outcome, reach, steps)._asdict(),
         volume=None if counts is None else float(counts.sum() / n_graphs),
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
         short=outcome.short,
+        by_counts=None if outcome.by_counts is None else _counted_reach(outcome, outcome.by_counts, steps),
+    )
+
+
+def _counted_reach(outcome: LevelOutcome, radii: tuple[Radii, ...], steps: Sequence[int]) -> LevelReach:
+    alone = replace(outcome, radii=radii)
+    return _reach(alone, alone.reach, steps)
+
+
+def _reach(outcome: LevelOutcome, reach: npt.NDArray[np.int64], steps: Sequence[int]) -> LevelReach:
+    n_there = np.maximum((outcome.capacities > 0).sum(axis=0), 1)
+    return LevelReach(
+        tuple((reach.sum(axis=0) / n_there).tolist()),
+        tuple(tuple(_share(outcome, reach, axis, step) for step in steps) for axis in range(reach.shape[1])),
     )
 
 

@@ -158,11 +158,24 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
                 for axis, shares in zip(axes, level.shares, strict=True)
                 for step, share in zip(level.steps, shares, strict=True)
             },
+            **_by_counts(level),
             "volume": level.volume,
             "score": level.score,
             "unbeaten": beater is None,
             "beaten_by": None if beater is None else beater + 1,
         }
+
+
+def _by_counts(level: SweepLevel) -> dict[str, object]:
+    """With evidence, how far the level reaches by p_A alone."""
+    if level.by_counts is None:
+        return {}
+    axes, (means, shares) = level.noise.axes, level.by_counts
+    return {f"mean_radius_by_p_A_{axis}": mean for axis, mean in zip(axes, means, strict=True)} | {
+        f"right_at_{axis}_{step}_by_p_A": share
+        for axis, of_axis in zip(axes, shares, strict=True)
+        for step, share in zip(level.steps, of_axis, strict=True)
+    }
 
 
 def about_graphs(sweep: SweepResult) -> str:
@@ -233,7 +246,8 @@ def _notices(sweep: SweepResult) -> Iterator[Notice]:
         axes = ", ".join(dict.fromkeys(axis for axis, _ in short))
         where = "; ".join(_where(sweep, *each) for each in list(short.items())[:MOST_NAMED])
         more = f"; and so on, {len(short) - MOST_NAMED:,} more" if len(short) > MOST_NAMED else ""
-        text = f"Even if all {sweep.settings.run.samples:,} votes agreed, no flip would be certified in {where}{more}."
+        how = "certified by p_A" if sweep.settings.run.evidence else "certified"
+        text = f"Even if all {sweep.settings.run.samples:,} votes agreed, no flip would be {how} in {where}{more}."
         if any(least is not None for _, least in short):
             text += " Where more votes could, a radius of 0 says nothing about the level: take more --samples."
         yield Notice(f"Too few votes for a single flip: {axes}", text)
@@ -326,10 +340,16 @@ def _settings(sweep: SweepResult) -> Iterator[tuple[str, str]]:
         yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
     for key in ("samples", "selection_samples", "alpha", "family", "seed", "split_seed"):
         yield key, str(getattr(run, key))
+    if run.evidence:
+        yield "evidence", f"yes, with at most {run.own_samples:,} votes at attacked versions of a graph"
+    if run.plan != "fixed":
+        yield "plan", run.plan
 
 
 def _heads(sweep: SweepResult) -> list[str]:
     axes = [f"mean radius, {axis}" for axis in sweep.levels[0].noise.axes]
+    if sweep.settings.run.evidence:
+        axes += [f"by p_A alone, {axis}" for axis in sweep.levels[0].noise.axes]
     return ["level", "noise", "accuracy", "abstains", *axes, "volume", "score", "most frequent answer", "verdict"]
 
 
@@ -344,6 +364,7 @@ def _row(sweep: SweepResult, number: int) -> dict[str, object]:
             f"{level.accuracy:.1%}",
             f"{level.n_abstained / level.n_graphs:.1%}",
             *(f"{mean:.2f}" for mean in level.mean_radii),
+            *(f"{mean:.2f}" for mean in (() if level.by_counts is None else level.by_counts.mean_radii)),
             "" if level.volume is None else f"{level.volume:,.1f}",
             "" if level.score is None else f"{level.score:,}",
         ],

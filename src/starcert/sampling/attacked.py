@@ -53,8 +53,15 @@ class AttackedCopies:
             raise InvalidParameterError("noise", "have laws on two values where attacked objects vote", noise)
         self._dense = way is Way.DENSE
         self._view = view_of(sites, way)
-        self._sites, self._noise, self._seed = sites, noise, seed
-        self._starts = np.array(sites.offsets)
+        self._key, self._seed = sites.clean.key, seed
+        self._clean = np.zeros(sites.n_sites, dtype=np.bool_)
+        self._clean[sites.nonzero[0]] = True
+        chances = np.empty(sites.n_sites)
+        for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+            here = slice(first, first + size)
+            chances[here] = np.where(self._clean[here], noise[region].change(0), noise[region].change(1))
+        values, law = np.unique(chances, return_inverse=True)
+        self._flips = DenseFlips(values, law.reshape(-1).astype(np.uint8))  # of the opposite of each site's value
 
     def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
         """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
@@ -64,7 +71,7 @@ class AttackedCopies:
         return self._view(_joined([self._flipped(attack, chunk) for attack in attacks]))
 
     def _stream(self, attack: Attack, chunk: int) -> WordStream:
-        key = repr((self._seed, self._sites.clean.key, "attack", attack, chunk)).encode()
+        key = repr((self._seed, self._key, "attack", attack, chunk)).encode()
         return WordStream(np.random.SeedSequence(int.from_bytes(blake2b(key, digest_size=16).digest())))
 
     def _sliced(self, attack: Attack, chunk: int) -> npt.NDArray[np.uint64]:
@@ -93,14 +100,7 @@ class AttackedCopies:
     def _attacked(self, attack: Attack, stream: WordStream) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
         """The clean bits of the attacked sites, and whether the noise flips their new ones, as words."""
         positions = np.array(attack, dtype=np.int64)
-        clean = np.isin(positions, self._sites.nonzero[0])
-        regions = np.searchsorted(self._starts, positions, side="right") - 1
-        chances = [
-            self._noise[self._sites.regions[region]].change(int(not value))
-            for region, value in zip(regions, clean, strict=True)
-        ]
-        values, law = np.unique(chances, return_inverse=True)
-        return clean, DenseFlips(values, law.reshape(-1).astype(np.uint8)).draw(stream, WORD)
+        return self._clean[positions], self._flips.only(positions).draw(stream, WORD)
 
 
 def _joined(draws: Sequence[FlippedDraw]) -> FlippedDraw:

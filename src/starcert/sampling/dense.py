@@ -15,6 +15,7 @@ of U are a random word, those of the probabilities are kept beside; where they a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -64,6 +65,12 @@ class DenseFlips:
         self._lengths = np.array([len(digits) for digits in expansions], dtype=np.int64)
         self._certain = values == 1
         self._law = law
+
+    def only(self, sites: npt.NDArray[np.int64]) -> DenseFlips:
+        """The same for some of the sites."""
+        some = copy(self)
+        some._law = self._law[sites]
+        return some
 
     def draw(self, stream: WordStream, samples: int, *, first: int = 0, most: int | None = None) -> Words:
         """Flips of every site in so many samples, as words of shape (sites, ⌈samples / 64⌉).

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.core.flips import Flips, Listed
+from starcert.core.flips import Flips, ListedFlips
 from starcert.sampling.streams import Words, WordStream
 
 __all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "SlicedDraw", "ValueDraw", "Way", "packed_ones"]
@@ -98,9 +98,8 @@ class SlicedDraw:
 
     def flips_of(self, copies: Positions, ones: Positions) -> Flips:
         """See `Draw`."""
-        bits: npt.NDArray[np.uint8] = _lanes(self.words, self.first + copies)
-        bits ^= packed_ones(ones, len(self.words))
-        return bits
+        flips: npt.NDArray[np.uint8] = _flips_of_lanes(self.words, self.first + copies, ones)
+        return flips
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class FlippedDraw:
     def flips_of(self, copies: Positions, ones: Positions) -> Flips:
         """See `Draw`."""
         starts = np.concatenate([[0], np.cumsum(self.starts[copies + 1] - self.starts[copies])])
-        return Listed(starts, _ascending(self.starts[copies], starts, self.positions))
+        return ListedFlips(starts, _ascending(self.starts[copies], starts, self.positions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +186,13 @@ def _run(samples: slice, count: int) -> tuple[int, int]:
 
 
 @compiled
-def _lanes(words, lanes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The bits of all sites in some lanes, packed."""
+def _flips_of_lanes(words, lanes, ones):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The flips of all sites in some lanes, packed: the noisy bits, those whose clean bit is 1 turned round."""
     n_sites = words.shape[0]
-    bits = np.zeros((lanes.size, (n_sites + 7) // 8), np.uint8)
+    bits = np.empty((lanes.size, (n_sites + 7) // 8), np.uint8)
+    clean = np.zeros(bits.shape[1], np.uint64)
+    for site in ones:
+        clean[site >> 3] |= np.uint64(1) << np.uint64(site & 7)
     for octet in range(bits.shape[1]):
         first, last = 8 * octet, min(8 * octet + 8, n_sites)
         for i in range(lanes.size):
@@ -198,7 +200,7 @@ def _lanes(words, lanes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
             found = np.uint64(0)
             for site in range(first, last):
                 found |= ((words[site, word] >> lane) & np.uint64(1)) << np.uint64(site - first)
-            bits[i, octet] = found
+            bits[i, octet] = found ^ clean[octet]
     return bits
 
 

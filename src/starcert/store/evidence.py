@@ -9,6 +9,7 @@ import json
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -179,47 +180,58 @@ class StoredAttack(NamedTuple):
     Attributes:
         graph: the number of the clean graph.
         flips: the positions of the sites that the attack flips, ascending.
+        size: samples that are drawn for a chunk: votes depend on it.
         chunk: the number of the chunk at that attacked graph.
         samples: votes in it.
         counts: votes for each class.
+        numbers: of each vote against the graph's class how many sites of each axis flipped, 32 bits each.
     """
 
     graph: int
     flips: tuple[int, ...]
+    size: int
     chunk: int
     samples: int
     counts: tuple[int, ...]
+    numbers: bytes
 
     @property
-    def key(self) -> tuple[int, str, int]:
-        """Graph, attack and chunk number, as they are stored."""
-        return self.graph, json.dumps(self.flips), self.chunk
+    def key(self) -> tuple[int, str, int, int]:
+        """Graph, attack, size and number of the chunk, as they are stored."""
+        return self.graph, json.dumps(self.flips), self.size, self.chunk
 
     @property
     def row(self) -> tuple[object, ...]:
         """The chunk as it is stored, with its digest."""
         blob = struct.pack(f"<{len(self.counts)}q", *self.counts)
-        head = f"{self.graph} {json.dumps(self.flips)} {self.chunk} {self.samples} ".encode()
-        return *self.key, self.samples, blob, blake2b(head + blob, digest_size=16).digest()
+        head = " ".join(map(str, (*self.key, self.samples, ""))).encode()
+        digest = blake2b(head + blob + self.numbers, digest_size=16).digest()
+        return *self.key, self.samples, blob, self.numbers, digest
 
-    @property
-    def votes(self) -> StoredChunk:
-        """The same votes as those of a chunk."""
-        return StoredChunk(self.graph, 0, "estimation", self.chunk, self.samples, self.counts)
+    def flip_numbers(self, n_axes: int) -> npt.NDArray[np.int64]:
+        """The numbers, shape (votes, axes); a ValueError if they are not those of so many axes."""
+        listed = np.frombuffer(self.numbers, dtype="<u4") if len(self.numbers) % 4 == 0 else np.empty(1)
+        if not n_axes or len(listed) % n_axes or len(listed) > self.samples * n_axes:
+            name = f"chunk {self.chunk} of an attack on graph {self.graph}"
+            raise ValueError(f"{name} does not say how many sites flipped on each of {n_axes} axes")
+        return listed.reshape(-1, n_axes).astype(np.int64)
 
     @classmethod
     def from_caller(
         cls,
         settings: VoteSettings,
-        graph: int,
-        positions: Iterable[int],
+        place: tuple[int, Iterable[int], int],
         chunk: int,
         counts: npt.ArrayLike,
         samples: int,
+        numbers: npt.ArrayLike,
     ) -> StoredAttack:
-        """A chunk that a caller brings, checked."""
-        votes = StoredChunk.from_caller(settings, (graph, 0, "estimation"), chunk, counts, samples)
-        return cls(graph, attacked(positions), votes.chunk, votes.samples, votes.counts)
+        """A chunk that a caller brings, checked; its place is the graph, the positions and the size of a chunk."""
+        graph, positions, size = place
+        own = replace(settings, chunk_size=size)
+        votes = StoredChunk.from_caller(own, (graph, 0, "estimation"), chunk, counts, samples)
+        flips = np.ascontiguousarray(numbers, dtype="<u4").tobytes()
+        return cls(graph, attacked(positions), own.chunk_size, votes.chunk, votes.samples, votes.counts, flips)
 
     @classmethod
     def from_row(cls, row: Sequence[object], settings: VoteSettings) -> StoredAttack:
@@ -228,7 +240,7 @@ class StoredAttack(NamedTuple):
         Raises:
             ValueError: the reason why the row cannot be believed.
         """
-        graph, text, number, samples, blob, digest = row
+        graph, text, size, number, samples, blob, numbers, digest = row
         name = f"chunk {number!r} of an attack on graph {graph!r}"
         try:
             flips = attacked(json.loads(text) if isinstance(text, str) else ())
@@ -236,8 +248,13 @@ class StoredAttack(NamedTuple):
             raise ValueError(f"{name} does not say what it flips: {error}") from error
         if type(graph) is not int or not 0 <= graph < MAX_COUNT:
             raise ValueError(f"{name} has no valid graph")
-        chunk = cls(graph, flips, *counts_of(number, samples, blob, settings, name))
-        if chunk.row != (graph, text, number, samples, blob, digest):
+        if type(size) is not int or not 1 <= size <= MAX_COUNT:
+            raise ValueError(f"{name} has no valid size")
+        own = replace(settings, chunk_size=size)
+        if not isinstance(numbers, bytes):
+            raise ValueError(f"{name} has no numbers of flips")
+        chunk = cls(graph, flips, size, *counts_of(number, samples, blob, own, name), numbers)
+        if chunk.row != (graph, text, size, number, samples, blob, numbers, digest):
             raise ValueError(f"{name} does not agree with its digest")
         return chunk
 

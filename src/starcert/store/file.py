@@ -77,11 +77,13 @@ FLIPS = """CREATE TABLE flips (
 ATTACKS = """CREATE TABLE attacks (
   graph INTEGER NOT NULL, -- number of the graph's record
   flips TEXT NOT NULL, -- the sites of the graph that are flipped before noise is drawn: ascending positions, JSON
+  size INTEGER NOT NULL, -- samples that are drawn for a chunk
   chunk INTEGER NOT NULL, -- 0, 1, 2, ... at the attacked graph
   samples INTEGER NOT NULL, -- votes in the chunk
   counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
+  numbers BLOB NOT NULL, -- of each vote against the graph's class: flips on each axis, little-endian 32-bit integers
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
-  PRIMARY KEY (graph, flips, chunk)
+  PRIMARY KEY (graph, flips, size, chunk)
 ) WITHOUT ROWID"""
 # Format 1 knew no targets, format 2 neither flips nor attacks. Such a file is read as it is, and gets the format of
 # today when it is continued.
@@ -275,6 +277,7 @@ def _verify_evidence(db: sqlite3.Connection, contents: Contents) -> None:
         attack = StoredAttack.from_row(row, settings)
         if attack.graph >= len(graphs) or graphs[attack.graph].n_targets > 1:
             raise ValueError(f"there is an attack on graph {attack.graph}, which is not there or has several targets")
+        attack.flip_numbers(len(graphs[attack.graph].sizes))
 
 
 def _verify_frame(db: sqlite3.Connection) -> int:

@@ -64,7 +64,7 @@ Row = TypeVar("Row", StoredChunk, StoredFlips, StoredAttack)
 TABLES: dict[object, tuple[str, ...]] = {
     StoredChunk: ("chunks", "graph", "target", "purpose", "chunk"),
     StoredFlips: ("flips", "graph", "chunk"),
-    StoredAttack: ("attacks", "graph", "flips", "chunk"),
+    StoredAttack: ("attacks", "graph", "flips", "size", "chunk"),
 }
 """Where each kind of row is, and the columns of its key."""
 
@@ -268,16 +268,23 @@ class VoteStore:
         graph = whole(graph, "graph", len(self.graphs) - 1)
         return sorted({attack.flips for attack in self._found(StoredAttack, graph)})
 
-    def attack_chunks(self, graph: int, positions: Iterable[int]) -> list[tuple[int, int, Counts]]:
-        """The chunks at an attacked graph in order: number, samples, votes for each class.
+    def attack_chunks(
+        self, graph: int, positions: Iterable[int], *, chunk_size: int | None = None
+    ) -> list[tuple[int, int, Counts, Counts]]:
+        """The chunks at an attacked graph in order: number, samples, votes for each class, flips of those against.
 
         Args:
             graph: the number of the clean graph.
             positions: the positions of the sites that the attack flips, in any order.
+            chunk_size: samples that are drawn for a chunk; by default as the settings say.
         """
-        place = whole(graph, "graph", len(self.graphs) - 1), json.dumps(attacked(positions))
-        found = self._found(StoredAttack, *place)
-        return [(chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64)) for chunk in found]
+        size = self.settings.chunk_size if chunk_size is None else chunk_size
+        place = whole(graph, "graph", len(self.graphs) - 1), json.dumps(attacked(positions)), size
+        n_axes = len(self.graphs[place[0]].sizes)
+        return [
+            (chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64), chunk.flip_numbers(n_axes))
+            for chunk in self._found(StoredAttack, *place)
+        ]
 
     def summary(self) -> StoreSummary:
         """Numbers about the store, after checking all of it once more."""
@@ -330,10 +337,18 @@ class VoteStore:
         """
         self._require_writer()
         new = StoredChunk.from_caller(self.settings, self._place(graph, purpose, target), chunk, counts, samples)
-        self._take(new, *(() if record is None else (StoredFlips.from_caller(new, record),)))
+        self._take(new, None if record is None else StoredFlips.from_caller(new, record))
 
     def add_attack(
-        self, graph: int, positions: Iterable[int], number: int, counts: npt.ArrayLike, *, samples: int
+        self,
+        graph: int,
+        positions: Iterable[int],
+        number: int,
+        counts: npt.ArrayLike,
+        samples: int,
+        numbers: npt.ArrayLike = (),
+        *,
+        chunk_size: int | None = None,
     ) -> None:
         """Takes in one chunk of votes at an attacked graph, as `add` does.
 
@@ -343,25 +358,34 @@ class VoteStore:
             number: the number of the chunk at that attacked graph.
             counts: votes for each class.
             samples: how many they are.
+            numbers: of each vote against the graph's class how many sites of each axis flipped, shape (votes, axes).
+            chunk_size: samples that are drawn for a chunk; by default as the settings say.
         """
         self._require_writer()
         graph, _, _ = self._place(graph, "estimation", 0)
-        self._take(StoredAttack.from_caller(self.settings, graph, positions, number, counts, samples))
+        size = self.settings.chunk_size if chunk_size is None else chunk_size
+        self._take(StoredAttack.from_caller(self.settings, (graph, positions, size), number, counts, samples, numbers))
 
-    def _take(self, *rows: Stored) -> None:
-        """Has rows wait for the next commit, all of them for the same, unless what is there serves as well."""
+    def _take(self, votes: StoredChunk | StoredAttack, flips: StoredFlips | None = None) -> None:
+        """Has votes, and flips of theirs, wait for the next commit, unless what is there serves as well."""
         with self._turn:
-            for new in rows:
-                if self._is_waiting(new) or self._is_stored(new):
-                    continue
-                if not self._waiting:
-                    self._waiting_since, self._waiting_bytes = time.monotonic(), 0
-                    self._set_alarm()
-                self._waiting[type(new), new.key] = new
-                self._waiting_bytes += len(new.content) if isinstance(new, StoredFlips) else 0
+            old = self._old(votes)
+            if old is None or not self._serves(old, votes):
+                self._wait(votes)
+            if flips is not None:
+                recorded = None if old is None else self._old(flips)  # no flips are there without their votes
+                if recorded is None or not self._serves(recorded, flips):
+                    self._wait(flips)
+                    self._waiting_bytes += len(flips.content)
             many = len(self._waiting) >= COMMIT_ROWS or self._waiting_bytes >= COMMIT_BYTES
             if self._waiting and (many or time.monotonic() - self._waiting_since >= COMMIT_SECONDS):
                 self.flush()
+
+    def _wait(self, new: Stored) -> None:
+        if not self._waiting:
+            self._waiting_since, self._waiting_bytes = time.monotonic(), 0
+            self._set_alarm()
+        self._waiting[type(new), new.key] = new
 
     def flush(self) -> None:
         """Commits what was added."""
@@ -374,10 +398,12 @@ class VoteStore:
             number = sum(not isinstance(row, StoredFlips) for row in self._waiting.values())
             doing = f"write {number} chunk{'s' * (number != 1)}"
             with transaction(self._db, self.path, doing, self._n_committed):
-                # A commit that reported a failure may have succeeded: look what is there.
-                for new in [row for row in self._waiting.values() if not self._is_stored(row)]:
-                    values = ", ".join("?" * len(new.row))
-                    self._db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", new.row)
+                # A commit that reported a failure may have succeeded: look what is there. Flips are written anyway.
+                for new in self._waiting.values():
+                    if isinstance(new, StoredFlips) or not self._is_stored(new):
+                        row = new.row
+                        values = ", ".join("?" * len(row))
+                        self._db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", row)
             self._n_committed += number
             self._waiting.clear()
             self._stop_alarm()
@@ -463,10 +489,10 @@ class VoteStore:
     def _chunks_of(self, graph: int, purpose: str, target: int) -> list[StoredChunk]:
         return self._found(StoredChunk, *self._place(graph, purpose, target))
 
-    def _is_waiting(self, new: Stored) -> bool:
-        """Whether what waits already makes the new row needless."""
-        old = self._waiting.get((type(new), new.key))
-        return old is not None and self._serves(old, new)
+    def _old(self, new: Stored) -> Stored | None:
+        """What waits or is stored in the place of a new row."""
+        kind: Any = type(new)
+        return self._waiting.get((kind, new.key)) or next(iter(self._committed(kind, *new.key)), None)
 
     def _is_stored(self, new: Stored) -> bool:
         """Whether what is stored already makes the new row needless."""

@@ -1,0 +1,113 @@
+"""What evidence costs: attacks weighed, votes at attacked graphs, and votes saved by stopping early.
+
+    python benchmarks/evidence.py
+
+One core, processor time. Attacks are weighed against 10,000 votes, beside numpy's way: for each attack a matrix of the
+flips of its sites, and a count of the votes by their sum. Votes at attacked graphs stand beside votes on the clean
+graph, and beside making each attacked graph and voting there. Stopping early is on all 100 test graphs of the paper's
+synthetic data.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from itertools import combinations
+
+import numpy as np
+
+import starcert as sc
+from starcert.core.bets import FRACTIONS
+from starcert.core.weighing import columns_of, weigh
+from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies
+
+VOTES = 10_000
+
+
+def weighing() -> None:
+    """A million attacks on two sites, and on three."""
+    rng = np.random.default_rng(0)
+    for sites, attacked in ((1415, 2), (183, 3)):
+        flips = rng.random((VOTES, sites)) < 0.1
+        shape = (attacked + 1, 1)
+        seen = rng.integers(-(10**9), 10**8, (len(FRACTIONS), *shape))
+        quiet, values = np.zeros(len(FRACTIONS), dtype=np.int64), rng.random(shape)
+        weigh(columns_of(flips[:64], np.zeros(64, dtype=int), 1), [sites], [attacked], seen, quiet, values, VOTES)
+        start = time.process_time()
+        columns = columns_of(flips, np.zeros(VOTES, dtype=int), 1)
+        weights = weigh(columns, [sites], [attacked], seen, quiet, values, VOTES)
+        ours = time.process_time() - start
+        some = list(combinations(range(sites), attacked))[:300]
+        start = time.process_time()
+        for attack in some:
+            counts = np.bincount(flips[:, list(attack)].sum(axis=1), minlength=attacked + 1)
+            (seen[..., 0] @ counts).max()
+        theirs = (time.process_time() - start) / len(some) * len(weights.capital)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+        print(
+            f"{len(weights.capital):>9,} attacks on {attacked} of {sites:,} sites, {VOTES:,} votes: {ours:.2f} s; "
+            f"numpy {theirs:.0f} s ({theirs / ours:.0f} ×); {memory:.0f} MB at most so far"
+        )
+
+
+def own_votes(data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> None:
+    """990 attacked graphs, 64 votes each."""
+    noise = sc.Noise(motif=0.02, random=0.45)
+    smoothed = sc.SmoothedClassifier(base, noise, regions=data.partition)
+    graph = data.test.graphs[0]
+    sites = smoothed.sites(graph)
+    attacks = list(combinations(range(sites.sizes[0]), 2))
+    copies = AttackedCopies(sites, noise, seed=1)
+    base.classify(copies.draw(attacks, 0))
+    start = time.process_time()
+    base.classify(copies.draw(attacks, 1))
+    ours = time.process_time() - start
+    start = time.process_time()
+    smoothed.vote([graph], samples=OWN_CHUNK * len(attacks), selection_samples=1, seed=1, progress=False)
+    shared = time.process_time() - start
+    edges = {tuple(pair) for pair in graph.edges.tolist()}
+    start = time.process_time()
+    for attack in attacks[:50]:
+        flipped = {tuple(map(int, pair)) for pair in zip(*sites.coordinates(list(attack)), strict=True)}
+        attacked = graph.frame.with_edges(sorted(edges ^ flipped))
+        smoothed.vote([attacked], samples=OWN_CHUNK, selection_samples=1, seed=1, progress=False)
+    loop = (time.process_time() - start) / 50 * len(attacks)
+    votes = OWN_CHUNK * len(attacks)
+    print(
+        f"{votes:,} votes at {len(attacks)} attacked graphs: {ours / votes * 1e6:.2f} µs a vote; "
+        f"on one clean graph {shared / votes * 1e6:.2f}; one attacked graph after the other {loop / votes * 1e6:.0f}"
+    )
+
+
+def stopping(data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> None:
+    """The question (1, 45) at the paper's noise."""
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.02, random=0.45), regions=data.partition)
+    asked = {
+        "samples": 100_000,
+        "seed": 1,
+        "max_radius": (1, 45),
+        "evidence": True,
+        "own_samples": 0,
+        "progress": False,
+    }
+    fixed = smoothed.certify(data.test.graphs, **asked)
+    early = smoothed.certify(data.test.graphs, **asked, plan="decided")
+    votes = early.votes.counts.sum(axis=1)
+    same = (fixed.certified((1, 45)) == early.certified((1, 45))).sum()
+    print(
+        f"(1, 45) asked, 100,000 votes at most: {votes.mean():,.0f} votes a graph ({votes.mean() / 1e5:.1%}), "
+        f"{same} of {len(votes)} verdicts the same, {early.certified((1, 45)).sum()} certified"
+    )
+
+
+def main() -> None:
+    """Prints everything."""
+    data = sc.datasets.motif(seed=0)
+    base = sc.classifiers.from_sklearn(sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
+    weighing()
+    own_votes(data, base)
+    stopping(data, base)
+
+
+if __name__ == "__main__":
+    main()

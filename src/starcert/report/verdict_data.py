@@ -1,0 +1,164 @@
+"""What a page shows of evidence: what is certified by which argument, broken and open, attacks, and influences.
+
+Everything here is plain: whole numbers, and node pairs as two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from starcert.archive import Archive
+from starcert.certificate import Certificate
+from starcert.evidence.attack_axes import influences
+from starcert.graphs.sites import Sites
+from starcert.metrics import radii_of_flips, radius_verdicts
+from starcert.report.document import KeyFigure
+
+__all__ = ["VerdictRow", "any_flip", "verdict_data", "verdict_rows"]
+
+MOST_ROWS = 20
+"""So many radii have a row in the table."""
+
+MOST_REASONS = 300
+"""So many levels of a graph say why they have their verdict."""
+
+MOST_PAIRS = 150
+"""So many node pairs of a graph are drawn by their influence: those with most of it."""
+
+LEAST_SHARE = 0.05
+"""Pairs with less than this share of the greatest influence are left out."""
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """A row of the table: what becomes of the graphs that are answered right, within one radius.
+
+    Attributes:
+        radius: as text.
+        n_graphs: how many graphs have so many sites.
+        n_right: how many of these are answered right, or answered where no class is known.
+        counts: how many of those are certified by p_A, certified by evidence beyond that, open, and broken.
+    """
+
+    radius: str
+    n_graphs: int
+    n_right: int
+    counts: tuple[int, int, int, int]
+
+    @property
+    def n_certified(self) -> int:
+        """How many are certified, by whichever argument."""
+        return self.counts[0] + self.counts[1]
+
+    def percent(self, count: int) -> float:
+        """A share of all the graphs."""
+        return 100 * count / max(1, self.n_graphs)
+
+
+def verdict_rows(archive: Archive) -> list[VerdictRow]:
+    """The rows for one and two flips; none without evidence."""
+    certificates = archive.certificates
+    if certificates.verdicts is None:
+        return []
+    labels = archive.labels if _is_labelled(archive) else None
+    found = radius_verdicts(certificates, labels, radii=radii_of_flips(certificates, 2)[:MOST_ROWS])
+    return [
+        VerdictRow(
+            ", ".join(f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n),
+            each.n_graphs,
+            each.n_right,
+            (each.n_by_p_A, each.n_certified - each.n_by_p_A, each.n_open, each.n_broken),
+        )
+        for each in found
+    ]
+
+
+def _is_labelled(archive: Archive) -> bool:
+    return any(label is not None for label in archive.labels)
+
+
+def any_flip(archive: Archive) -> Iterator[KeyFigure]:
+    """With evidence, the share of graphs that withstand any one flip, beside what p_A says of it."""
+    certificates = archive.certificates
+    if certificates.verdicts is None or None in archive.capacities:
+        return
+    known = _is_labelled(archive)
+    counts = [
+        sum(
+            one.any_flips > 0 and (truth == one.label or not known)
+            for one, truth in zip(each, archive.labels, strict=True)
+        )
+        for each in (certificates, certificates.counted)
+    ]
+    whole = sum(label is not None for label in archive.labels) if known else len(archive)
+    right = "right and certified" if known else "certified"
+    what = f"{right} against any one flip (by p_A alone {counts[1] / whole:.1%})"
+    yield KeyFigure(f"{counts[0] / whole:.1%}", what, "number-any-flip")
+
+
+def verdict_data(archive: Archive, sites: Sequence[Sites], drawn: Sequence[bool]) -> dict[str, Any] | None:
+    """What the browser draws of evidence, graph by graph; None where there is none.
+
+    Args:
+        archive: the certificates.
+        sites: those of its graphs.
+        drawn: which graphs are drawn.
+    """
+    certificates = archive.certificates
+    if certificates.verdicts is None:
+        return None
+    texts: dict[str, int] = {}
+    graphs = []
+    for one, each, shown, record in zip(certificates, sites, drawn, archive.votes.records, strict=True):
+        graphs.append(
+            {
+                "any_flips": None if one.capacity is None else one.any_flips,
+                "broken": [list(level) for level in one.broken],
+                "reasons": _reasons(one, texts),
+                "attack": _attack(one, each),
+                "pairs": _pairs(influences(record, each, archive.noise), each) if shown and record is not None else [],
+            }
+        )
+    return {"texts": list(texts), "graphs": graphs}
+
+
+def _reasons(one: Certificate, texts: dict[str, int]) -> list[int]:
+    """The levels that were looked at beyond p_A, each followed by the number of the text that says why."""
+    if one.verdicts is None:
+        return []
+    found: list[int] = []
+    for level in sorted(one.verdicts.levels, key=lambda level: (sum(level), level))[:MOST_REASONS]:
+        found.extend((*level, texts.setdefault(one.verdicts.levels[level].why, len(texts))))
+    return found
+
+
+def _attack(one: Certificate, sites: Sites) -> dict[str, Any] | None:
+    """The attack that breaks the smallest broken level."""
+    if not one.broken:
+        return None
+    level = min(one.broken, key=lambda level: (sum(level), level))
+    attack = one.attack(level)
+    if attack is None:
+        return None
+    pairs = _coordinates(np.array(attack.sites), sites)
+    return {"level": list(level), "pairs": pairs, "votes": list(attack.votes), "delta": attack.delta}
+
+
+def _pairs(gains: np.ndarray[Any, np.dtype[np.float64]], sites: Sites) -> list[list[int]]:
+    """The pairs with most influence, each with its share of the greatest in percent."""
+    most = gains.max(initial=0.0)
+    if not most > 0:
+        return []
+    order = np.argsort(-gains, kind="stable")[:MOST_PAIRS]
+    order = order[gains[order] >= LEAST_SHARE * most]
+    shares = np.rint(100 * gains[order] / most).astype(int).tolist()
+    return [[*pair, share] for pair, share in zip(_coordinates(order, sites), shares, strict=True)]
+
+
+def _coordinates(positions: np.ndarray[Any, np.dtype[np.int64]], sites: Sites) -> list[list[int]]:
+    u, v = sites.coordinates(positions)
+    return np.stack([u, v], axis=1).tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,85 @@
+"""The bet: capitals are what the definition says, never more, and a mean at the limit rarely wins."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcert.core.bets import FRACTIONS, SCALE, anytime_limit, capital_of, count_capital, growth, needed, stakes
+
+
+@given(
+    st.floats(0.01, 0.5),
+    st.lists(st.floats(0, 1e6), min_size=1, max_size=6),
+    st.lists(st.integers(0, 10_000), min_size=7, max_size=7),
+)
+def test_capital_is_the_mean_of_products_rounded_down(theta, values, counts):
+    values = np.array(values)
+    bet = stakes(theta, values)
+    total = sum(counts[: len(values)]) + counts[-1]
+    logarithms = bet.seen @ np.array(counts[: len(values)]) + counts[-1] * bet.quiet
+    largest = max(values.max(), 1.5 * theta)
+    exact = [
+        sum(n * math.log1p(g * (theta - x)) for n, x in zip(counts, values, strict=False))
+        + counts[-1] * math.log1p(g * theta)
+        for g in FRACTIONS / (largest - theta)
+    ]
+    top = max(exact)
+    mean = top + math.log(sum(math.exp(each - top) for each in exact) / len(exact))
+    found = int(capital_of(logarithms)) / SCALE
+    assert mean - 1e-9 * (total + 1) <= found <= mean + 1e-12 * total + 1e-12
+
+
+def test_no_room_no_bet():
+    assert stakes(0.0, np.ones(1)) is None
+    assert stakes(-0.1, np.ones(1)) is None
+    assert growth(0.0, np.ones(1), np.ones(1)) == -math.inf
+
+
+def test_a_claim_needs_its_delta():
+    assert needed(Fraction(1, 100)) / SCALE == pytest.approx(math.log(100), abs=1e-9)
+    assert needed(Fraction(1, 100)) / SCALE >= math.log(100)
+
+
+@pytest.mark.parametrize(("count", "total"), [(0, 1), (0, 20), (3, 20), (10, 20), (20, 20), (30, 64), (400, 1024)])
+def test_the_capital_of_counts_is_the_integral_of_its_definition(count, total):
+    """∫ over v < 1/2 of (2v)ᵐ(2(1−v))ⁿ⁻ᵐ by the law of arcsine, in 200,000 steps of its angle."""
+    angle = (np.arange(200_000) + 0.5) / 200_000 * math.pi / 4
+    v = np.sin(angle) ** 2
+    logs = count * np.log(2 * v) + (total - count) * np.log(2 * (1 - v))
+    exact = math.log(np.mean(np.exp(logs - logs.max()))) + logs.max()
+    assert count_capital(count, total) / SCALE == pytest.approx(exact, abs=1e-6)
+
+
+def test_a_fair_coin_seldom_wins_at_any_time():
+    rng = np.random.default_rng(0)
+    won = 0
+    for _ in range(1_000):
+        lost = np.cumsum(rng.integers(0, 2, 256))
+        won += any(count_capital(int(lost[n - 1]), n) >= needed(Fraction(1, 10)) for n in (8, 16, 32, 64, 128, 256))
+    assert won <= 130  # 100 are allowed; 4.3 standard deviations more would be 141
+
+
+@given(
+    st.integers(0, 400), st.integers(1, 400), st.sampled_from([Fraction(1, 100), Fraction(1, 3), Fraction(1, 10**6)])
+)
+def test_the_limit_that_holds_at_all_times_lies_above_that_of_one_time(count, more, share):
+    from starcert.core.limits import upper_limit  # noqa: PLC0415
+
+    total = count + more
+    limit = anytime_limit(count, total, share)
+    assert count / total < limit <= 1
+    if share < Fraction(1, 4):
+        assert limit >= upper_limit(count, total, share)
+
+
+def test_the_limit_that_holds_at_all_times_does():
+    rng = np.random.default_rng(1)
+    p, wrong = 0.2, 0
+    for _ in range(1_000):
+        lost = np.cumsum(rng.random(512) < p)
+        wrong += any(anytime_limit(int(lost[n - 1]), n, Fraction(1, 10)) < p for n in (4, 16, 64, 128, 256, 512))
+    assert 0 < wrong <= 141

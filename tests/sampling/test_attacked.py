@@ -1,0 +1,54 @@
+"""Copies of attacked objects: their law is that of the noise on the attacked object, and nothing else matters."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.sampling import sampler
+from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies
+
+GRAPH = sc.Graph(4, [(0, 1), (1, 2)])
+NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.1))
+ATTACK = (0, 1, 5)
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def copies(request, monkeypatch):
+    if request.param == "sparse":
+        monkeypatch.setattr(sampler, "ALWAYS_DENSE", 0)
+        monkeypatch.setattr(sampler, "DENSE_SHARE", 1.0)
+    return AttackedCopies(sites(), NOISE, seed=3)
+
+
+def sites():
+    return sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), NOISE).sites(GRAPH)
+
+
+def test_the_law_is_that_of_the_attacked_object(copies):
+    """All 64 patterns of six sites, by a test of χ² that fails once in a million."""
+    drawn = np.concatenate([copies.draw([ATTACK, (2,)], chunk).values[:OWN_CHUNK] for chunk in range(300)])
+    clean = np.zeros(6, dtype=int)
+    clean[sites().nonzero[0]] = 1
+    attacked = clean.copy()
+    attacked[list(ATTACK)] ^= 1
+    ones = np.where(attacked, 1 - 0.3, 0.1)
+    chi = 0.0
+    for pattern in product([0, 1], repeat=6):
+        expected = len(drawn) * np.where(pattern, ones, 1 - ones).prod()
+        chi += ((drawn == pattern).all(axis=1).sum() - expected) ** 2 / expected
+    assert chi < 63 + 6 * (2 * 63) ** 0.5
+
+
+def test_what_is_drawn_for_an_attack_does_not_depend_on_its_neighbours(copies):
+    alone = copies.draw([ATTACK], 7).values
+    among = copies.draw([(2,), ATTACK, (3, 4)], 7).values
+    assert np.array_equal(alone, among[OWN_CHUNK : 2 * OWN_CHUNK])
+    assert not np.array_equal(alone, copies.draw([ATTACK], 8).values)
+
+
+def test_laws_on_more_values_are_refused():
+    noise = sc.Noise(all=sc.Categorical(0.2, 3))
+    with pytest.raises(sc.errors.InvalidParameterError):
+        AttackedCopies(sites(), noise, seed=1)
