@@ -1,5 +1,6 @@
 """Evidence that is kept: every verdict is proved again from the files, by two ways; no side file can break that."""
 
+import dataclasses
 import io
 import json
 import math
@@ -20,6 +21,7 @@ from starcert.archive.evidence_file import ARRAYS, HEAD, pack, unpack
 from starcert.archive.verification import Verification
 from starcert.core import evidence as engine
 from starcert.core.bets import SCALE
+from starcert.core.flips import FlipRecord
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
 from starcert.evidence import RecordedVotes
 
@@ -249,7 +251,7 @@ def test_one_flipped_bit_is_refused(tmp_path, place):
 
 
 @pytest.mark.parametrize(
-    "name", ["../certificates.evidence.npz", "/etc/passwd", ".evidence.npz", "c:x.evidence.npz", "other.npz", 7, "\0"]
+    "name", ["../certificates.evidence.npz", "/tmp/x.evidence.npz", "other.npz", "", 7, "\0.evidence.npz"]
 )
 def test_side_files_are_beside_the_file(tmp_path, name):
     path = written(tmp_path, world("edges"))
@@ -496,3 +498,81 @@ def test_a_choice_that_looked_ahead_is_caught(monkeypatch, motif):
     first = float(again.engine.weighed(level, scheme).weights.capital[0]) / SCALE
     second = float(evidence_proofs._SharedBet.of(again, level, scheme).capital(()).log())
     assert not math.isclose(first, second, abs_tol=1e-3)
+
+
+def _with_records(archive: archives.Archive, change: Callable) -> archives.Archive:
+    """The same archive with its flips in another form."""
+    evidence = tuple(
+        type(graph)(change(graph), graph.sites, graph.most, graph.own)
+        for graph in archive.evidence
+        if graph is not None
+    )
+    return dataclasses.replace(archive, evidence=evidence)
+
+
+def _listed(graph: evidence_file.GraphEvidence) -> FlipRecord:
+    flips = graph.record.matrix(np.arange(graph.record.n_sites))
+    arrays = graph.record.to_arrays()
+    del arrays["bits"]
+    starts = np.concatenate([[0], np.cumsum(flips.sum(axis=1))])
+    return FlipRecord.from_arrays(arrays | {"starts": starts, "positions": np.nonzero(flips)[1]})
+
+
+def test_flips_as_positions_prove_the_same(tmp_path):
+    archive = world("by region")
+    path = written(tmp_path, _with_records(archive, _listed))
+    again = archives.read(path)
+    assert again.evidence[0].record.positions is not None
+    assert again.evidence != archive.evidence
+    assert [one.verdicts for one in again.certificates] == [one.verdicts for one in archive.certificates]
+    assert archives.verify(path).verdict == "proved"
+
+
+def test_flip_numbers_alone_prove_what_is_certified_by_them(tmp_path):
+    base = small(_many_edges, sc.Noise(all=sc.Flip(delete=0.25, add=0.0)), own_samples=0)
+    archive = _with_records(base, lambda graph: graph.record.by_numbers(graph.sites))
+    path = written(tmp_path, archive)
+    assert archives.read(path) == archive
+    result = archives.verify(path)
+    assert result.verdict == "proved"
+    assert sum(each.levels for each in result.evidence) > 1
+    assert {v.why for one in archive.certificates for v in one.verdicts.levels.values() if v.kind == "certified"} == {
+        "by flip counts"
+    }
+
+
+def test_of_many_attacks_the_nearest_and_the_open_ones_are_weighed_again(tmp_path, monkeypatch):
+    path = written(tmp_path, world("by region"))
+    everything = sum(each.attacks for each in archives.verify(path).evidence)
+    own = sum(each.own for each in archives.verify(path).evidence)
+    monkeypatch.setattr(evidence_proofs, "MOST_AGAIN", 9)
+    monkeypatch.setattr(evidence_proofs, "NEAREST", 2)
+    result = archives.verify(path)
+    assert result.verdict == "proved"
+    assert own < sum(each.attacks for each in result.evidence) < everything
+    assert sum(each.own for each in result.evidence) == own > 10
+
+
+def test_a_confirmed_archive_keeps_its_verdicts(tmp_path):
+    archive = world("a box")
+    again = archives.read(written(tmp_path, archive))
+    confirmed = again.confirmed()
+    assert confirmed.capacities == archive.capacities
+    assert [one.verdicts for one in confirmed.certificates] == [one.verdicts for one in archive.certificates]
+
+
+def test_names_of_files_are_kept(tmp_path):
+    path = tmp_path / ".run:1 é.x.json"
+    archives.write(path, world("edges"))
+    assert {each.name for each in tmp_path.iterdir()} == {path.name, ".run:1 é.x.evidence.npz"}
+    assert archives.read(path) == world("edges")
+
+
+def test_evidence_of_other_graphs_is_refused():
+    archive = world("edges")
+    for wrong, said in (
+        (archive.evidence[:2], "have one entry"),
+        (archive.evidence[::-1], r"evidence\[0\]"),
+    ):
+        with pytest.raises(InvalidParameterError, match=said):
+            dataclasses.replace(archive, evidence=wrong)

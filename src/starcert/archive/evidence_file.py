@@ -134,8 +134,10 @@ class GraphEvidence:
         """Whether both would be written as the same numbers."""
         if not isinstance(other, GraphEvidence):
             return NotImplemented
-        mine, theirs = pack([self]), pack([other])
-        return mine == theirs
+        mine, theirs = _parts(self), _parts(other)
+        if len(mine) != len(theirs):
+            return False
+        return all(a == b and np.array_equal(x, y) for (a, x), (b, y) in zip(mine, theirs, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
 

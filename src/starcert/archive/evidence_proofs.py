@@ -31,7 +31,7 @@ from starcert.certificate import evidence_of
 from starcert.core.arithmetic import LOCK, exact_number, float_below
 from starcert.core.bets import sizes_of_stakes
 from starcert.core.confidence import Votes
-from starcert.core.evidence import GROWS
+from starcert.core.evidence import GROWS, MOST_FLIPS
 from starcert.core.pooling import SiteLaw, bins_of
 from starcert.core.weighing import attacks_of
 
@@ -114,7 +114,7 @@ class _Again:
         before: for each stage of the bet, an engine that knows the votes before it.
         stages: the stage of each vote against the class.
         n_votes: how many votes each stage has.
-        flips: for each axis and site whether it flipped in each vote against the class; None: not known.
+        flips: for each axis and site whether it flipped in each vote against the class; None: not known, or too many.
         numbers: how many sites of each axis flipped in each vote against the class, shape (votes, axes).
     """
 
@@ -128,9 +128,10 @@ class _Again:
         stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right") - 1
         self.stages = np.repeat(stage_of_chunk, record.against)
         self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends) - 1)]
-        self.flips = [record.matrix(axis.sites).T.astype(np.int64) for axis in self.axes] if record.complete else None
+        some = record.complete and len(record) * record.n_sites <= MOST_FLIPS
+        self.flips = [np.ascontiguousarray(record.matrix(axis.sites).T) for axis in self.axes] if some else None
         self.numbers = (
-            np.asarray(record.by_axis, dtype=np.int64)
+            record.numbers(graph.sites)
             if self.flips is None
             else np.stack([flips.sum(axis=0) for flips in self.flips], axis=1)
         )

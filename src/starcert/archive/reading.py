@@ -86,7 +86,7 @@ class _Side(NamedTuple):
         if said["file"].value is None:
             return None
         name = said["file"].text()
-        if not name.endswith(SIDE) or set(name) & set("/\\:\0") or name.startswith("."):
+        if not name.endswith(SIDE) or Path(name).name != name or "\0" in name:
             said["file"].refuse(f"be the name of a file in the same folder that ends in {SIDE}")
         return cls(name, said["bytes"].whole(MOST_BYTES), said["sha256"].text())
 

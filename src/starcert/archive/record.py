@@ -172,17 +172,16 @@ class Archive:
         if not isinstance(certificates, Certificates):
             hint = "Give what SmoothedClassifier.certify or certify returned."
             raise InvalidParameterError("certificates", "be Certificates", type(certificates).__name__, hint)
-        votes, alpha = certificates.votes, certificates.bounds.alpha
+        votes, alpha = certificates.votes, certificates.alpha
         if votes is None or alpha is None:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
-        verdicts = certificates.verdicts or [None] * n_graphs
-        proved = next((each for each in verdicts if each is not None), None)
+        verdicts = certificates.verdicts or ()
         archive = cls(
             noise=certificates.noise,
             votes=votes,
-            alpha=alpha if proved is None else proved.alpha,
+            alpha=alpha,
             max_radius=certificates.max_radius,
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
@@ -194,7 +193,7 @@ class Archive:
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.together,
             margins=certificates.bounds.margins,
-            evidence=None if proved is None else tuple(map(GraphEvidence.of, votes.records, verdicts)),
+            evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
         )
         if certificates.bounds.agrees_with(archive.bounds):
             vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
@@ -202,7 +201,12 @@ class Archive:
 
     def confirmed(self) -> Archive:
         """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""
-        return self if self.capacities == self.boxes else replace(self, capacities=self.boxes)
+        if self.capacities == self.boxes:
+            return self
+        found = replace(self, capacities=self.boxes)
+        if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
+            vars(found)["certificates"] = found._counted().weighed(verdicts)
+        return found
 
     @cached_property
     def certificates(self) -> Certificates:
