@@ -88,7 +88,7 @@ class OwnVotesOf:
     n_classes = 2
 
     def __init__(self, world, rng, left):
-        self.world, self.rng, self.left = world, rng, left
+        self.world, self.rng, self.most, self.left = world, rng, left, left
 
     def count(self, attacks, chunk):
         self.left -= OWN_CHUNK * len(attacks)

@@ -36,10 +36,22 @@ def most_often(alpha, runs):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_certified_is_so_however_tempting_the_moment(law):
-    """Six sites are the node pairs of four nodes. All schemes, at every look while votes come in."""
-    rng = np.random.default_rng(list(LAWS).index(law))
+    assert tempted(law, RUNS // 20) <= most_often(ALPHA, RUNS // 20) * (RUNS // 20)
+
+
+@pytest.mark.slow
+def test_what_is_certified_is_so_however_tempting_the_moment_in_two_thousand_runs():
+    assert sum(tempted(law, RUNS // len(LAWS), seed=50) for law in LAWS) <= ALPHA * RUNS
+
+
+def tempted(law, wanted, seed=0):
+    """In how many runs something false is certified: all schemes, at every look while votes come in.
+
+    Six sites are the node pairs of four nodes.
+    """
+    rng = np.random.default_rng(seed + list(LAWS).index(law))
     false = runs = 0
-    while runs < RUNS // len(LAWS):
+    while runs < wanted:
         level = LEVELS[rng.integers(len(LEVELS))]
         sizes = (3, 3)
         world = near_the_edge(rng, LAWS[law], sizes, level)
@@ -48,7 +60,7 @@ def test_what_is_certified_is_so_however_tempting_the_moment(law):
         runs += 1
         votes = world.votes(rng, 2_048)
         false += any(certifies(world, first(votes, chunks), level) for chunks in (1, 2, 4, 8, 16, 24, 32))
-    assert false <= most_often(ALPHA, runs) * runs
+    return false
 
 
 def first(votes, chunks):
@@ -96,9 +108,9 @@ def false_verdicts(law, seed, runs):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_certified_or_broken_is_so(law):
-    false, decided = false_verdicts(law, list(LAWS).index(law), 60)
-    assert false <= most_often(ALPHA, 60) * 60
-    assert decided > 30
+    false, decided = false_verdicts(law, list(LAWS).index(law), 25)
+    assert false <= most_often(ALPHA, 25) * 25
+    assert decided > 12
 
 
 @pytest.mark.slow
