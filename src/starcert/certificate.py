@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from starcert.system.output import Advance
     from starcert.voting import Job
 
-__all__ = ["Certificate", "Certificates", "certify", "evidence_of", "verdicts_of", "with_evidence"]
+__all__ = ["Certificate", "Certificates", "certify", "evidence_of", "levels_of", "verdicts_of", "with_evidence"]
 
 MOST_NAMED = 8
 """So many maximal radii are named in the sentence that a certificate says."""
@@ -122,7 +122,7 @@ class Certificate:
         if capacity is None:
             raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
         for flips in count(1):
-            if flips > sum(capacity) or not all(map(self._is_certified, _levels(flips, capacity))):
+            if flips > sum(capacity) or not all(map(self._is_certified, levels_of(flips, capacity))):
                 return flips - 1
         raise AssertionError
 
@@ -224,14 +224,14 @@ def _margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiCl
 Limits: TypeAlias = tuple[int, ...] | None
 
 
-def _levels(flips: int, capacity: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def levels_of(flips: int, capacity: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Every level of so many flips in all."""
     if len(capacity) == 1:
         if flips <= capacity[0]:
             yield (flips,)
         return
     for first in range(min(flips, capacity[0]) + 1):
-        for rest in _levels(flips - first, capacity[1:]):
+        for rest in levels_of(flips - first, capacity[1:]):
             yield (first, *rest)
 
 
@@ -486,6 +486,7 @@ def with_evidence(
     *,
     alpha: float,
     most: int,
+    max_flips: int | None = None,
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
@@ -497,6 +498,7 @@ def with_evidence(
         job: what their votes have in common.
         alpha: the probability that anything that one of them says is false, or of all together.
         most: the most votes at attacked versions of a graph.
+        max_flips: levels of more flips in all are not looked at.
         store: keeps those.
         executor: where to count them; None: in this process.
         advance: is told of graphs that are done.
@@ -510,14 +512,20 @@ def with_evidence(
             if most:
                 sites = [axis.sites for axis in axes]
                 own = OwnVotes(job, one.object, label=one.label, axes=sites, most=most, store=store, executor=executor)
-            verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own)
+            verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
         found.append(verdicts)
         advance(1)
     return certificates.weighed(found)
 
 
 def verdicts_of(
-    one: Certificate, votes: Votes, axes: Sequence[AttackAxis], *, alpha: float, own: AttackVotes | None
+    one: Certificate,
+    votes: Votes,
+    axes: Sequence[AttackAxis],
+    *,
+    alpha: float,
+    own: AttackVotes | None,
+    max_flips: int | None = None,
 ) -> Verdicts:
     """The verdicts of evidence on one certificate.
 
@@ -527,10 +535,11 @@ def verdicts_of(
         axes: the axes of the noise on the graph.
         alpha: the probability that anything is false, that of as many certificates together as the bounds are of.
         own: votes at attacked versions of the graph; None: there are none.
+        max_flips: levels of more flips in all are not looked at.
     """
     evidence = evidence_of(one, votes, axes, alpha=alpha)
     broken = AlphaShares.of(Fraction(alpha) / one.together).broken
-    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=broken)
+    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=broken, max_flips=max_flips)
 
 
 def evidence_of(one: Certificate, votes: Votes, axes: Sequence[AttackAxis], *, alpha: float) -> Evidence:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from starcert.binding import Problem
-from starcert.certificate import Certificate, certify, verdicts_of
+from starcert.certificate import Certificate, certify, levels_of, verdicts_of
 from starcert.core.bets import count_capital, needed
 from starcert.core.confidence import Votes, anytime_bounds
 from starcert.core.evidence import AlphaShares
@@ -33,6 +33,7 @@ class DecidedPlan(Plan):
         together: alpha is that of so many graphs together.
         max_radius: what is asked: the radii of this box; None: all that an attacker can flip.
         evidence: whether alpha is shared with evidence.
+        max_flips: nothing is asked about more flips than these in all; None: about any number.
     """
 
     most: Wanted
@@ -41,6 +42,7 @@ class DecidedPlan(Plan):
     together: int
     max_radius: tuple[int, ...] | None
     evidence: bool
+    max_flips: int | None = None
 
     def wanted(self, so_far: SoFar) -> Wanted:
         """See `Plan`."""
@@ -68,10 +70,11 @@ class DecidedPlan(Plan):
         if count_capital(mine, total) >= needed(Fraction(counts_alpha) / self.together):
             return True  # the class has no majority, and no votes will give it one
         one: Certificate = certify(bounds, self.problem.noise, max_radius=self.max_radius, capacity=[capacity])[0]
-        if one.certified(corner):
-            return True
-        if not self.evidence or votes.records[0] is None or one.abstained:
-            return False
-        axes = axes_of(self.problem.sites[graph], self.problem.noise)
-        verdicts = verdicts_of(one, votes.row(0), axes, alpha=self.alpha, own=None)
-        return corner in verdicts.certified
+        frontier = one.counted
+        if self.evidence and votes.records[0] is not None and frontier.radii and not frontier.covers(corner):
+            axes = axes_of(self.problem.sites[graph], self.problem.noise)
+            frontier = verdicts_of(one, votes, axes, alpha=self.alpha, own=None, max_flips=self.max_flips).beyond(
+                frontier
+            )
+        largest = [corner] if self.max_flips is None else levels_of(min(self.max_flips, sum(corner)), corner)
+        return all(map(frontier.covers, largest))

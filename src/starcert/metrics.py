@@ -355,12 +355,13 @@ def radius_verdicts(
     answered, counted = _answered_of(certificates, labels)
     answered = answered & certificates.certified((0,) * len(certificates.noise.axes))
     by_counts = certificates.counted
+    known = [one.broken for one in certificates]
     found = []
     for radius in radii:
         has = [size is None or all(map(int.__le__, radius, size)) for size in certificates.capacity]
         among = counted & np.array(has, dtype=np.bool_)
         judged = among & answered
-        broken = [any(all(map(int.__le__, level, radius)) for level in one.broken) for one in certificates]
+        broken = [any(all(map(int.__le__, level, radius)) for level in levels) for levels in known]
         found.append(
             RadiusVerdicts(
                 radius,

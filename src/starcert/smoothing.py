@@ -264,6 +264,7 @@ class SmoothedClassifier(ClassifierConventions):
         max_radius: RadiusLike | None = None,
         evidence: bool = False,
         own_samples: int | None = None,
+        max_flips: int | None = None,
         plan: StoppingPlan = "fixed",
         **voting: Unpack[VotingOptions],
     ) -> Certificates:
@@ -280,6 +281,7 @@ class SmoothedClassifier(ClassifierConventions):
                 evidence (`AlphaShares`). Without it, counts have all of it: the paper's certificate.
             own_samples: with evidence, the most votes at attacked versions of each graph, for levels that the votes on
                 the clean graph leave open; by default as many as `samples`.
+            max_flips: evidence looks at no level of more flips in all, as where the question is "any two flips".
             plan: "fixed" draws all `samples`. With "decided" they are a most: a graph has no more votes once everything
                 asked about it is certified. Bounds then hold at all times together, and are a little wider.
             voting: further arguments of `vote`.
@@ -291,12 +293,16 @@ class SmoothedClassifier(ClassifierConventions):
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
         if not evidence and own_samples is not None:
             raise InvalidParameterError("own_samples", "be left out without evidence", own_samples)
+        if not evidence and max_flips is not None:
+            raise InvalidParameterError("max_flips", "be left out without evidence", max_flips)
+        if max_flips is not None:
+            _whole(max_flips, "max_flips", 1)
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
         counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
         if plan == "decided":
             fixed = _plan(samples, voting.pop("selection_samples", None)).most
             together = sum(map(self._job(problem, seed, None, None).n_targets, range(len(problem))))
-            wanted = DecidedPlan(fixed, problem, alpha, together if family == "all" else 1, limits, evidence)
+            wanted = DecidedPlan(fixed, problem, alpha, together if family == "all" else 1, limits, evidence, max_flips)
             votes = self.vote(problem, samples=wanted, seed=seed, record=evidence, **voting)
             bounds = anytime_bounds(votes, alpha=counts_alpha, together=wanted.together)
         elif plan == "fixed":
@@ -324,6 +330,7 @@ class SmoothedClassifier(ClassifierConventions):
                     job,
                     alpha=alpha,
                     most=most,
+                    max_flips=max_flips,
                     store=opened,
                     executor=voting.get("executor"),
                     advance=advance,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from browsing import open_page, texts
-from report_worlds import FOUR, ONE, STARS, TWO, random_counts, weighed, world
+from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed, world
 from starcert.archive import Archive
 from starcert.core.evidence import Evidence
 from starcert.evidence.attack_axes import axes_of, influences
@@ -144,3 +144,14 @@ def test_the_browser_shows_the_same_tones_and_the_attack_in_red(kept, quiet, tmp
         "return document.getElementById('verdict-plot').data.slice(1).map((each) => each.name)"
     )
     assert tuple(legend) == TONES
+
+
+def test_hostile_names_stay_names_in_what_evidence_says(quiet, tmp_path):
+    certificates, sites = weighed()
+    archive = Archive.from_result(certificates, names=HOSTILE[:3], class_names=HOSTILE[:2], labels=[1, 0, 0])
+    path = tmp_path / "report.html"
+    write_report(path, archive, sites)
+    open_page(quiet, path.as_uri())
+    (said,) = texts(quiet, "#attack-text")
+    assert all(name in said for name in HOSTILE[:2])
+    assert texts(quiet, "#graph-table td.name") == HOSTILE[:3]

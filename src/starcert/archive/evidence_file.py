@@ -54,8 +54,9 @@ ARRAYS = {
     "own_counts": "|u1",  # for each chunk the votes for each class
     "own_numbers": "<u4",  # for each vote against the class, how many sites of each axis flipped
 }
-HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks")
-"""Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some."""
+HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
+"""Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
+the most flips of a level that was looked at (−1: any)."""
 
 FORMS = (("bits",), ("starts", "positions"), ("by_axis", "sizes"))
 NO_AXIS = 2**16 - 1
@@ -73,12 +74,14 @@ class GraphEvidence:
         sites: the flat positions of the sites of each axis, in the order of `noise.axes`.
         most: how many votes at attacked graphs there might be; None: none were asked for.
         own: those that there were: of each attack its votes, chunk by chunk.
+        max_flips: levels of more flips in all were not looked at; None: all were.
     """
 
     record: FlipRecord
     sites: tuple[Whole, ...]
     most: int | None
     own: Mapping[Attack, Sequence[OwnTally]]
+    max_flips: int | None = None
 
     @classmethod
     def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
@@ -170,8 +173,8 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
     for axis, sites in enumerate(graph.sites):
         axes[sites] = axis
     form = 0 if record.bits is not None else 1 if record.positions is not None else 2
-    most = -1 if graph.most is None else graph.most
-    head = (record.label, record.n_sites, len(record.samples), len(record), form, most, len(graph.own))
+    most, flips = (-1 if number is None else number for number in (graph.most, graph.max_flips))
+    head = (record.label, record.n_sites, len(record.samples), len(record), form, most, len(graph.own), flips)
     parts: list[tuple[str, npt.ArrayLike]] = [("heads", head), ("axes", axes)]
     parts += [("samples", record.samples), ("against", record.against), ("classes", record.classes)]
     if record.bits is not None:
@@ -211,7 +214,7 @@ def unpack(data: bytes, *, n_graphs: int, n_axes: int, n_classes: int) -> list[G
 def _graph(rest: _Rest, n_axes: int, n_classes: int) -> GraphEvidence:
     head = dict(zip(HEAD, rest.take("heads", len(HEAD)).tolist(), strict=True))
     n_sites, votes, form = head["n_sites"], head["votes"], head["form"]
-    if not 0 <= n_sites <= MOST_SITES or form not in range(len(FORMS)) or head["most"] < -1:
+    if not 0 <= n_sites <= MOST_SITES or form not in range(len(FORMS)) or min(head["most"], head["max_flips"]) < -1:
         raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
     axes = rest.take("axes", n_sites)
     if ((axes >= n_axes) & (axes != NO_AXIS)).any():
@@ -248,7 +251,8 @@ def _graph(rest: _Rest, n_axes: int, n_classes: int) -> GraphEvidence:
         ]
     if len(own) != head["attacks"]:
         raise InvalidParameterError("own_sites", "name each attack once", head["attacks"])
-    return GraphEvidence(record, sites, None if head["most"] < 0 else head["most"], own)
+    most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
+    return GraphEvidence(record, sites, most, own, flips)
 
 
 class _Rest:

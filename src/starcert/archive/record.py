@@ -195,8 +195,7 @@ class Archive:
             margins=certificates.bounds.margins,
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
         )
-        beyond = certificates.verdicts is not None or votes.stopped
-        if beyond or certificates.bounds.agrees_with(archive.bounds):
+        if certificates.bounds.agrees_with(archive.bounds):
             vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
         return archive
 
@@ -247,7 +246,8 @@ class Archive:
             return None
         votes = Votes(self.votes.counts[[row]], self.votes.selection[[row]], records=[graph.record])
         again = graph.votes_again(len(self.class_names))
-        return verdicts_of(one, votes, graph.axes(self.noise), alpha=self.alpha, own=again)
+        axes = graph.axes(self.noise)
+        return verdicts_of(one, votes, axes, alpha=self.alpha, own=again, max_flips=graph.max_flips)
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.

@@ -50,6 +50,7 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
                 help=(setting.sweep_help if sweep else "") or setting.help,
                 show_default=(setting.sweep_shown if sweep else "") or setting.shown or False,
                 metavar=setting.metavar,
+                rich_help_panel=setting.panel,
             )
             annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
@@ -171,7 +172,7 @@ def init(
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(help="synthetic, samples, kernels, mutag, or all.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="synthetic, samples, kernels, mutag, evidence, or all.", metavar="NAME")],
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and the page; an interrupted one goes on.")],
     samples: Annotated[
         int | None, typer.Option(help="Estimation votes for each graph.", show_default="as in the paper")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -49,8 +49,14 @@ class OwnTally(NamedTuple):
 
 
 class AttackVotes(Protocol):
-    """Where votes at attacked versions of one object come from."""
+    """Where votes at attacked versions of one object come from.
 
+    Attributes:
+        most: how many votes there may be in all.
+        left: how many of them may still be asked for.
+    """
+
+    most: int
     left: int
 
     @property
@@ -66,14 +72,19 @@ class RecordedVotes:
     """Votes at attacked versions of one object that were counted once: they are handed out again, and no others.
 
     Attributes:
-        left: how many votes may still be asked for.
+        most: how many votes there may be in all.
         n_classes: how many classes there are.
         tallies: of each attack its votes, chunk by chunk.
+        left: how many votes may still be asked for.
     """
 
-    left: int
+    most: int
     n_classes: int
     tallies: Mapping[Attack, Sequence[OwnTally]]
+    left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.most
 
     def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
         """The votes of a chunk at each attacked object."""
@@ -93,7 +104,8 @@ class OwnVotes:
     """Counts votes at attacked versions of one object of a job.
 
     Attributes:
-        left: how many votes may still be asked for.
+        most: how many votes there may be in all.
+        left: how many of them may still be asked for.
 
     Args:
         job: what all votes have in common.
@@ -116,7 +128,7 @@ class OwnVotes:
         store: VoteStore | None = None,
         executor: Executor | None = None,
     ) -> None:
-        self.left = most
+        self.most = self.left = most
         self._job, self._graph, self._store, self._executor = job, graph, store, executor
         self._asking = _Asking(
             job.classifier, job.sites[graph], job.noise, job.seed, job.batch_size, label, tuple(axes)

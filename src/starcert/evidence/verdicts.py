@@ -14,7 +14,7 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import comb, prod
+from math import ceil, comb, prod, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,8 +36,11 @@ MOST_LEVELS = 4096
 MOST_LOOKS = 11
 """An attack has at most 2¹⁰ chunks of its own: one that is not settled then is too close to call."""
 
-GIVE_UP = 5
-"""From this look on, a bet that has lost is not gone on with."""
+LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * MOST_LOOKS - 1)}))
+"""Attacks that are to be settled are looked at after so many chunks."""
+
+GIVE_UP = 5.0
+"""An attack with so many standard deviations more votes against the class than half of them is not harmless."""
 
 DANGEROUS = 32
 """So many attacks, the most dangerous ones, have votes of their own first."""
@@ -88,11 +91,13 @@ class Grounds(NamedTuple):
         sites: the flat positions of the sites of each axis.
         most: how many votes at attacked objects there might be; None: none were asked for.
         own: those that there were: of each attack its votes, chunk by chunk.
+        max_flips: levels of more flips in all were not looked at; None: all were.
     """
 
     sites: tuple[Whole, ...]
     most: int | None
     own: Mapping[Attack, Sequence[OwnTally]]
+    max_flips: int | None = None
 
 
 @dataclass(frozen=True)
@@ -128,8 +133,10 @@ class Verdicts:
         """The frontier of what is certified by counts or by evidence."""
         if not self.certified:
             return counted
-        inside = [*self.certified, *counted.radii]
-        maximal = [each for each in inside if not any(each != other and _lies_in(each, other) for other in inside)]
+        maximal: list[Level] = []
+        for level in sorted({*self.certified, *counted.radii}, key=sum, reverse=True):
+            if not any(_lies_in(level, other) for other in maximal):
+                maximal.append(level)
         outside = [level for level, verdict in self.levels.items() if verdict.kind != "certified"]
         outside += [level for level in counted.beyond if level not in self.levels]
         minimal = [each for each in outside if not any(each != other and _lies_in(other, each) for other in outside)]
@@ -157,7 +164,14 @@ def _lies_in(level: Level, other: Level) -> bool:
 
 
 def judge(
-    evidence: Evidence, frontier: Frontier, *, own: AttackVotes | None, label: int, alpha: float, alpha_broken: Fraction
+    evidence: Evidence,
+    frontier: Frontier,
+    *,
+    own: AttackVotes | None,
+    label: int,
+    alpha: float,
+    alpha_broken: Fraction,
+    max_flips: int | None = None,
 ) -> Verdicts:
     """Looks at the levels beyond the frontier of the counts, from below.
 
@@ -168,16 +182,19 @@ def judge(
         label: the class.
         alpha: with which probability anything that is certified or broken is not, counts included.
         alpha_broken: of that, the part for what is broken.
+        max_flips: levels of more flips in all are not looked at; None: all are.
     """
     levels: dict[Level, Verdict] = {}
     asked: set[Level] = set(frontier.beyond)
-    waiting = [(sum(level), level) for level in asked if _lies_in(level, evidence.box)]
+    most = sum(evidence.box) if max_flips is None else max_flips
+    waiting = [(sum(level), level) for level in asked if _lies_in(level, evidence.box) and sum(level) <= most]
     heapq.heapify(waiting)
     before = own.left if own is not None else 0
     records = None if own is None else _OwnRecords(own, label)
     incomplete = frontier.incomplete
     tallies = {} if records is None else records.tallies
-    grounds = Grounds(tuple(axis.sites for axis in evidence.axes), None if own is None else own.left, tallies)
+    sites = tuple(axis.sites for axis in evidence.axes)
+    grounds = Grounds(sites, None if own is None else own.left, tallies, max_flips)
     if not frontier.radii:  # not even the clean answer is certain
         return Verdicts(alpha, {}, grounds=grounds)
 
@@ -194,7 +211,8 @@ def judge(
             continue
         for axis, limit in enumerate(evidence.box):
             above = (*level[:axis], level[axis] + 1, *level[axis + 1 :])
-            if level[axis] < limit and above not in asked and all(map(accepted, _below(above))):
+            near = level[axis] < limit and sum(above) <= most
+            if near and above not in asked and all(map(accepted, _below(above))):
                 asked.add(above)
                 heapq.heappush(waiting, (sum(above), above))
     return Verdicts(alpha, levels, before - own.left if own is not None else 0, incomplete, grounds)
@@ -249,10 +267,16 @@ class _OwnRecords:
         self.own, self.label = own, label
         self.tallies: dict[Attack, list[OwnTally]] = {}
         self._counts: dict[Attack, Whole] = {}
+        self._totals: dict[Attack, int] = {}
+        self.attacks: dict[tuple[object, ...], Attack] = {}  # by scheme, counts and number: many levels share them
 
     def counts(self, attack: Attack) -> Whole:
         """Votes for each class."""
         return self._counts.get(attack, np.zeros(self.own.n_classes, dtype=np.int64))
+
+    def total(self, attack: Attack) -> int:
+        """Votes in all."""
+        return self._totals.get(attack, 0)
 
     def numbers(self, attack: Attack) -> list[Whole]:
         """The flip numbers of the votes against the class."""
@@ -260,17 +284,23 @@ class _OwnRecords:
 
     def price(self, attacks: Sequence[Attack], chunks: int) -> int:
         """How many votes are missing until each of these attacks has so many chunks of them."""
-        return sum(max(0, chunks * OWN_CHUNK - int(self.counts(attack).sum())) for attack in attacks)
+        return sum(max(0, chunks * OWN_CHUNK - self.total(attack)) for attack in attacks)
+
+    def excess(self, attack: Attack) -> float:
+        """By how many standard deviations the votes against the class are more than half."""
+        total = self.total(attack)
+        return (total - 2 * int(self.counts(attack)[self.label])) / sqrt(max(total, 1))
 
     def ask(self, attacks: Sequence[Attack], chunks: int) -> bool:
         """Brings these attacks to so many chunks of votes; whether there were votes enough left."""
         if self.price(attacks, chunks) > self.own.left:
             return False
         for chunk in range(chunks):
-            some = [attack for attack in attacks if self.counts(attack).sum() == chunk * OWN_CHUNK]
+            some = [attack for attack in attacks if self.total(attack) == chunk * OWN_CHUNK]
             for attack, tally in zip(some, self.own.count(some, chunk) if some else [], strict=True):
                 self._counts[attack] = self.counts(attack) + tally.counts
                 self.tallies.setdefault(attack, []).append(tally)
+                self._totals[attack] = self.total(attack) + OWN_CHUNK
         return True
 
 
@@ -331,14 +361,15 @@ class _Settling:
         for weighed in self._weighed[self._tried :]:
             bet = self._evidence.own_bet(self._level, weighed.scheme)
             if bet is not None and weighed.scheme.listed:
-                plans.append((self._forecast(weighed, bet), weighed, bet))
+                plans.append((self._chunks(weighed, bet), weighed, bet))
         why = "no votes of their own can settle its attacks"
         self._tried = len(self._weighed)
-        for price, weighed, bet in sorted(plans, key=lambda plan: plan[0]):
+        for chunks, weighed, bet in sorted(plans, key=lambda plan: plan[0] * len(plan[1].rest)):
+            price = self._price(weighed, chunks)
             if price > self._own.own.left:
                 number = f"{len(weighed.rest):,} of {weighed.scheme.n_attacks:,}"
                 return Verdict(
-                    "open", f"{number} attacks need about {price:,.0f} votes of their own, more than are left"
+                    "open", f"{number} attacks need about {price:,} more votes of their own, and fewer are left"
                 )
             why = self._not_harmless(weighed, bet)
             if not why:
@@ -347,11 +378,21 @@ class _Settling:
         return Verdict("open", why)
 
     @staticmethod
-    def _forecast(weighed: Weighed, bet: OwnBet) -> float:
-        """About how many votes it takes to settle the attacks that are open, if they fail as often as all do."""
+    def _chunks(weighed: Weighed, bet: OwnBet) -> int:
+        """About how many chunks of votes settle an attack that is open, if such attacks fail as often as all do."""
         failure = min(float(np.mean(weighed.weights.estimate)), 0.4)
-        votes = weighed.needed / SCALE / max(bet.speed(failure), 1e-6)
-        return len(weighed.rest) * max(OWN_CHUNK, votes)
+        return ceil(min(weighed.needed / SCALE / max(bet.speed(failure), 1e-6) / OWN_CHUNK, LOOKS[-1]))
+
+    def _price(self, weighed: Weighed, chunks: int) -> int:
+        """How many more votes it takes until every attack that is open has so many chunks; too many: at least so many.
+
+        Levels that list the same attacks share their votes.
+        """
+        own = self._own.own
+        least = len(weighed.rest) * OWN_CHUNK * chunks - (own.most - own.left)
+        if least > own.left:  # even if all votes that there are were at these attacks
+            return least
+        return self._own.price([self._attack(weighed.scheme, int(index)) for index in weighed.rest], chunks)
 
     def _not_harmless(self, weighed: Weighed, bet: OwnBet) -> str:
         """Why not all open attacks of a scheme are settled, or ""."""
@@ -360,12 +401,12 @@ class _Settling:
                 self._attack(weighed.scheme, int(index)): int(weighed.weights.capital[index])
                 for index in weighed.rest[start : start + BATCH]
             }
-            for look in range(MOST_LOOKS):
-                if not self._own.ask(list(rest), 2**look):
+            for chunks in LOOKS:
+                if not self._own.ask(list(rest), chunks):
                     return f"{len(rest):,} attacks or more are not settled, and no votes are left"
                 capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
-                if look >= GIVE_UP and min(capitals.values()) < 0:
-                    return f"some attacks are too close to call, of {weighed.scheme.n_attacks:,}"
+                if any(self._own.excess(attack) > GIVE_UP for attack in rest):
+                    return f"some attacks look as if they broke it, of {weighed.scheme.n_attacks:,}"
                 rest = {attack: rest[attack] for attack, capital in capitals.items() if capital < weighed.needed}
                 if not rest:
                     break
@@ -375,13 +416,20 @@ class _Settling:
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
         """The logarithm of the capital against "the class has at most half": half of it won on the shared votes."""
-        counts, numbers = self._own.counts(attack), self._own.numbers(attack)
-        bins = self._evidence.bins(bet.axes, np.concatenate(numbers))
-        against = np.bincount(bins, minlength=len(bet.limits))
-        return int(capital_of(np.array([0, shared]))) + bet.capital(int(counts.sum()), against)
+        total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
+        if self._own.counts(attack)[self._own.label] < total:
+            bins = self._evidence.bins(bet.axes, np.concatenate(self._own.numbers(attack)))
+            against = np.bincount(bins, minlength=len(bet.limits))
+        return int(capital_of(np.array([0, shared]))) + bet.capital(total, against)
 
     def _attack(self, scheme: Scheme, index: int, *, whole: bool = False) -> Attack:
         """The attacked sites of an attack of a scheme; those of the other axes too if it is `whole`: all, or any."""
+        key = scheme.listed, self._level if whole else tuple(self._level[axis] for axis in scheme.listed), index, whole
+        if key not in self._own.attacks:
+            self._own.attacks[key] = self._found(scheme, index, whole=whole)
+        return self._own.attacks[key]
+
+    def _found(self, scheme: Scheme, index: int, *, whole: bool) -> Attack:
         sites: list[int] = []
         for axis in reversed(range(len(self._level))):
             number, where = self._level[axis], self._evidence.axes[axis].sites

@@ -7,6 +7,8 @@ it is anchored, because an attacked molecule has other bonds and would have othe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -39,8 +41,10 @@ __all__ = [
     "MutagSettings",
     "Network",
     "compute",
+    "one_thread",
     "settings",
     "train_and_vote",
+    "train_fold",
 ]
 
 
@@ -67,10 +71,21 @@ MODELS = {
 }
 
 
-def train_and_vote(
-    model: str, delete: float, add: float, fold: int | None, epochs: int, samples: int, seed: int
-) -> dict[str, Any]:
-    """Trains a network with noise on some molecules and lets it vote on the others.
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """PyTorch on one thread: sums in one order, so the same weights wherever it runs; and workers share the cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def train_fold(
+    model: str, delete: float, add: float, fold: int | None, epochs: int, seed: int
+) -> tuple[SmoothedClassifier, Split, list[int]]:
+    """Trains a network with noise on some molecules; returns it smoothed, the others, and their numbers.
 
     Args:
         model: one of `MODELS`.
@@ -78,39 +93,43 @@ def train_and_vote(
         add: the probability with which an absent one is added.
         fold: which tenth of the molecules is tested; None: the paper's one split, 80% / 10% / 10%.
         epochs: how many at most.
-        samples: estimation votes for each tested molecule.
-        seed: of weights, training and votes.
-
-    Returns:
-        The tested molecules by number, the network's own answers for them, and the votes.
+        seed: of weights and training.
     """
     data = tu("MUTAG")
     taught, held, tested, numbers = _splits(data.all, fold, seed)
     how = MODELS[model]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # sums in one order, so the same weights wherever it runs; and workers share the cores
-    try:
-        with torch.random.fork_rng(devices=()):
-            torch.manual_seed(1000 * seed + (10 if fold is None else fold))
-            network = GCN(np.asarray(taught.graphs[0].node_data["x"]).shape[1], data.n_classes, pooling=how.pooling)
-        noise = Noise(pairs=Flip(delete=delete, add=add))
-        smoothed = SmoothedClassifier(from_dense(network.dense(), n_classes=data.n_classes), noise)
-        train(
-            network,
-            taught.graphs,
-            taught.labels,
-            validation=(held.graphs, held.labels),
-            smoothed=smoothed,
-            epochs=epochs,
-            learning_rate=how.learning_rate,
-            halve_every=how.halve_every,
-            seed=seed,
-            progress=False,
-        )
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(1000 * seed + (10 if fold is None else fold))
+        network = GCN(np.asarray(taught.graphs[0].node_data["x"]).shape[1], data.n_classes, pooling=how.pooling)
+    noise = Noise(pairs=Flip(delete=delete, add=add))
+    smoothed = SmoothedClassifier(from_dense(network.dense(), n_classes=data.n_classes), noise)
+    train(
+        network,
+        taught.graphs,
+        taught.labels,
+        validation=(held.graphs, held.labels),
+        smoothed=smoothed,
+        epochs=epochs,
+        learning_rate=how.learning_rate,
+        halve_every=how.halve_every,
+        seed=seed,
+        progress=False,
+    )
+    return smoothed, tested, numbers
+
+
+def train_and_vote(
+    model: str, delete: float, add: float, fold: int | None, epochs: int, samples: int, seed: int
+) -> dict[str, Any]:
+    """Trains a network (`train_fold`) and lets it vote.
+
+    Returns:
+        The tested molecules by number, the network's own answers for them, and the votes.
+    """
+    with one_thread():
+        smoothed, tested, numbers = train_fold(model, delete, add, fold, epochs, seed)
         votes = smoothed.vote(tested.graphs, samples=samples, seed=seed, progress=False)
         clean = answers(smoothed.classifier, tested.graphs)
-    finally:
-        torch.set_num_threads(threads)
     assert votes.selection is not None
     return {
         "graphs": numbers,

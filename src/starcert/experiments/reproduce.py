@@ -66,6 +66,11 @@ STUDIES = {
         Study("samples", "starcert.experiments.samples", "the effect of the number of votes, appendix"),
         Study("kernels", "starcert.experiments.kernels_study", "three kernels as base classifiers, appendix"),
         Study("mutag", "starcert.experiments.mutag", "molecules and a graph neural network, main text and beyond"),
+        Study(
+            "evidence",
+            "starcert.experiments.evidence_study",
+            "certificates from where the flips fell, beyond the paper",
+        ),
     )
 }
 

@@ -114,6 +114,7 @@ class Slices:
         self.box = box_of(archive)
         self.verified = True
         self._certificates = archive.certificates
+        self._frontiers: dict[int, Radii] = {}
         bounds = archive.certificates.bounds
         self._failure: list[float] = bounds.failure.tolist()
         self._other: list[float] = bounds.other.tolist()
@@ -132,7 +133,9 @@ class Slices:
         counted = self.counted(graph, pair)
         if not counted or not self.with_evidence:
             return counted
-        known = project(self._certificates[graph].frontier.radii, pair)
+        if graph not in self._frontiers:
+            self._frontiers[graph] = self._certificates[graph].frontier.radii
+        known = project(self._frontiers[graph], pair)
         return clip((*counted, *known), tuple(self._limits[graph][axis] for axis in pair))
 
     def counted(self, graph: int, pair: Pair) -> Radii:

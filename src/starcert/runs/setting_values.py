@@ -59,6 +59,7 @@ class Setting:
         kind: what the command line takes its word for.
         parse: makes of that word what a run file would have; takes the name of the option, for messages.
         metavar: what stands for the word in the help; None: its kind.
+        panel: under which heading the help lists it; None: with all others.
         shown: the default, in words; "" if there is none.
         example: what a message proposes where it must be given and is not; "" if it need not be given.
         optional: whether None is a value of it.
@@ -76,6 +77,7 @@ class Setting:
     kind: type = str
     parse: Callable[[str, str], object] | None = None
     metavar: str | None = None
+    panel: str | None = None
     shown: str = ""
     example: str = ""
     optional: bool = False

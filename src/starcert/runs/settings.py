@@ -157,6 +157,7 @@ class RunSettings:
             "alpha is shared between both arguments.",
             shown="no",
             kind=bool,
+            panel="Evidence",
             sweep_help="Look at where the flips of the votes fell, too: radii by p_A and with evidence stand side by "
             "side, and levels are compared by the latter.",
             unsaid=False,
@@ -171,6 +172,7 @@ class RunSettings:
             "leave open, and find attacks. 0: none.",
             shown="as many as samples",
             kind=int,
+            panel="Evidence",
             of_sweeps=True,
             sweep_shown="0",
             changes="certificates",

@@ -297,6 +297,7 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
     said = {
         "n_levels": len(sweep.levels),
         "samples": run.samples,
+        "evidence": run.evidence,
         "about_graphs": about_graphs(sweep),
         "numbers": list(_numbers(sweep)),
         "notices": notices(sweep),
