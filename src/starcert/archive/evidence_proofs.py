@@ -215,8 +215,8 @@ class _SharedBet:
 
     def __init__(self, again: _Again, scheme: Scheme, level: Level, groups: Whole, seen: Whole, quiet: Whole) -> None:
         self._again, self._scheme, self._groups, self._quiet = again, scheme, groups, quiet
-        self._steps = [level[axis] + 1 for axis in scheme.listed]
-        self._n_groups = seen.shape[-1]
+        steps = [level[axis] + 1 for axis in scheme.listed]
+        self._steps = [seen.shape[-1] * prod(steps[i + 1 :]) for i in range(len(steps))]
         self._seen = seen.reshape(len(seen), -1)
 
     @classmethod
@@ -246,11 +246,12 @@ class _SharedBet:
 
     def capital(self, attack: Chosen) -> Ball:
         """At least the capital against one attack: votes are counted by how many of its sites flipped, and group."""
-        cells = np.zeros(len(self._groups), dtype=np.int64)
+        cells = self._groups.copy()
         for axis, step, chosen in zip(self._scheme.listed, self._steps, attack, strict=True):
             assert self._again.flips is not None
-            cells = cells * step + self._again.flips[axis][list(chosen)].sum(axis=0)
-        counts = np.bincount(cells * self._n_groups + self._groups, minlength=self._seen.shape[1])
+            for number in chosen:
+                cells += step * self._again.flips[axis][number]
+        counts = np.bincount(cells, minlength=self._seen.shape[1])
         return _mean_of_exponentials(self._quiet + self._seen @ counts)
 
 

@@ -61,15 +61,6 @@ def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
     return tuple(found)
 
 
-def axis_laws(noise: Noise) -> list[SiteLaw]:
-    """The law of a site of each axis, in the order of `noise.axes`."""
-    laws = []
-    for law in (noise[region] for region in noise):
-        for (before, after), *_ in law.moves:
-            laws.append(SiteLaw(law.transitions(before)[after], law.transitions(after)[after]))
-    return laws
-
-
 def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np.float64]:
     """For each site how much likelier the class loses where that site is attacked: E[Y·L] − E[Y], estimated.
 
@@ -89,3 +80,12 @@ def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np
             error = np.sqrt(flipped * (axis.law.flipped - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
             found[some] = np.where(gain > 2 * error, gain, 0.0)
     return found
+
+
+def axis_laws(noise: Noise) -> list[SiteLaw]:
+    """The law of a site of each axis, in the order of `noise.axes`."""
+    laws = []
+    for law in (noise[region] for region in noise):
+        for (before, after), *_ in law.moves:
+            laws.append(SiteLaw(law.transitions(before)[after], law.transitions(after)[after]))
+    return laws

@@ -138,7 +138,7 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
     apart = archive.votes.selection is not None
     needed = votes_needed(
         archive.noise,
-        archive.alpha,
+        archive.counts_alpha,
         len(archive.class_names),
         selected_apart=apart,
         together=archive.together,

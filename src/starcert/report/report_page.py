@@ -282,14 +282,14 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     totals = counts.sum(axis=1)
     others = totals - counts[np.arange(len(labels)), labels]
     everything = spends_on_all_classes(
-        archive.votes, alpha=archive.alpha, together=archive.together, margins=archive.margins
+        archive.votes, alpha=archive.counts_alpha, together=archive.together, margins=archive.margins
     )
     rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
     samples = np.array(SAMPLES)
     wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:2]), 6))
     shares = [
         share_of_alpha(
-            archive.alpha,
+            archive.counts_alpha,
             counts.shape[1],
             selected_apart=archive.votes.selection is not None,
             all_classes=all_classes,
