@@ -52,7 +52,8 @@ def _parameters(command: Any) -> Iterator[str]:  # noqa: ANN401
         if not option.startswith("-"):
             name = f"`{parameter.metavar or option.upper()}`"
         else:
-            name = f"`{option}`" if parameter.is_flag else f"`{option} {value}`"
+            flags = ", ".join(f"`{each}`" for each in (option, *parameter.secondary_opts))
+            name = flags if parameter.is_flag else f"`{option} {value}`"
         told = parameter.show_default if isinstance(parameter.show_default, str) else parameter.default
         text = " ".join((parameter.help or "").split()).replace("*", r"\*")
         if parameter.required:
