@@ -32,6 +32,7 @@ NEEDS = {
     "certificates": (),
     "classifiers": (),
     "commands": (),
+    "evidence-results": (),
     "mathematics": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
