@@ -33,6 +33,7 @@ NEEDS = {
     "classifiers": (),
     "commands": (),
     "evidence": ("grakel",),
+    "evidence-results": (),
     "mathematics": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
