@@ -47,7 +47,7 @@ format: $(READY) ## rewrite the code in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-paper: $(READY)  ## every study of the paper, in full: about 25 minutes on two cores
+paper: $(READY)  ## every study, in full: about 45 minutes on two cores
 	$(BIN)/starcert reproduce all --out build/paper
 
 bench: $(READY)  ## speed and memory, next to the straightforward way
