@@ -64,7 +64,7 @@ WORLDS = {
     "no own votes": lambda: small(_many_edges, sc.Noise(all=sc.Flip(delete=0.1, add=0.2)), own_samples=0),
     "three classes": lambda: small(_sized, sc.Noise(all=0.1), 3),
     "together": lambda: small(_many_edges, sc.Noise(all=0.1), family="all"),
-    "stopped": lambda: small(_many_edges, sc.Noise(all=0.1), plan="decided", samples=20_000, chunk_size=256),
+    "stopped": lambda: small(_many_edges, sc.Noise(all=0.1), plan="decided", samples=5_000, chunk_size=256),
     "a box": lambda: small(_many_edges, sc.Noise(all=sc.Flip(delete=0.1, add=0.2)), max_radius=(1, 2)),
 }
 _made: dict[str, archives.Archive] = {}

@@ -272,6 +272,7 @@ class TestTorch:
         assert changed(one, one.T)
         assert changed(one[0], one[0, 1])
 
+    @pytest.mark.slow  # three times PyTorch Geometric; what it is made of is tested here without
     def test_a_layer_of_ones_own_is_the_same_in_every_process(self):
         pytest.importorskip("torch_geometric")
         script = LAYER + "print(identity(made()))\n"

@@ -40,7 +40,9 @@ main()
 """
 
 
-@pytest.mark.parametrize("words", [["slack", "--noise", "all=0.1", "--radius", "all=1"], ["--help"]])
+@pytest.mark.parametrize(
+    "words", [pytest.param(["slack", "--noise", "all=0.1", "--radius", "all=1"], marks=pytest.mark.slow), ["--help"]]
+)
 def test_without_a_place_for_compiled_code_commands_work_and_say_once_how_to_get_it_back(words, here):
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_A_PLACE.format(words=words)], capture_output=True, text=True, check=False

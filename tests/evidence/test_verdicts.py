@@ -128,12 +128,12 @@ def test_verdicts_do_not_depend_on_workers_or_batches(smoothed, graphs, result):
     assert [one.verdicts for one in again] == [one.verdicts for one in result]
 
 
-def test_a_store_keeps_votes_at_attacked_graphs(smoothed, graphs, result, tmp_path):
+def test_a_store_keeps_votes_at_attacked_graphs(smoothed, graphs, tmp_path):
+    asked = {"samples": 2_000, "seed": 1, "evidence": True, "own_samples": 8_000}
+    expected = smoothed.certify(graphs, **asked)
     for _ in range(2):
-        again = smoothed.certify(
-            graphs, samples=4_000, seed=1, evidence=True, own_samples=40_000, store=tmp_path / "votes.db"
-        )
-        assert [one.verdicts for one in again] == [one.verdicts for one in result]
+        again = smoothed.certify(graphs, **asked, store=tmp_path / "votes.db")
+        assert [one.verdicts for one in again] == [one.verdicts for one in expected]
 
 
 def test_without_votes_of_their_own_attacks_stay_open(smoothed, graphs):

@@ -145,8 +145,9 @@ class KernelClassifier(SklearnClassifier):
         decisions += intercept
         # Of two classes, scikit-learn takes the first only where the decision is below zero.
         numbers = (decisions >= 0).astype(np.int64)
-        if np.any(np.abs(decisions) <= DOUBT * (magnitudes + abs(intercept))):
-            numbers = self._numbers(svc.predict(self.estimator.matrix(graphs)))
+        doubtful = np.flatnonzero(np.abs(decisions) <= DOUBT * (magnitudes + abs(intercept)))
+        if len(doubtful):  # the kernel of all training graphs: for these alone
+            numbers[doubtful] = self._numbers(svc.predict(self.estimator.matrix(graphs, doubtful)))
         return numbers, decisions
 
     def _weights(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -114,16 +114,21 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: npt.NDArray[Any] = self.svc_.predict(matrix)
         return classes
 
-    def matrix(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: ANN401, N803
+    def matrix(
+        self,
+        X: Any,  # noqa: ANN401, N803
+        rows: npt.NDArray[np.int64] | slice = slice(None),
+    ) -> npt.NDArray[np.float64]:
         """The kernel between graphs and the training graphs.
 
         Args:
             X: a list of graphs; for a kernel of `starcert.kernels` also a batch of noisy copies.
+            rows: for such a kernel, the graphs to do it for, by their numbers; all of them if left out.
         """
         check_is_fitted(self, "svc_")
         matrix: npt.NDArray[np.float64]
         if isinstance(self.kernel_, GraphKernel):
-            matrix = (self.kernel_.transform(X) @ self.features_.T).toarray()
+            matrix = (self.kernel_.transform(X)[rows] @ self.features_.T).toarray()
         else:
             matrix = self.kernel_.transform(grakel_input(X, self.node_labels or DEGREE))
         return matrix
