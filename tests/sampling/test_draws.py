@@ -7,7 +7,7 @@ import pytest
 import starcert as sc
 from starcert.core.flips import ListedFlips
 from starcert.sampling.batch import NoisyGraphs, flips_of
-from starcert.sampling.draws import ValueDraw, Way, packed_ones
+from starcert.sampling.draws import LateFlips, ValueDraw, Way, packed_ones
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
@@ -43,6 +43,9 @@ def check(batch, sites) -> None:
         for number in (0, 1, len(some) // 3, len(some)):
             copies = np.sort(rng.choice(len(some), size=number, replace=False))
             found = flips_of(some, copies)
+            if isinstance(found, LateFlips):  # in two parts, fetched together
+                parts = [flips_of(some, part) for part in np.array_split(copies, 2)]
+                found = parts[0].fetched(parts)
             np.testing.assert_array_equal(unpacked(found, sites.n_sites), (some.values ^ clean)[copies])
 
 

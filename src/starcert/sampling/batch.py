@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from starcert.core.flips import Flips
     from starcert.graphs import Frame, Graph, Sites
-    from starcert.sampling.draws import Draw
+    from starcert.sampling.draws import Draw, LateFlips
 
 __all__ = ["Copies", "EdgeList", "LayerPlaces", "NoisyCopies", "NoisyGraphs", "NoisyVectors", "flips_of", "places_of"]
 
@@ -90,7 +90,7 @@ class NoisyCopies:
         return self._draw.values
 
 
-def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | None:
+def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips | None:
     """Which sites flipped in some copies of a batch, by their numbers; None where values are no bits.
 
     It is no method: whoever is shown a batch must not learn from it what the clean object is.

@@ -6,7 +6,7 @@ they agree, with the next ones. (The digits agree once in 10¹⁹ draws; it is l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,14 @@ import torch
 
 from starcert.errors import StarcertError
 from starcert.sampling.batch import EdgeList, NoisyGraphs
-from starcert.sampling.draws import packed_ones
+from starcert.sampling.draws import LateFlips, packed_ones
 
 if TYPE_CHECKING:
     from starcert.core.flips import Flips
     from starcert.graphs import Sites
     from starcert.sampling.streams import WordStream
 
-__all__ = ["DeviceDraw", "DeviceGraphs", "DeviceSampler", "Places"]
+__all__ = ["DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "Places"]
 
 DIGITS = 63
 
@@ -51,14 +51,29 @@ class DeviceDraw:
         """See `Draw`: the bits, brought here."""
         return self.bits.to(torch.uint8).cpu().numpy()
 
-    def flips_of(self, copies: npt.NDArray[np.int64], ones: npt.NDArray[np.int64]) -> Flips:
-        """See `Draw`: packed on the device, so that only these copies come here, a bit a site."""
-        bits = self.bits.index_select(0, torch.from_numpy(copies).to(self.bits.device))
-        n_sites = bits.shape[1]
-        octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -n_sites % 8)).view(len(copies), -(-n_sites // 8), 8)
-        places = torch.tensor([1, 2, 4, 8, 16, 32, 64, 128], dtype=torch.uint8, device=bits.device)
-        packed: npt.NDArray[np.uint8] = (octets * places).sum(dim=2, dtype=torch.uint8).cpu().numpy()
-        return packed ^ packed_ones(ones, n_sites)
+    def flips_of(self, copies: npt.NDArray[np.int64], ones: npt.NDArray[np.int64]) -> DeviceFlips:
+        """See `Draw`: only these copies will come here."""
+        return DeviceFlips(self.bits.index_select(0, torch.from_numpy(copies).to(self.bits.device)), ones)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFlips(LateFlips):
+    """Bits of some copies on a device, shape (copies, sites), beside the sites whose clean bit is 1."""
+
+    bits: torch.Tensor
+    ones: npt.NDArray[np.int64]
+
+    def fetched(self, parts: Sequence[DeviceFlips]) -> Flips:
+        """See `LateFlips`: packed on the device, a bit a site."""
+        bits = self.bits if len(parts) == 1 else torch.cat([part.bits for part in parts])
+        n_copies, n_sites = bits.shape
+        octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -n_sites % 8)).view(n_copies, -(-n_sites // 8), 8)
+        clean = torch.from_numpy(packed_ones(self.ones, n_sites)).to(bits.device)
+        packed = (octets << torch.arange(8, dtype=torch.uint8, device=bits.device)).sum(
+            dim=2, dtype=torch.uint8
+        ) ^ clean
+        flips: npt.NDArray[np.uint8] = packed.cpu().numpy()
+        return flips
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ A draw knows positions and values of sites. What a site means, only the views kn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, Self
@@ -17,7 +18,7 @@ from starcert.core.arithmetic import compiled
 from starcert.core.flips import Flips, ListedFlips
 from starcert.sampling.streams import Words, WordStream
 
-__all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "SlicedDraw", "ValueDraw", "Way", "packed_ones"]
+__all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "LateFlips", "SlicedDraw", "ValueDraw", "Way", "packed_ones"]
 
 WORD = 64
 """Copies in a word."""
@@ -34,6 +35,14 @@ class Way(Enum):
     DEVICE = "device"
 
 
+class LateFlips(ABC):
+    """The flips of some copies that are still where they were drawn: those of several batches are fetched at once."""
+
+    @abstractmethod
+    def fetched(self, parts: Sequence[Self]) -> Flips:
+        """The flips of all parts, this one among them, one after the other."""
+
+
 class Draw(Protocol):
     """The values of all sites in some noisy copies."""
 
@@ -47,7 +56,7 @@ class Draw(Protocol):
     def values(self) -> npt.NDArray[np.uint8]:
         """The noisy value of every site, shape (copies, sites)."""
 
-    def flips_of(self, copies: Positions, ones: Positions) -> Flips | None:
+    def flips_of(self, copies: Positions, ones: Positions) -> Flips | LateFlips | None:
         """Which sites flipped in these copies; None where values are no bits.
 
         Args:
