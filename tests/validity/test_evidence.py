@@ -44,6 +44,23 @@ def test_what_is_certified_is_so_however_tempting_the_moment_in_two_thousand_run
     assert sum(tempted(law, RUNS // len(LAWS), seed=50) for law in LAWS) <= ALPHA * RUNS
 
 
+@pytest.mark.slow
+def test_what_is_certified_is_so_on_five_nodes_under_laws_at_random():
+    """Ten sites are the node pairs of five nodes; symmetric laws and delete/add, each probability up to one half."""
+    rng = np.random.default_rng(77)
+    false = runs = 0
+    while runs < 300:
+        d, a, p, q = rng.uniform(0.05, 0.5, size=4)
+        laws = (deleting(d, a), adding(d, a)) if rng.random() < 0.5 else (symmetric(p), symmetric(q))
+        level = LEVELS[rng.integers(4)]
+        world = near_the_edge(rng, laws, (4, 6), level)
+        if world.failure() <= 0.49 and world.worst(level) >= 0.5:
+            runs += 1
+            votes = world.votes(rng, 2_048)
+            false += any(certifies(world, first(votes, chunks), level) for chunks in (1, 4, 16, 32))
+    assert false <= most_often(ALPHA, runs) * runs
+
+
 def tempted(law, wanted, seed=0):
     """In how many runs something false is certified: all schemes, at every look while votes come in.
 
