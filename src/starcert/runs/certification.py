@@ -74,20 +74,8 @@ def certify_run(
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:
-        certificates = smoothed.certify(
-            ready.problem,
-            samples=settings.samples,
-            selection_samples=settings.selection_samples,
-            alpha=settings.alpha,
-            family=settings.family,
-            seed=settings.seed,
-            max_radius=settings.max_radius,
-            evidence=settings.evidence,
-            own_samples=settings.own_samples,
-            plan=settings.plan,
-            store=settings.store or place.votes,
-            executor=executor,
-        )
+        store = settings.store or place.votes
+        certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(
         certificates,
         names=ready.data.names,

@@ -18,8 +18,12 @@ from starcert.runs.setting_values import Setting, SettingCheck
 from starcert.runs.user_code import Reference
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from starcert.certificate import Certificates
     from starcert.core.confidence import Family
     from starcert.noise import Noise
+    from starcert.smoothing import Problem, SmoothedClassifier
 
 __all__ = [
     "SETTINGS",
@@ -271,6 +275,33 @@ class RunSettings:
             changes="nothing",
         ),
     )
+
+    def certify(
+        self,
+        smoothed: SmoothedClassifier,
+        problem: Problem,
+        *,
+        seed: int,
+        store: Path,
+        executor: Executor | None,
+        title: str = "votes",
+    ) -> Certificates:
+        """The certificates that these settings ask for, of graphs that are read and bound."""
+        return smoothed.certify(
+            problem,
+            samples=self.samples,
+            selection_samples=self.selection_samples,
+            alpha=self.alpha,
+            family=self.family,
+            seed=seed,
+            max_radius=self.max_radius,
+            evidence=self.evidence,
+            own_samples=self.own_samples,
+            plan=self.plan,
+            store=store,
+            executor=executor,
+            title=title,
+        )
 
     def __post_init__(self) -> None:
         for key, setting in SETTINGS.items():

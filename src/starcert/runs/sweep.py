@@ -169,22 +169,9 @@ def _levels(
 def _certify(
     settings: SweepSettings, noise: Noise, ready: TriedModel, store: Path, executor: Executor | None, title: str
 ) -> Certificates:
-    run = settings.run
-    return SmoothedClassifier(ready.base, noise, ready.rule).certify(
-        ready.problem.under(noise),
-        samples=run.samples,
-        selection_samples=run.selection_samples,
-        alpha=run.alpha,
-        family=run.family,
-        seed=settings.seed,
-        max_radius=run.max_radius,
-        evidence=run.evidence,
-        own_samples=run.own_samples,
-        plan=run.plan,
-        store=store,
-        executor=executor,
-        title=title,
-    )
+    smoothed = SmoothedClassifier(ready.base, noise, ready.rule)
+    problem = ready.problem.under(noise)
+    return settings.run.certify(smoothed, problem, seed=settings.seed, store=store, executor=executor, title=title)
 
 
 def _write_run_file(
