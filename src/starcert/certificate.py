@@ -7,10 +7,8 @@ With evidence a certificate knows more than its bounds tell: each level is certi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from itertools import count
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
@@ -18,26 +16,20 @@ import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
 from starcert.core.confidence import Bounds, Votes
-from starcert.core.evidence import AlphaShares, AttackAxis, Evidence
-from starcert.core.frontier import Frontier, Frontiers
+from starcert.core.frontier import Frontier, Frontiers, levels_of
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
-from starcert.evidence import AttackVotes, FoundAttack, OwnVotes, Verdict, Verdicts, judge
-from starcert.evidence.attack_axes import axes_of
-from starcert.evidence.verdicts import Kind
+from starcert.evidence.verdicts import FoundAttack, Kind, Verdict, Verdicts
 from starcert.noise import Noise, RadiusLike
 from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     import pandas as pd
 
-    from starcert.store import VoteStore
-    from starcert.system.output import Advance
-    from starcert.voting import Job
+__all__ = ["Certificate", "Certificates", "certify"]
 
-__all__ = ["Certificate", "Certificates", "certify", "evidence_of", "levels_of", "verdicts_of", "with_evidence"]
+MOST_LOOKED = 10_000
+"""So many levels of a frontier that is not complete are looked at, to tell how many flips it withstands anywhere."""
 
 MOST_NAMED = 8
 """So many maximal radii are named in the sentence that a certificate says."""
@@ -117,14 +109,20 @@ class Certificate:
 
     @property
     def any_flips(self) -> int:
-        """The largest k such that no k flips, wherever they are, change the smoothed classifier's answer."""
-        capacity = self.capacity
+        """The largest k, as far as was asked, such that no k flips, wherever they are, change the answer."""
+        capacity, frontier = self.capacity, self.frontier
         if capacity is None:
             raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
-        for flips in count(1):
-            if flips > sum(capacity) or not all(map(self._is_certified, levels_of(flips, capacity))):
+        asked = capacity if self.max_radius is None else tuple(map(min, self.max_radius, capacity))
+        unasked = [limit + 1 for limit, size in zip(asked, capacity, strict=True) if limit < size]
+        most = max(0, min([sum(capacity) + 1, *unasked, *map(sum, frontier.beyond)]) - 1)
+        if not frontier.incomplete:  # what is not certified lies beyond one of these
+            return most
+        levels = ((flips, level) for flips in range(1, most + 1) for level in levels_of(flips, asked))
+        for looked, (flips, level) in enumerate(levels):
+            if looked == MOST_LOOKED or not frontier.covers(level):
                 return flips - 1
-        raise AssertionError
+        return most
 
     def verdict(self, level: RadiusLike) -> Kind:
         """Whether attacks of exactly so many flips are "certified" to change nothing, "broken", or "open"."""
@@ -224,17 +222,6 @@ def _margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiCl
 Limits: TypeAlias = tuple[int, ...] | None
 
 
-def levels_of(flips: int, capacity: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Every level of so many flips in all."""
-    if len(capacity) == 1:
-        if flips <= capacity[0]:
-            yield (flips,)
-        return
-    for first in range(min(flips, capacity[0]) + 1):
-        for rest in levels_of(flips - first, capacity[1:]):
-            yield (first, *rest)
-
-
 def _limits(noise: Noise, *boxes: Limits) -> tuple[int | None, ...]:
     """The box to search: what lies in all of these."""
     open_ended: tuple[int | None, ...] = (None,) * len(noise.axes)
@@ -283,7 +270,7 @@ class Certificates(Sequence[Certificate]):
         return len(self.bounds)
 
     def __repr__(self) -> str:
-        return f"Certificates({len(self)} graphs, {self.noise!r}, alpha={self.bounds.alpha})"
+        return f"Certificates({len(self)} graphs, {self.noise!r}, alpha={self.alpha})"
 
     @overload
     def __getitem__(self, index: int) -> Certificate: ...
@@ -478,79 +465,3 @@ def certify(
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
     return Certificates(bounds, noise, limits, known, [""] * len(bounds) if anchored is None else anchored, searched)
-
-
-def with_evidence(
-    certificates: Certificates,
-    job: Job,
-    *,
-    alpha: float,
-    most: int,
-    max_flips: int | None = None,
-    store: VoteStore | None = None,
-    executor: Executor | None = None,
-    advance: Advance,
-) -> Certificates:
-    """Certificates with the verdicts of evidence, where votes kept their flips.
-
-    Args:
-        certificates: from bounds that have the counts' share of alpha.
-        job: what their votes have in common.
-        alpha: the probability that anything that one of them says is false, or of all together.
-        most: the most votes at attacked versions of a graph.
-        max_flips: levels of more flips in all are not looked at.
-        store: keeps those.
-        executor: where to count them; None: in this process.
-        advance: is told of graphs that are done.
-    """
-    votes, found = certificates.votes, list[Verdicts | None]()
-    assert votes is not None
-    for row, one in enumerate(certificates):
-        verdicts = None
-        if votes.records[row] is not None:
-            axes, own = axes_of(job.sites[one.object], job.noise), None
-            if most:
-                sites = [axis.sites for axis in axes]
-                own = OwnVotes(job, one.object, label=one.label, axes=sites, most=most, store=store, executor=executor)
-            verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
-        found.append(verdicts)
-        advance(1)
-    return certificates.weighed(found)
-
-
-def verdicts_of(
-    one: Certificate,
-    votes: Votes,
-    axes: Sequence[AttackAxis],
-    *,
-    alpha: float,
-    own: AttackVotes | None,
-    max_flips: int | None = None,
-) -> Verdicts:
-    """The verdicts of evidence on one certificate.
-
-    Args:
-        one: the certificate of the counts.
-        votes: the votes that it is made of, one row, with their flips.
-        axes: the axes of the noise on the graph.
-        alpha: the probability that anything is false, that of as many certificates together as the bounds are of.
-        own: votes at attacked versions of the graph; None: there are none.
-        max_flips: levels of more flips in all are not looked at.
-    """
-    evidence = evidence_of(one, votes, axes, alpha=alpha)
-    broken = AlphaShares.of(Fraction(alpha) / one.together).broken
-    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=broken, max_flips=max_flips)
-
-
-def evidence_of(one: Certificate, votes: Votes, axes: Sequence[AttackAxis], *, alpha: float) -> Evidence:
-    """The votes that a certificate is made of, ready to be weighed; the arguments are those of `verdicts_of`."""
-    record, selection = votes.records[0], votes.selection
-    assert record is not None
-    assert selection is not None
-    return Evidence(
-        record,
-        axes,
-        alpha=AlphaShares.of(Fraction(alpha) / one.together).certified,
-        failure=1 - selection[0, one.label] / selection[0].sum(),
-        box=one.max_radius,
-    )

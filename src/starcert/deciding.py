@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from starcert.binding import Problem
-from starcert.certificate import Certificate, certify, levels_of, verdicts_of
+from starcert.certificate import Certificate, certify
 from starcert.core.bets import count_capital, needed
 from starcert.core.confidence import Votes, anytime_bounds
 from starcert.core.evidence import AlphaShares
+from starcert.core.frontier import levels_of
 from starcert.evidence.attack_axes import axes_of
+from starcert.judging import verdicts_of
 from starcert.plans import Plan, SoFar, Wanted
 
 __all__ = ["DecidedPlan"]

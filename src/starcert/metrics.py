@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, product
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy.typing as npt
 from starcert.attacks import slacks_of
 from starcert.certificate import Certificates
 from starcert.core.confidence import check_alpha, share_of_alpha, upper_limit
+from starcert.core.frontier import levels_of
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -332,14 +333,9 @@ def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...
     """
     n_axes, asked = len(certificates.noise.axes), certificates.max_radius
     sizes = [(most,) * n_axes if each is None else each for each in certificates.capacity]
-    found = []
-    for flips in range(1, most + 1):
-        for chosen in combinations_with_replacement(range(n_axes), flips):
-            radius = tuple(map(chosen.count, range(n_axes)))
-            inside = asked is None or all(map(int.__le__, radius, asked))
-            if inside and any(all(map(int.__le__, radius, size)) for size in sizes):
-                found.append(radius)
-    return found
+    limits = (most,) * n_axes if asked is None else asked
+    radii = (radius for flips in range(1, most + 1) for radius in levels_of(flips, limits))
+    return [radius for radius in radii if any(all(map(int.__le__, radius, size)) for size in sizes)]
 
 
 def radius_verdicts(

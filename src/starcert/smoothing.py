@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
-from starcert.certificate import Certificates, certify, with_evidence
+from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.core.confidence import (
     Family,
@@ -28,6 +28,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
 from starcert.graphs import Graph, Sites
+from starcert.judging import with_evidence
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
 from starcert.plans import FixedPlan, Plan, Wanted, count_votes

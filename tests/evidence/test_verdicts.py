@@ -1,13 +1,17 @@
 """Verdicts: every level certified, broken or open, from votes of real classifiers on small graphs."""
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, product
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import starcert as sc
+from evidence_worlds import World, symmetric
+from starcert.core.evidence import Evidence
+from starcert.core.frontier import Frontier
 from starcert.evidence import verdicts as module
 from starcert.evidence.verdicts import _combination
 
@@ -226,3 +230,42 @@ def test_one_way_noise_and_no_noise_are_decided_by_votes_of_their_own():
     assert one.verdict((0, 1)) == "certified"
     assert one.verdict((1, 1)) == "certified"
     assert np.isfinite(one.p_lower)
+
+
+def test_any_flips_ends_where_nobody_asked(smoothed, graphs):
+    """A box, or a number of flips, is an end: what lies beyond was not looked at."""
+    boxed = smoothed.certify(graphs[:1], samples=2_000, seed=1, max_radius=(1, 3), evidence=True, own_samples=0)[0]
+    assert boxed.frontier.covers((1, 0))
+    assert boxed.any_flips <= 1
+    counted = smoothed.certify(graphs[:1], samples=400, seed=1, evidence=True, own_samples=20_000, max_flips=2)[0]
+    assert "more than 2 flips" in counted.frontier.incomplete
+    assert counted.any_flips == 2
+
+
+def test_any_flips_of_a_large_frontier_is_told_at_once():
+    """Three regions of a thousand pairs each have millions of levels."""
+    noise = sc.Noise(a=0.3, b=0.31, c=0.32)
+    one = sc.certify(sc.Bounds.certain([1 - 1e-9]), noise, capacity=[(1000, 1000, 1000)])[0]
+    k = one.any_flips
+    assert k == min(map(sum, one.frontier.beyond)) - 1 > 50
+    assert one.certified((k, 0, 0))
+    assert one.certified((0, 0, k))
+
+
+def test_a_level_is_asked_about_only_when_every_level_within_it_is_certified(monkeypatch):
+    """The theorem about alpha rests on it: whatever the verdicts are, those that certify are closed downwards."""
+    rng = np.random.default_rng(3)
+    world = World((symmetric(0.2), symmetric(0.3)), (3, 3), np.zeros((2,) * 6))
+    evidence = Evidence(world.votes(rng, 64), world.axes, alpha=Fraction(1, 10), failure=0.1)
+    frontier = Frontier(((0, 0),), ((0, 1), (1, 0)), verified=True)
+    for _ in range(50):
+        kinds = {level: rng.choice(["certified", "certified", "open"]) for level in product(range(4), repeat=2)}
+        monkeypatch.setattr(
+            module, "_verdict", lambda _, level, *__, kinds=kinds: module.Verdict(str(kinds[level]), "")
+        )
+        found = module.judge(evidence, frontier, own=None, label=0, alpha=0.1, alpha_broken=Fraction(1, 40))
+        inside = {(0, 0), *found.certified}
+        for level in found.levels:
+            assert inside >= {each for each in product(*(range(r + 1) for r in level)) if each != level}
+        for level in set(kinds) - inside - {*found.levels}:  # and nothing is left out
+            assert not inside >= {each for each in product(*(range(r + 1) for r in level)) if each != level}

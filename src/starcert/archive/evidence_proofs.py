@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb, ctx
 
-from starcert.certificate import evidence_of
 from starcert.core.arithmetic import LOCK, exact_number, float_below
 from starcert.core.bets import sizes_of_stakes
 from starcert.core.confidence import Votes
 from starcert.core.evidence import GROWS, MOST_FLIPS
 from starcert.core.pooling import SiteLaw, bins_of
 from starcert.core.weighing import attacks_of
+from starcert.judging import evidence_of
 
 if TYPE_CHECKING:
     from starcert.archive.evidence_file import GraphEvidence

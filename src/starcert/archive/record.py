@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from starcert.archive.evidence_file import GraphEvidence
-from starcert.certificate import Certificates, certify, verdicts_of
+from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Bounds, Margins, Votes, anytime_bounds, bounds_of, check_alpha, check_margins
 from starcert.core.evidence import AlphaShares
 from starcert.core.frontier import Radius
 from starcert.errors import InvalidParameterError
+from starcert.judging import verdicts_of
 from starcert.metrics import right
 from starcert.noise import Noise
 from starcert.system.output import as_frame

@@ -25,12 +25,28 @@ from starcert.core.margins import Margin, MultiClass, Slacks, TwoClass
 from starcert.core.search import MOST_CELLS, Found, find_reaches, search
 from starcert.errors import InvalidParameterError
 
-__all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier"]
+__all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_of"]
 
 Radius: TypeAlias = tuple[int, ...]
 
 MOST_RADII = 100_000
 """So many radii are listed on either side of a frontier."""
+
+
+def levels_of(flips: int, limits: Radius) -> Iterator[Radius]:
+    """Every way to share so many flips between axes with these limits.
+
+    Example:
+        >>> list(levels_of(2, (2, 5)))
+        [(2, 0), (1, 1), (0, 2)]
+    """
+    if len(limits) == 1:
+        if flips <= limits[0]:
+            yield (flips,)
+        return
+    for first in range(min(flips, limits[0]), -1, -1):
+        for rest in levels_of(flips - first, limits[1:]):
+            yield (first, *rest)
 
 
 @dataclass(frozen=True, slots=True)

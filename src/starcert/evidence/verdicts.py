@@ -211,10 +211,12 @@ def judge(
             continue
         for axis, limit in enumerate(evidence.box):
             above = (*level[:axis], level[axis] + 1, *level[axis + 1 :])
-            near = level[axis] < limit and sum(above) <= most
-            if near and above not in asked and all(map(accepted, _below(above))):
+            if level[axis] < limit and above not in asked and all(map(accepted, _below(above))):
                 asked.add(above)
-                heapq.heappush(waiting, (sum(above), above))
+                if sum(above) <= most:
+                    heapq.heappush(waiting, (sum(above), above))
+                else:
+                    incomplete = f"levels of more than {most} flips were not looked at"
     return Verdicts(alpha, levels, before - own.left if own is not None else 0, incomplete, grounds)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from starcert.certificate import Certificate, certify, with_evidence
+from starcert.certificate import Certificate, certify
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import clopper_pearson
 from starcert.core.evidence import AlphaShares
@@ -24,6 +24,7 @@ from starcert.datasets import tu
 from starcert.datasets.tu_files import local_names
 from starcert.experiments.levels import ALPHA, draw_of_data
 from starcert.experiments.parts import Part, StudyParts
+from starcert.judging import with_evidence
 from starcert.laws import Flip
 from starcert.models import vertex_histogram_svm
 from starcert.noise import Noise

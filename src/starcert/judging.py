@@ -1,0 +1,98 @@
+"""From certificates by counts to certificates with verdicts: where votes, their flips and certificates meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from starcert.certificate import Certificate, Certificates
+from starcert.core.confidence import Votes
+from starcert.core.evidence import AlphaShares, AttackAxis, Evidence
+from starcert.evidence import AttackVotes, OwnVotes, Verdicts, judge
+from starcert.evidence.attack_axes import axes_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from starcert.store import VoteStore
+    from starcert.system.output import Advance
+    from starcert.voting import Job
+
+__all__ = ["evidence_of", "verdicts_of", "with_evidence"]
+
+
+def with_evidence(
+    certificates: Certificates,
+    job: Job,
+    *,
+    alpha: float,
+    most: int,
+    max_flips: int | None = None,
+    store: VoteStore | None = None,
+    executor: Executor | None = None,
+    advance: Advance,
+) -> Certificates:
+    """Certificates with the verdicts of evidence, where votes kept their flips.
+
+    Args:
+        certificates: from bounds that have the counts' share of alpha.
+        job: what their votes have in common.
+        alpha: the probability that anything that one of them says is false, or of all together.
+        most: the most votes at attacked versions of a graph.
+        max_flips: levels of more flips in all are not looked at.
+        store: keeps those.
+        executor: where to count them; None: in this process.
+        advance: is told of graphs that are done.
+    """
+    votes, found = certificates.votes, list[Verdicts | None]()
+    assert votes is not None
+    for row, one in enumerate(certificates):
+        verdicts = None
+        if votes.records[row] is not None:
+            axes, own = axes_of(job.sites[one.object], job.noise), None
+            if most:
+                sites = [axis.sites for axis in axes]
+                own = OwnVotes(job, one.object, label=one.label, axes=sites, most=most, store=store, executor=executor)
+            verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
+        found.append(verdicts)
+        advance(1)
+    return certificates.weighed(found)
+
+
+def verdicts_of(
+    one: Certificate,
+    votes: Votes,
+    axes: Sequence[AttackAxis],
+    *,
+    alpha: float,
+    own: AttackVotes | None,
+    max_flips: int | None = None,
+) -> Verdicts:
+    """The verdicts of evidence on one certificate.
+
+    Args:
+        one: the certificate of the counts.
+        votes: the votes that it is made of, one row, with their flips.
+        axes: the axes of the noise on the graph.
+        alpha: the probability that anything is false, that of as many certificates together as the bounds are of.
+        own: votes at attacked versions of the graph; None: there are none.
+        max_flips: levels of more flips in all are not looked at.
+    """
+    evidence = evidence_of(one, votes, axes, alpha=alpha)
+    broken = AlphaShares.of(Fraction(alpha) / one.together).broken
+    return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=broken, max_flips=max_flips)
+
+
+def evidence_of(one: Certificate, votes: Votes, axes: Sequence[AttackAxis], *, alpha: float) -> Evidence:
+    """The votes that a certificate is made of, ready to be weighed; the arguments are those of `verdicts_of`."""
+    record, selection = votes.records[0], votes.selection
+    assert record is not None
+    assert selection is not None
+    return Evidence(
+        record,
+        axes,
+        alpha=AlphaShares.of(Fraction(alpha) / one.together).certified,
+        failure=1 - selection[0, one.label] / selection[0].sum(),
+        box=one.max_radius,
+    )
