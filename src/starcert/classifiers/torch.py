@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
+from starcert.classifiers.calling import Arguments, calling_of
 from starcert.classifiers.features import (
     Features,
     features_of_copies,
@@ -17,6 +18,7 @@ from starcert.classifiers.features import (
     sources_of,
 )
 from starcert.classifiers.identity import identity
+from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
 
@@ -42,7 +44,17 @@ class TorchClassifier(DrawsItself):
     """
 
     def __init__(
-        self, model: torch.nn.Module, n_classes: int, *, dense: bool, features: Features, description: str | None
+        self,
+        model: torch.nn.Module,
+        n_classes: int,
+        *,
+        dense: bool,
+        features: Features,
+        description: str | None,
+        arguments: Arguments = None,
+        output: str | int | None = None,
+        targets: Targets = "graph",
+        nodes: Nodes = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
@@ -50,6 +62,13 @@ class TorchClassifier(DrawsItself):
         self.n_classes = whole_number("n_classes", n_classes, 2)
         self.dense = dense
         self.features = features
+        self.targets = targets
+        self.nodes = checked_targets(targets, nodes)
+        self.output = output
+        self._calling = None if dense else calling_of(model, arguments, of_graphs=targets == "graph")
+        asked = None if targets == "graph" else targets
+        said = {"arguments": arguments, "output": output, "targets": asked, "nodes": self.nodes}
+        self._said = {name: value for name, value in said.items() if value is not None}
         self._sources = sources_of(features)
         self._description = description
         on_cpu = self.device.type == "cpu"
@@ -66,13 +85,22 @@ class TorchClassifier(DrawsItself):
         if self._description:
             return self._description
         self.model.eval()  # as it is when it answers
-        return f"{type(self.model).__name__} {identity((self.model, self.dense, self.features))}"
+        said = (self._said,) if self._said else ()
+        return f"{type(self.model).__name__} {identity((self.model, self.dense, self.features, *said))}"
 
     @property
     def device(self) -> torch.device:
         """Where the model is."""
         parameter = next(self.model.parameters(), None)
         return torch.device("cpu") if parameter is None else parameter.device
+
+    def n_targets(self, frame: Frame) -> int | None:
+        """How many nodes are classified; None: the graph is."""
+        return None if self.targets == "graph" else len(nodes_of(self.nodes, frame))
+
+    def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64] | None:
+        """The node index of each target; None: the graph is classified."""
+        return None if self.targets == "graph" else nodes_of(self.nodes, frame)
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the model sees it: a matrix of bytes and one of floats, or both directions."""
@@ -92,24 +120,27 @@ class TorchClassifier(DrawsItself):
         return sampler(sites, noise, str(self.device))
 
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        """One class for each graph."""
+        """One class for each graph, or for each target."""
         return self._answers(self.logits(graphs))
 
     def scored(self, graphs: NoisyGraphs) -> Scores:
-        """One class for each graph, and the logits."""
+        """One class for each graph, or for each target, and the logits."""
         logits = self.logits(graphs)
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
         return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
 
     def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
-        found = logits.argmax(dim=1).where(~logits.isnan().any(dim=1), -1)  # one trip from the device for both
+        found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
         answers: npt.NDArray[np.int64] = found.cpu().numpy()
         if (answers < 0).any():
             raise ValueError("its logits have a NaN")
         return answers
 
     def logits(self, graphs: NoisyGraphs) -> torch.Tensor:
-        """What the model gives for each graph, shape (graphs, classes); in portions where memory is short."""
+        """What the model gives for each graph, shape (graphs, classes), or for each target, (graphs, targets, classes).
+
+        It is asked in portions where memory is short.
+        """
         self.model.eval()  # it may have been trained since
         most = min(len(graphs), self._fitting(graphs))
         while True:
@@ -144,20 +175,29 @@ class TorchClassifier(DrawsItself):
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
         with torch.inference_mode():
+            if self._calling is None:
+                given = self.model(self._features_of(graphs)[0], graphs.adjacency_on(self.device))
+            else:
+                given = self._calling.call(self.model, self._inputs(graphs, self._calling.wanted), len(graphs))
+            return picked(given, self.output)
+
+    def _inputs(self, graphs: NoisyGraphs, wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
+        """What a model on edges is given, by its names."""
+        edge_index, batch = graphs.edge_index_on(self.device)
+        given: dict[str, torch.Tensor | None] = {"edge_index": edge_index, "batch": batch}
+        if "x" in wanted:
             x, of_copies = self._features_of(graphs)
-            if self.dense:
-                return self.model(x, graphs.adjacency_on(self.device))  # type: ignore[no-any-return]
-            edge_index, batch = graphs.edge_index_on(self.device)
-            x = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
-            return self.model(x, edge_index, batch)  # type: ignore[no-any-return]
+            given["x"] = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
+        return given
 
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        logits = self.raw(graphs)
-        if logits.shape != (len(graphs), self.n_classes):
-            raise ValueError(
-                f"it gave logits of shape {tuple(logits.shape)} for {len(graphs)} graphs and {self.n_classes} classes"
-            )
-        return torch.as_tensor(logits)
+        return logits_of(
+            self.raw(graphs),
+            len(graphs),
+            self.n_classes,
+            n_nodes=graphs.frame.n_nodes,
+            nodes=self.target_nodes(graphs.frame),
+        )
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""
@@ -194,31 +234,76 @@ class TorchClassifier(DrawsItself):
 
 
 def from_pyg(
-    model: torch.nn.Module, *, n_classes: int, features: Features = "x", description: str | None = None
+    model: torch.nn.Module,
+    *,
+    n_classes: int,
+    features: Features = "x",
+    arguments: Arguments = None,
+    output: str | int | None = None,
+    targets: Targets = "graph",
+    nodes: Nodes = None,
+    description: str | None = None,
 ) -> TorchClassifier:
-    """A base classifier from any module called as `model(x, edge_index, batch)` that returns one row of logits a graph.
+    """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
+
+    The module's forward pass is read once, and its parameters get what they are named after: `x`, `edge_index`,
+    `edge_attr`, `edge_weight`, `batch`, or all of it as `data`. So `forward(x, edge_index, batch)`,
+    `forward(x, edge_index, edge_weight=None, batch=None)` and `forward(data)` work as they are. Three parameters with
+    names of their own are x, edge_index and batch. Modules from `torch.compile` and from `torch.jit` go by the names of
+    what they were made from; the latter need a `description` for the record.
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.
-        n_classes: how many columns its logits have.
+        n_classes: how many columns its logits have. One logit tells two classes apart: class 1 where it is above 0.
         features: what x is: the name of node data, which noise leaves alone; something ready-made from
             `starcert.classifiers.features`, such as `degree()`; a function from a graph to an array with a row for each
             node; or a tuple of such, side by side. What depends on edges is computed on every noisy copy: the
             ready-made for all copies at once, a function copy by copy. A function that asks for nothing but nodes and
             their data is called once a graph.
+        arguments: what parameters with other names get, such as `{"h": "x", "ei": "edge_index"}`; for a forward without
+            names, what it gets one after the other, such as `("x", "edge_index", "batch")`.
+        output: the entry that holds the logits, where the module returns a dict (its name) or a tuple (its index).
+        targets: what is classified: "graph", or "nodes", each by itself, from a row of logits for each.
+        nodes: which nodes are: None for all, the name of node data of zeros and ones such as "test_mask", or indices.
         description: says which classifier it is, for the record; by default its class and a digest of its weights, its
             code and its features.
     """
-    return TorchClassifier(model, n_classes, dense=False, features=features, description=description)
+    return TorchClassifier(
+        model,
+        n_classes,
+        dense=False,
+        features=features,
+        description=description,
+        arguments=arguments,
+        output=output,
+        targets=targets,
+        nodes=nodes,
+    )
 
 
 def from_dense(
-    model: torch.nn.Module, *, n_classes: int, features: Features = "x", description: str | None = None
+    model: torch.nn.Module,
+    *,
+    n_classes: int,
+    features: Features = "x",
+    output: str | int | None = None,
+    targets: Targets = "graph",
+    nodes: Nodes = None,
+    description: str | None = None,
 ) -> TorchClassifier:
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
     x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
     edges; adjacency is (copies, nodes, nodes), zeros and ones as floats. For small graphs this is the fastest way by
-    far. Arguments as in `from_pyg`.
+    far. With `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments as in `from_pyg`.
     """
-    return TorchClassifier(model, n_classes, dense=True, features=features, description=description)
+    return TorchClassifier(
+        model,
+        n_classes,
+        dense=True,
+        features=features,
+        description=description,
+        output=output,
+        targets=targets,
+        nodes=nodes,
+    )
