@@ -24,7 +24,7 @@ import torch
 
 from starcert.errors import InvalidParameterError
 
-__all__ = ["Arguments", "Calling", "Place", "calling_of"]
+__all__ = ["ON_MATRICES", "Arguments", "Calling", "Place", "calling_of"]
 
 Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
 """From the names of parameters to what they get; or what they get one after the other; or nothing to be said."""
@@ -94,6 +94,10 @@ class Calling:
             else:
                 by_name[place.name] = value
         return model(*by_place, **by_name)
+
+
+ON_MATRICES = Calling((Place("x", "x"), Place("adjacency", "adjacency")))
+"""How a module on dense adjacency is called."""
 
 
 def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool) -> Calling:

@@ -46,10 +46,8 @@ def _is_row(given: object) -> bool:
     return isinstance(given, tuple | list)
 
 
-def logits_of(
-    given: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: int, nodes: npt.NDArray[np.int64] | None
-) -> torch.Tensor:
-    """The logits of each copy, shape (copies, classes), or of nodes, shape (copies, targets, classes).
+def logits_of(given: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: int, of_nodes: bool) -> torch.Tensor:
+    """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes).
 
     One logit tells two classes apart: class 1 where it is above 0.
 
@@ -58,39 +56,36 @@ def logits_of(
         n_copies: how many copies there are.
         n_classes: how many classes.
         n_nodes: how many nodes a copy has.
-        nodes: the indices of those that are targets; None: the copy itself is.
+        of_nodes: whether nodes are classified, and not the copy itself.
 
     Example:
-        >>> logits_of(torch.tensor([0.5, -0.5]), 2, 2, n_nodes=7, nodes=None)
+        >>> logits_of(torch.tensor([0.5, -0.5]), 2, 2, n_nodes=7, of_nodes=False)
         tensor([[ 0.0000,  0.5000],
                 [ 0.0000, -0.5000]])
     """
-    rows = n_copies if nodes is None else n_copies * n_nodes
-    found = given.flatten(0, 1) if nodes is not None and given.shape[:2] == (n_copies, n_nodes) else given
+    all_nodes = n_copies * n_nodes
+    rows, other_rows = (all_nodes, n_copies) if of_nodes else (n_copies, all_nodes)
+    found = given.flatten(0, 1) if of_nodes and given.shape[:2] == (n_copies, n_nodes) else given
     if n_classes == 2 and found.shape in ((rows,), (rows, 1)):
         logit = found.reshape(rows)
         found = torch.stack([torch.zeros_like(logit), logit], dim=1)
     if found.shape != (rows, n_classes):
-        what = f"{n_copies} graphs" if nodes is None else f"{n_nodes} nodes in each of {n_copies} copies"
-        hint = _hint(found, rows, n_copies * n_nodes if nodes is None else n_copies, of_graphs=nodes is None)
+        what = f"{n_nodes} nodes in each of {n_copies} copies" if of_nodes else f"{n_copies} graphs"
+        hint = _hint(found, rows, other_rows, of_nodes=of_nodes)
         raise ValueError(f"it gave logits of shape {tuple(given.shape)} for {what} and {n_classes} classes{hint}")
-    if nodes is None:
-        return found
-    by_copy = found.view(n_copies, n_nodes, n_classes)
-    everyone = np.array_equal(nodes, np.arange(n_nodes))
-    return by_copy if everyone else by_copy[:, torch.as_tensor(nodes, device=found.device)]
+    return found.view(n_copies, n_nodes, n_classes) if of_nodes else found
 
 
-def _hint(found: torch.Tensor, rows: int, other_rows: int, *, of_graphs: bool) -> str:
+def _hint(found: torch.Tensor, rows: int, other_rows: int, *, of_nodes: bool) -> str:
     """What would fit, where that can be told."""
     columns = found.shape[1] if found.dim() == 2 else 1 if found.dim() == 1 else 0
     if not columns or found.shape[0] not in (rows, other_rows):
         return ""
     if found.shape[0] == rows:
         return f": set n_classes={max(2, columns)}, or let it have a column for each class"
-    if of_graphs:
-        return ": it answers every node. Let it pool over the nodes of a graph, or say targets='nodes'"
-    return ": it answers the whole graph. Leave targets='nodes' out, or let it answer every node"
+    if of_nodes:
+        return ": it answers the whole graph. Leave targets='nodes' out, or let it answer every node"
+    return ": it answers every node. Let it pool over the nodes of a graph, or say targets='nodes'"
 
 
 def checked_targets(targets: object, nodes: Any) -> Nodes:  # noqa: ANN401  (whatever a user may give)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
-from starcert.classifiers.calling import Arguments, calling_of
+from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
 from starcert.classifiers.features import (
     Features,
     features_of_copies,
@@ -65,7 +66,7 @@ class TorchClassifier(DrawsItself):
         self.targets = targets
         self.nodes = checked_targets(targets, nodes)
         self.output = output
-        self._calling = None if dense else calling_of(model, arguments, of_graphs=targets == "graph")
+        self._calling = ON_MATRICES if dense else calling_of(model, arguments, of_graphs=targets == "graph")
         asked = None if targets == "graph" else targets
         said = {"arguments": arguments, "output": output, "targets": asked, "nodes": self.nodes}
         self._said = {name: value for name, value in said.items() if value is not None}
@@ -175,29 +176,32 @@ class TorchClassifier(DrawsItself):
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
         with torch.inference_mode():
-            if self._calling is None:
-                given = self.model(self._features_of(graphs)[0], graphs.adjacency_on(self.device))
-            else:
-                given = self._calling.call(self.model, self._inputs(graphs, self._calling.wanted), len(graphs))
-            return picked(given, self.output)
+            return self._asked(self.inputs(graphs), len(graphs))
 
-    def _inputs(self, graphs: NoisyGraphs, wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
-        """What a model on edges is given, by its names."""
+    def inputs(self, graphs: NoisyGraphs) -> dict[str, torch.Tensor | None]:
+        """What the model is given of these copies, by the names of `starcert.classifiers.calling`."""
+        if self.dense:
+            return {"x": self._features_of(graphs)[0], "adjacency": graphs.adjacency_on(self.device)}
         edge_index, batch = graphs.edge_index_on(self.device)
         given: dict[str, torch.Tensor | None] = {"edge_index": edge_index, "batch": batch}
-        if "x" in wanted:
+        if "x" in self._calling.wanted:
             x, of_copies = self._features_of(graphs)
             given["x"] = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
         return given
 
+    def logits_from(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int) -> torch.Tensor:
+        """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes)."""
+        of_nodes = self.targets == "nodes"
+        return logits_of(self._asked(inputs, n_copies), n_copies, self.n_classes, n_nodes=n_nodes, of_nodes=of_nodes)
+
+    def _asked(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int) -> torch.Tensor:
+        return picked(self._calling.call(self.model, inputs, n_copies), self.output)
+
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        return logits_of(
-            self.raw(graphs),
-            len(graphs),
-            self.n_classes,
-            n_nodes=graphs.frame.n_nodes,
-            nodes=self.target_nodes(graphs.frame),
-        )
+        logits = self.logits_from(self.inputs(graphs), len(graphs), graphs.frame.n_nodes)
+        if self.nodes is None:
+            return logits
+        return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""
@@ -216,10 +220,11 @@ class TorchClassifier(DrawsItself):
         """The features that noise does not touch, brought to the device once a graph; None for those of the copy."""
         kept = self._input  # read once: another thread may put another graph's there
         if kept is None or kept[0] != frame.key:
-            shared = [features_of_nodes(source, frame) for source in self._sources]
-            known = [x for x in shared if x is not None]
-            whole = [side_by_side(known, of_copies=False)] if len(known) == len(shared) else shared
-            kept = self._input = (frame.key, [x if x is None else self._ready(x) for x in whole])
+            with torch.inference_mode(False):  # whoever trains next needs them as plain tensors
+                shared = [features_of_nodes(source, frame) for source in self._sources]
+                known = [x for x in shared if x is not None]
+                whole = [side_by_side(known, of_copies=False)] if len(known) == len(shared) else shared
+                kept = self._input = (frame.key, [x if x is None else self._ready(x) for x in whole])
         return kept[1]
 
     def _ready(self, x: torch.Tensor) -> torch.Tensor:
