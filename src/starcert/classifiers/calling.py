@@ -189,14 +189,15 @@ def _checked(what: Sequence[str], arguments: object) -> Sequence[str]:
 
 def _parameters(model: torch.nn.Module) -> list[Parameter]:
     """The parameters of a module's forward pass."""
-    if isinstance(model, torch.jit.ScriptModule):  # compiled: its schema knows the names, self among them
+    if isinstance(model, torch.jit.ScriptModule):  # its schema knows the names, self among them
+        schema: Any = model.forward.schema  # type: ignore[attr-defined]
         return [
             Parameter(
                 each.name,
                 Parameter.KEYWORD_ONLY if each.kwarg_only else Parameter.POSITIONAL_OR_KEYWORD,
                 default=None if each.has_default_value() else Parameter.empty,
             )
-            for each in model.forward.schema.arguments[1:]
+            for each in schema.arguments[1:]
         ]
     inner = dict(model.named_children()).get("_orig_mod", model)  # what torch.compile was given
     pyg = sys.modules.get("torch_geometric.nn")

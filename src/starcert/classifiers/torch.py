@@ -68,7 +68,7 @@ class TorchClassifier(DrawsItself):
         self.output = output
         self._calling = ON_MATRICES if dense else calling_of(model, arguments, of_graphs=targets == "graph")
         asked = None if targets == "graph" else targets
-        said = {"arguments": arguments, "output": output, "targets": asked, "nodes": self.nodes}
+        said: dict[str, object] = {"arguments": arguments, "output": output, "targets": asked, "nodes": self.nodes}
         self._said = {name: value for name, value in said.items() if value is not None}
         self._sources = sources_of(features)
         self._description = description
