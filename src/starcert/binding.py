@@ -114,7 +114,7 @@ def filled_noise(noise: Noise, sites: Sequence[Sites]) -> Noise:
 
     Example:
         >>> from starcert.laws import Categorical
-        >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]}).with_categories("element", "CNO")
+        >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]}).with_categories("element", tuple("CNO"))
         >>> sites = Partition.of_layers(atoms="element").sites(graph)
         >>> filled_noise(Noise(atoms=Categorical(0.05)), [sites])
         Noise(atoms=Categorical(0.05, 3))

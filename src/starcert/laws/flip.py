@@ -249,7 +249,7 @@ def flip_from(named: Mapping[str, float]) -> Flip:
         >>> flip_from({"flip": 0.1}), flip_from({"delete": 0.04, "add": 0.2})
         (Flip(0.1), Flip(delete=0.04, add=0.2))
     """
-    return Flip(named["flip"]) if "flip" in named else Flip(**named)
+    return _restored(named, "uniform")
 
 
 def _restored(named: Mapping[str, float], added: Added | tuple[float, ...]) -> Flip:
