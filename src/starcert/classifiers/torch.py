@@ -11,6 +11,7 @@ import torch
 
 from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
+from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_sources_of, edge_weight_of
 from starcert.classifiers.features import (
     Features,
     features_of_copies,
@@ -56,6 +57,8 @@ class TorchClassifier(DrawsItself):
         output: str | int | None = None,
         targets: Targets = "graph",
         nodes: Nodes = None,
+        edge_features: EdgeFeatures = None,
+        edge_weight: str | None = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
@@ -67,8 +70,16 @@ class TorchClassifier(DrawsItself):
         self.nodes = checked_targets(targets, nodes)
         self.output = output
         self._calling = ON_MATRICES if dense else calling_of(model, arguments, of_graphs=targets == "graph")
-        asked = None if targets == "graph" else targets
-        said: dict[str, object] = {"arguments": arguments, "output": output, "targets": asked, "nodes": self.nodes}
+        self.edge_weight = edge_weight
+        self._edge_sources = edge_sources_of(edge_features)
+        said: dict[str, object] = {
+            "arguments": arguments,
+            "output": output,
+            "targets": None if targets == "graph" else targets,
+            "nodes": self.nodes,
+            "edge features": self._edge_sources,
+            "edge weight": edge_weight,
+        }
         self._said = {name: value for name, value in said.items() if value is not None}
         self._sources = sources_of(features)
         self._description = description
@@ -187,6 +198,10 @@ class TorchClassifier(DrawsItself):
         if "x" in self._calling.wanted:
             x, of_copies = self._features_of(graphs)
             given["x"] = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
+        if "edge_attr" in self._calling.wanted:
+            given["edge_attr"] = edge_attr_of(self._edge_sources, graphs, self._dtype, self.device)
+        if "edge_weight" in self._calling.wanted:
+            given["edge_weight"] = edge_weight_of(self.edge_weight, graphs, self._dtype, self.device)
         return given
 
     def logits_from(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int) -> torch.Tensor:
@@ -247,6 +262,8 @@ def from_pyg(
     output: str | int | None = None,
     targets: Targets = "graph",
     nodes: Nodes = None,
+    edge_features: EdgeFeatures = None,
+    edge_weight: str | None = None,
     description: str | None = None,
 ) -> TorchClassifier:
     """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
@@ -260,16 +277,19 @@ def from_pyg(
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.
         n_classes: how many columns its logits have. One logit tells two classes apart: class 1 where it is above 0.
-        features: what x is: the name of node data, which noise leaves alone; something ready-made from
-            `starcert.classifiers.features`, such as `degree()`; a function from a graph to an array with a row for each
-            node; or a tuple of such, side by side. What depends on edges is computed on every noisy copy: the
-            ready-made for all copies at once, a function copy by copy. A function that asks for nothing but nodes and
-            their data is called once a graph.
+        features: what x is: the name of node data, which noise leaves alone, or which every copy shows as noise left
+            them, where they are sites; something ready-made from `starcert.classifiers.features`, such as `degree()`; a
+            function from a graph to an array with a row for each node; or a tuple of such, side by side. What depends
+            on edges or sites is computed on every noisy copy: the ready-made for all copies at once, a function copy by
+            copy. A function that asks for nothing but nodes and their data is called once a graph.
         arguments: what parameters with other names get, such as `{"h": "x", "ei": "edge_index"}`; for a forward without
             names, what it gets one after the other, such as `("x", "edge_index", "batch")`.
         output: the entry that holds the logits, where the module returns a dict (its name) or a tuple (its index).
         targets: what is classified: "graph", or "nodes", each by itself, from a row of logits for each.
         nodes: which nodes are: None for all, the name of node data of zeros and ones such as "test_mask", or indices.
+        edge_features: what edge_attr is: by default the type of the edge, one-hot; or an array with a row for each
+            type, the name of edge data, or a tuple of such, side by side. See `starcert.classifiers.edge_features`.
+        edge_weight: the edge data that are edge_weight; by default those of that name.
         description: says which classifier it is, for the record; by default its class and a digest of its weights, its
             code and its features.
     """
@@ -283,6 +303,8 @@ def from_pyg(
         output=output,
         targets=targets,
         nodes=nodes,
+        edge_features=edge_features,
+        edge_weight=edge_weight,
     )
 
 
