@@ -44,6 +44,7 @@ __all__ = [
     "features_of_nodes",
     "in_degree",
     "log_degree",
+    "name_of",
     "one_hot",
     "one_hot_degree",
     "out_degree",
@@ -235,13 +236,18 @@ def sources_of(features: Features) -> tuple[Source, ...]:
     return sources
 
 
+def name_of(source: Source) -> str:
+    """The node data that a source is; "" if it is something else."""
+    return source if isinstance(source, str) else source.name if isinstance(source, OneHot) else ""
+
+
 def features_of_nodes(source: Source, frame: Frame) -> torch.Tensor | None:
     """Features that need no edges, shape (nodes, …), the same for all copies; None for those of the copy.
 
     A function is of the nodes alone if it answers, twice the same, for a graph that has no edges to look at.
     """
     if isinstance(source, str | OneHot):
-        name = source if isinstance(source, str) else source.name
+        name = name_of(source)
         if name in frame.node_sites:
             return None
         if name not in frame.node_data:
@@ -267,7 +273,7 @@ def features_of_copies(source: Source, graphs: NoisyGraphs, dtype: torch.dtype, 
     if isinstance(source, DegreeFeatures):
         return source.of_copies(graphs, dtype, device)
     if isinstance(source, str | OneHot):  # of the copy: they are sites
-        name = source if isinstance(source, str) else source.name
+        name = name_of(source)
         return _site_features(name, graphs, dtype, device, one_hot=isinstance(source, OneHot))
     given = [_given(source, copy) for copy in graphs.copies()]
     kinds = dict.fromkeys((tuple(x.shape), x.dtype) for x in given)

@@ -16,6 +16,7 @@ from starcert.classifiers.features import (
     Features,
     features_of_copies,
     features_of_nodes,
+    name_of,
     side_by_side,
     sources_of,
 )
@@ -36,6 +37,10 @@ DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
 
 PROBE = 64
+"""So many copies tell what one of them takes on a device."""
+
+PORTION = 2**27
+"""Bytes that the features of copies take at a time on a CPU."""
 
 
 class TorchClassifier(DrawsItself):
@@ -170,7 +175,13 @@ class TorchClassifier(DrawsItself):
                     torch.cuda.empty_cache()
 
     def _fitting(self, graphs: NoisyGraphs) -> int:
-        """So many graphs as half of the device's free memory holds, judged by what a few of them take."""
+        """So many graphs as a model is asked about at once.
+
+        On a CPU, not more than whose features take some hundred megabytes; on a device, as many as half of its free
+        memory holds, judged by what a few of them take.
+        """
+        if self.device.type == "cpu":
+            return max(1, PORTION // max(1, self._feature_bytes(graphs.frame)))
         if self.device.type != "cuda" or len(graphs) <= PROBE:
             return len(graphs)
         kept = self._fits
@@ -183,6 +194,13 @@ class TorchClassifier(DrawsItself):
             free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
             kept = self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
         return kept[1]
+
+    def _feature_bytes(self, frame: Frame) -> int:
+        """What the features of one copy take, where that can be told without asking for them."""
+        shared = self._shared_features(frame)
+        known = 0 if self.dense else sum(x.nbytes for x in shared if x is not None)
+        sites = [frame.node_sites[name] for name in map(name_of, self._sources) if name in frame.node_sites]
+        return known + sum(8 * each.values.size * (each.alphabet if each.one_hot else 1) for each in sites)
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
