@@ -5,11 +5,14 @@ import pytest
 
 import starcert as sc
 from starcert.errors import ClassifierError, InvalidParameterError
-from starcert.sampling.sampler import sampler
+from starcert.sampling.draws import Way
+from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
+from starcert.sampling.views import view_of
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
+device = pytest.importorskip("starcert.sampling.device")
 features = sc.classifiers.features
 from_pyg, from_dense = sc.classifiers.from_pyg, sc.classifiers.from_dense
 
@@ -91,6 +94,43 @@ def test_sites_beside_other_features_and_noisy_edges():
     fixed = np.broadcast_to(np.arange(8.0), (30, 8))
     expected = np.dstack([as_shown(drawn, "x"), elements, drawn.degrees(), fixed, np.ones((30, 8))])
     np.testing.assert_allclose(x, expected)
+
+
+def test_bits_drawn_on_a_device_are_shown_where_they_are(monkeypatch):
+    """The device's sampler, run on the CPU; nothing is brought to numpy on the way."""
+    clean = graph().with_bits("x")
+    noise = sc.Noise(bonds=0.1, words=sc.Flip(delete=0.5, add=0.1))
+    sites = sc.Partition.of_layers(bonds="pairs", words="x").sites(clean)
+    drawing = device.DeviceSampler(sites, *_laws(sites, _pools(sites, noise)), "cpu")
+    bits = drawing.draw(WordStream.of_chunk(3, clean.key, "estimation", 0), 30)
+    drawn = view_of(sites, Way.DEVICE, "cpu")(bits)
+    shown, degrees = as_shown(drawn, "x"), drawn.degrees()
+    monkeypatch.setattr(device.DeviceDraw, "values", property(lambda _: pytest.fail("the bits travelled")))
+    x = seen(drawn, from_pyg, ("x", features.degree()))
+    np.testing.assert_array_equal(x.numpy(), np.dstack([shown, degrees]))
+    part = sc.Partition.from_columns("x", {"words": [0, 3]}).sites(clean)
+    some = device.DeviceSampler(part, *_laws(part, _pools(part, sc.Noise(words=0.5))), "cpu")
+    few = view_of(part, Way.DEVICE, "cpu")(some.draw(WordStream.of_chunk(3, clean.key, "estimation", 0), 30))
+    x = seen(few, from_pyg, "x").numpy()
+    np.testing.assert_array_equal(x[..., [1, 2, 4]], np.broadcast_to(BITS[:, [1, 2, 4]], (30, 8, 3)))
+    assert (x[..., [0, 3]] != BITS[:, [0, 3]]).any()
+
+
+def test_wide_features_are_asked_for_in_portions(monkeypatch):
+    clean = graph().with_bits("x")
+    drawn = copies(clean, sc.Noise(words=0.3), {"words": "x"})
+    sizes = []
+
+    class Sizes(torch.nn.Module):
+        def forward(self, x, edge_index):
+            sizes.append(len(x) // 8)
+            return x[:, :2]
+
+    whole = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
+    monkeypatch.setattr("starcert.classifiers.torch.PORTION", 7 * 8 * 8 * 5)
+    parts = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
+    assert torch.equal(whole, parts)
+    assert sizes == [30, 7, 7, 7, 7, 2]
 
 
 def test_a_function_of_the_copy_sees_its_noisy_values():
