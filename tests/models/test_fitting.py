@@ -8,7 +8,7 @@ from starcert.errors import InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-fitting = pytest.importorskip("starcert.models.fitting")
+copies = pytest.importorskip("starcert.models.copies")
 
 NOISE = sc.Noise(pairs=sc.Flip(delete=0.1, add=0.02))
 
@@ -107,15 +107,17 @@ def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
 def test_every_step_sees_fresh_noise_that_no_vote_sees():
     graph, _ = communities()
     smoothed = node_gcn()
-    drawn = fitting._Drawn.of(smoothed.classifier, smoothed.problem([graph]), None, 5, together=8)
-    counts = [drawn.copy(0, number).edges().starts[-1] for number in range(64)]
+    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([graph]), None, 5, together=8)
+    counts = [edges for block in range(8) for edges in np.diff(drawn.block(0, 8 * block)[0].edges().starts)]
     assert len(set(counts)) > 10
     expected = 0.9 * graph.n_edges + 0.02 * (60 * 59 // 2 - graph.n_edges)
     assert abs(np.mean(counts) - expected) < 5 * np.std(counts) / 8
-    stream = fitting.WordStream.of_chunk(5, graph.key, "estimation", 0)
+    stream = copies.WordStream.of_chunk(5, graph.key, "estimation", 0)
     voting = smoothed.classifier.sampler(smoothed.sites(graph), NOISE).draw(stream, 8)
+    taught, place = drawn.block(0, 5)
+    assert place == 5
     for number in range(8):
-        one, other = drawn.copy(0, number).edges(), voting[number : number + 1].edges()
+        one, other = (each[number : number + 1].edges() for each in (taught, voting))
         assert one.u.tolist() != other.u.tolist()
 
 
@@ -123,19 +125,19 @@ def test_graphs_put_together_are_answered_as_each_alone():
     smoothed = graph_gin()
     graphs, _ = dense_or_not(5, 4)
     graphs[2] = sc.Graph(3, [(0, 2)], node_data={"x": np.eye(4, dtype=np.float32)[:3]})
-    drawn = fitting._Drawn.of(smoothed.classifier, smoothed.problem(graphs), None, 1)
-    copies = [drawn.copy(i, 7) for i in range(5)]
+    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem(graphs), None, 1)
+    shown = copies.ShownCopies(smoothed.classifier, drawn)
     with torch.no_grad():
-        together = fitting._answered(smoothed.classifier, copies)
-    alone = torch.cat([smoothed.classifier.logits(copy) for copy in copies])
+        together = smoothed.classifier.logits_from(copies.joined([shown.copy(i, 7) for i in range(5)]), 5, 0)
+    alone = torch.cat([smoothed.classifier.logits(drawn.block(i, 7)[0][7:8]) for i in range(5)])
     torch.testing.assert_close(together, alone)
 
 
 def test_another_noise_for_training():
     graph, _ = communities()
     smoothed = node_gcn()
-    drawn = fitting._Drawn.of(smoothed.classifier, smoothed.problem([graph]), sc.Noise(pairs=0.0), 5)
-    assert drawn.copy(0, 3).edges().starts[-1] == graph.n_edges
+    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([graph]), sc.Noise(pairs=0.0), 5)
+    assert (np.diff(drawn.block(0, 3)[0].edges().starts) == graph.n_edges).all()
 
 
 @pytest.mark.parametrize(

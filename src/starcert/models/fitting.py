@@ -7,9 +7,9 @@ name, the copies are drawn and shown by the classifier's own code. Nothing that 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,54 +17,24 @@ import torch
 from torch.nn import functional
 
 from starcert.errors import InvalidParameterError, whole_number
+from starcert.models.copies import DrawnCopies, ShownCopies, Trainable, joined
 from starcert.models.training import Training
-from starcert.sampling.streams import WordStream
 from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from starcert.binding import Problem
-    from starcert.graphs import Graph, Sites
+    from starcert.graphs import Graph
     from starcert.noise import Noise
-    from starcert.sampling.batch import NoisyGraphs
-    from starcert.sampling.sampler import Sampler
 
 __all__ = ["fit_nodes_with_noise", "fit_with_noise"]
-
-Inputs = dict[str, torch.Tensor | None]
-Indices = npt.NDArray[np.int64]
-
-TOGETHER = 64
-"""Noisy copies of a small graph that are drawn together."""
 
 TOGETHER_LARGE = 8
 """Noisy copies of a graph whose nodes are classified that are drawn together."""
 
 TESTED = 8
 """Noisy copies of each validation graph: the same ones in every epoch."""
-
-
-@runtime_checkable
-class Trainable(Protocol):
-    """What training needs to know of a classifier; those of `from_pyg` are such."""
-
-    model: torch.nn.Module
-    dense: bool
-    targets: str
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-
-    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
-        """Draws noisy copies of a graph."""
-
-    def inputs(self, graphs: NoisyGraphs) -> Inputs:
-        """What the model is given of noisy copies, by name."""
-
-    def logits_from(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int) -> torch.Tensor:
-        """The logits of copies, shape (copies, classes), or of their nodes, shape (copies, nodes, classes)."""
 
 
 class Smoothed(Protocol):
@@ -111,10 +81,10 @@ def fit_with_noise(
         progress: whether to draw a progress bar; by default on a terminal only.
     """
     base = _trainable(smoothed, "graph")
-    taught = _Drawn.of(base, smoothed.problem(graphs), noise, seed)
-    tested = _Drawn.of(base, smoothed.problem(validation[0]), noise, seed + 1)
-    classes = _classes(labels, len(graphs), "labels", base.device)
-    right = _classes(validation[1], len(tested), "validation", base.device)
+    shown = ShownCopies(base, DrawnCopies.of(base, smoothed.problem(graphs), noise, seed))
+    tests = ShownCopies(base, DrawnCopies.of(base, smoothed.problem(validation[0]), noise, seed + 1, together=TESTED))
+    classes = _classes(labels, len(shown), "labels", base.device)
+    right = _classes(validation[1], len(tests), "validation", base.device)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
     order = np.random.default_rng([seed, len(graphs)])
@@ -122,14 +92,16 @@ def fit_with_noise(
     def step(epoch: int) -> float:
         total = 0.0
         for part in np.array_split(order.permutation(len(graphs)), max(1, -(-len(graphs) // batch_size))):
-            loss = functional.cross_entropy(_answered(base, [taught.copy(i, epoch) for i in part]), classes[part])
+            whole = joined([shown.copy(i, epoch) for i in part])
+            loss = functional.cross_entropy(base.logits_from(whole, len(part), 0), classes[part])
             total += _descend(optimizer, loss) * len(part)
         schedule.step()
         return total / len(graphs)
 
+    asked = joined([tests.copy(i, k) for k in range(TESTED) for i in range(len(tests))])
+
     def evaluate() -> tuple[float, float]:
-        everyone = [_answered(base, [tested.copy(i, k) for i in range(len(tested))]) for k in range(TESTED)]
-        return _quality(torch.cat(everyone), right.repeat(TESTED))
+        return _quality(base.logits_from(asked, TESTED * len(tests), 0), right.repeat(TESTED))
 
     return _best(base, epochs, step, evaluate, seed=seed, progress=progress)
 
@@ -173,70 +145,28 @@ def fit_nodes_with_noise(
     base = _trainable(smoothed, "nodes")
     whole_number("copies", copies, 1, TOGETHER_LARGE)
     problem = smoothed.problem([graph])
-    taught = _Drawn.of(base, problem, noise, seed, together=copies * (TOGETHER_LARGE // copies))
-    tested = _Drawn.of(base, problem, noise, seed + 1, together=TOGETHER_LARGE)
+    taught = DrawnCopies.of(base, problem, noise, seed, together=copies * (TOGETHER_LARGE // copies))
+    tested = DrawnCopies.of(base, problem, noise, seed + 1, together=TESTED)
     classes = _classes(labels, graph.n_nodes, "labels", base.device)
     learned = _nodes(train, graph.n_nodes, "train", base.device)
     deciding = _nodes(validation, graph.n_nodes, "validation", base.device)
     optimizer = torch.optim.Adam(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
 
-    def logits(drawn: NoisyGraphs, nodes: torch.Tensor) -> torch.Tensor:
-        return base.logits_from(base.inputs(drawn), len(drawn), graph.n_nodes)[:, nodes].flatten(0, 1)
+    def logits(drawn: DrawnCopies, number: int, count: int, nodes: torch.Tensor) -> torch.Tensor:
+        together, place = drawn.block(0, number)
+        given = base.inputs(together[place : place + count])
+        return base.logits_from(given, count, graph.n_nodes)[:, nodes].flatten(0, 1)
 
     def step(epoch: int) -> float:
-        found = logits(taught.copy(0, copies * epoch, copies), learned)
+        found = logits(taught, copies * epoch, copies, learned)
         return _descend(optimizer, functional.cross_entropy(found, classes[learned].repeat(copies)))
 
     def evaluate() -> tuple[float, float]:
-        found = torch.cat([logits(tested.copy(0, k), deciding) for k in range(TESTED)])
+        found = torch.cat([logits(tested, number, 1, deciding) for number in range(TESTED)])
         return _quality(found, classes[deciding].repeat(TESTED))
 
     every = whole_number("validate_every", validate_every, 1)
     return _best(base, epochs, step, evaluate, every=every, patience=patience, seed=seed, progress=progress)
-
-
-class _Drawn:
-    """Numbered noisy copies of graphs; those of one graph that follow on each other are drawn together."""
-
-    def __init__(self, samplers: Sequence[Sampler], keys: Sequence[str], seed: int, together: int) -> None:
-        self._samplers, self._keys = samplers, keys
-        self._seed, self._together = seed, together
-        self._kept: dict[int, tuple[int, NoisyGraphs]] = {}
-
-    @classmethod
-    def of(cls, base: Trainable, problem: Problem, noise: Noise | None, seed: int, together: int = TOGETHER) -> _Drawn:
-        """The copies of the graphs of a problem, drawn where the model is."""
-        bound = problem if noise is None else problem.under(noise)
-        samplers = [base.sampler(each, bound.noise) for each in bound.sites]
-        return cls(samplers, [each.clean.key for each in bound.sites], seed, together)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def copy(self, graph: int, number: int, count: int = 1) -> NoisyGraphs:
-        """So many copies of a graph from this number on, which are drawn together."""
-        block, place = divmod(number, self._together)
-        if graph not in self._kept or self._kept[graph][0] != block:
-            stream = WordStream.of_chunk(self._seed, self._keys[graph], "training", block)
-            self._kept[graph] = block, self._samplers[graph].draw(stream, self._together)
-        return self._kept[graph][1][place : place + count]
-
-
-def _answered(base: Trainable, copies: Sequence[NoisyGraphs]) -> torch.Tensor:
-    """The logits of copies of several graphs, put together as one block-diagonal graph."""
-    given = [base.inputs(each) for each in copies]
-    sizes = [each.frame.n_nodes for each in copies]
-    shifts = np.cumsum([0, *sizes[:-1]]).tolist()
-    whole: Inputs = {}
-    for name in given[0]:
-        parts = [each[name] for each in given]
-        known = [part for part in parts if part is not None]
-        if name == "edge_index":
-            known = [part + shift for part, shift in zip(known, shifts, strict=True)]
-        elif name == "batch":
-            known = [part + number for number, part in enumerate(known)]
-        whole[name] = torch.cat(known, dim=1 if name == "edge_index" else 0) if len(known) == len(parts) else None
-    return base.logits_from(whole, len(copies), max(sizes))
 
 
 def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> float:
