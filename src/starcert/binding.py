@@ -6,7 +6,7 @@ asked again may give other regions, or hide how it came by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError
 from starcert.graphs import CleanObject, Graph, Partition, Sites
 from starcert.graphs.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
+from starcert.graphs.vectors import ColumnRegions, Vector, column_sites
 from starcert.noise import Noise
 
 __all__ = [
@@ -31,9 +32,9 @@ __all__ = [
     "check_regions",
 ]
 
-Regions: TypeAlias = Partition | Callable[[Any], Partition | Sites]
-"""A partition, if all graphs share their nodes; a rule from a graph to its partition; for objects that are no graphs, a
-function from an object to its sites."""
+Regions: TypeAlias = Partition | Callable[[Any], Partition | Sites] | ColumnRegions
+"""A partition, if all graphs share their nodes; a rule from a graph to its partition; for vectors, a mapping from each
+region to its columns; for other objects that are no graphs, a function from an object to its sites."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +98,7 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
             None,
             "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one.",
         )
-    if not (regions is None or isinstance(regions, Partition) or callable(regions)):
+    if not (regions is None or isinstance(regions, Partition | Mapping) or callable(regions)):
         raise InvalidParameterError("regions", "be a Partition or a function from a graph to one", regions)
 
 
@@ -149,7 +150,7 @@ def anchored_together(sites: Sequence[Sites], regions: Regions | None) -> tuple[
     A rule that remembers its answers may have read off one graph what it says of another. And marks that depend on
     which graph came first would change when the same graphs are bound again.
     """
-    if regions is None or isinstance(regions, Partition) or not was_seen_to_read_edges(regions):
+    if regions is None or isinstance(regions, Partition | Mapping) or not was_seen_to_read_edges(regions):
         return tuple(sites)
     return tuple(each if each.anchored else each.marked(READS_EDGES) for each in sites)
 
@@ -166,6 +167,10 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
     if regions is None:
         return Sites.everything(clean, noise.regions[0])
+    if isinstance(regions, Mapping):
+        if not isinstance(clean, Vector):
+            raise InvalidParameterError("regions", "be a Partition or a rule, for graphs", dict(regions))
+        return column_sites(clean, regions)
     if isinstance(clean, Graph):
         return (regions if isinstance(regions, Partition) else partition_by_rule(regions, clean)).sites(clean)
     found = None if isinstance(regions, Partition) else regions(clean)
