@@ -163,7 +163,7 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
         Sites(all: 6)
     """
     if not isinstance(clean, CleanObject):
-        hint = "Convert it first, for instance with Graph.from_networkx(graph)."
+        hint = "Convert it first, for instance with Graph.from_networkx(graph) or Bits.rows(X)."
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
     if regions is None:
         return Sites.everything(clean, noise.regions[0])

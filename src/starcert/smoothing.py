@@ -27,7 +27,8 @@ from starcert.deciding import DecidedPlan
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
-from starcert.graphs import Graph, Sites
+from starcert.graphs import CleanObject, Graph, Sites, Vector
+from starcert.graphs.vectors import matrix_of
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
@@ -69,8 +70,9 @@ class SmoothedClassifier(ClassifierConventions):
         base: the base classifier; see `starcert.classifiers`. Or a scikit-learn estimator on lists of graphs, which
             `fit` trains: a copy of it, on clean graphs.
         noise: a flip law for every region.
-        regions: where the regions are: a `Partition`, or a rule from a graph to its partition. Without it, the one
-            region of the noise is every node pair.
+        regions: where the regions are: a `Partition`, or a rule from a graph to its partition; for `Bits` and
+            `Categories`, a mapping from each region to its columns. Without it, the one region of the noise is every
+            node pair, or every column.
         samples: estimation votes for each graph in `predict`, where the call does not say.
         alpha: the probability that a certificate fails, where a call does not say.
         seed: of the noise in `predict`, where the call does not say: a whole number, 0 or more.
@@ -161,7 +163,8 @@ class SmoothedClassifier(ClassifierConventions):
             raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
-        trained = from_sklearn(clone(self.base).fit(graphs, classes))
+        rows = bool(graphs) and isinstance(graphs[0], Vector)
+        trained = from_sklearn(clone(self.base).fit(matrix_of(graphs) if rows else graphs, classes))
         self._trained, self._taught = trained, np.asarray(trained.estimator.classes_)
         return self
 
@@ -419,7 +422,7 @@ class SmoothedClassifier(ClassifierConventions):
 
 
 def _as_list(graphs: Sequence[Graph]) -> list[Graph]:
-    if isinstance(graphs, Graph):
+    if isinstance(graphs, CleanObject):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
     return list(graphs)
 
