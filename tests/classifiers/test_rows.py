@@ -14,8 +14,9 @@ from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy, view_of
 
 pytest.importorskip("sklearn")
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
+import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
