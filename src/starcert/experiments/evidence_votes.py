@@ -38,7 +38,17 @@ if TYPE_CHECKING:
     from starcert.datasets.dataset import Dataset, Split
     from starcert.graphs import Graph
 
-__all__ = ["EvidenceSettings", "Judged", "Question", "Radius", "compute", "judged", "judged_votes", "questions", "settings"]
+__all__ = [
+    "EvidenceSettings",
+    "Judged",
+    "Question",
+    "Radius",
+    "compute",
+    "judged",
+    "judged_votes",
+    "questions",
+    "settings",
+]
 
 Radius: TypeAlias = tuple[int, int]
 Judged: TypeAlias = dict[str, Any]
