@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpa
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
+from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions, filled_noise
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.core.confidence import (
@@ -27,7 +27,7 @@ from starcert.deciding import DecidedPlan
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
-from starcert.graphs import CleanObject, Graph, Sites, Vector
+from starcert.graphs import CleanObject, Sites, Vector
 from starcert.graphs.vectors import matrix_of
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy
@@ -70,9 +70,10 @@ class SmoothedClassifier(ClassifierConventions):
         base: the base classifier; see `starcert.classifiers`. Or a scikit-learn estimator on lists of graphs, which
             `fit` trains: a copy of it, on clean graphs.
         noise: a flip law for every region.
-        regions: where the regions are: a `Partition`, or a rule from a graph to its partition; for `Bits` and
-            `Categories`, a mapping from each region to its columns. Without it, the one region of the noise is every
-            node pair, or every column.
+        regions: where the regions are: a `Partition`, or a rule from a graph to its partition. Without it, the one
+            region of the noise is every node pair, or every column. A mapping from regions to names of layers, such as
+            {"bonds": "pairs", "atoms": "element"}, means whole layers; for `Bits` and `Categories`, a mapping from
+            regions to columns, such as {"border": [0, 1, 2], "centre": [3, 4]}, means those.
         samples: estimation votes for each graph in `predict`, where the call does not say.
         alpha: the probability that a certificate fails, where a call does not say.
         seed: of the noise in `predict`, where the call does not say: a whole number, 0 or more.
@@ -146,7 +147,7 @@ class SmoothedClassifier(ClassifierConventions):
     def __sklearn_is_fitted__(self) -> bool:
         return self._trained is not None
 
-    def fit(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> Self:
+    def fit(self, graphs: Sequence[CleanObject], labels: npt.ArrayLike) -> Self:
         """Trains a copy of a scikit-learn estimator on these graphs. A base classifier that is trained stays as it is.
 
         Args:
@@ -168,7 +169,7 @@ class SmoothedClassifier(ClassifierConventions):
         self._trained, self._taught = trained, np.asarray(trained.estimator.classes_)
         return self
 
-    def score(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> float:
+    def score(self, graphs: Sequence[CleanObject], labels: npt.ArrayLike) -> float:
         """The share of graphs that `predict` answers right; an abstention is no right answer."""
         graphs = _as_list(graphs)
         given = _classes(labels, len(graphs)).tolist()
@@ -177,28 +178,28 @@ class SmoothedClassifier(ClassifierConventions):
         truth = [numbers.get(label, self.n_classes) for label in given]
         return accuracy(self.certify(graphs, samples=self.samples, seed=self.seed), truth)
 
-    def sites(self, graph: Graph) -> Sites:
+    def sites(self, graph: CleanObject) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is asked anew each time, see `problem`."""
         return bind(graph, self.noise, self.regions)
 
-    def problem(self, graphs: Sequence[Graph]) -> Problem:
+    def problem(self, graphs: Sequence[CleanObject]) -> Problem:
         """What is to be certified: these graphs and their regions, a rule asked once for each of them.
 
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
         return bind_all(_as_list(graphs), self.noise, self.regions)
 
-    def _bound(self, graphs: Sequence[Graph] | Problem) -> Problem:
+    def _bound(self, graphs: Sequence[CleanObject] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
-        if graphs.noise != self.noise:
+        if graphs.noise not in (self.noise, filled_noise(self.noise, graphs.sites)):
             hint = "Give problem.under(noise), or graphs."
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs
 
     def vote(
         self,
-        graphs: Sequence[Graph] | Problem,
+        graphs: Sequence[CleanObject] | Problem,
         *,
         samples: int | Plan,
         selection_samples: int | None = None,
@@ -259,7 +260,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def certify(
         self,
-        graphs: Sequence[Graph] | Problem,
+        graphs: Sequence[CleanObject] | Problem,
         *,
         samples: int,
         alpha: float | None = None,
@@ -317,7 +318,7 @@ class SmoothedClassifier(ClassifierConventions):
         rows = votes.objects.tolist()
         certificates = certify(
             bounds,
-            self.noise,
+            problem.noise,
             max_radius=limits,
             capacity=[problem.capacities[graph] for graph in rows],
             anchored=[problem.sites[graph].reason for graph in rows],
@@ -344,7 +345,7 @@ class SmoothedClassifier(ClassifierConventions):
                 opened.close()
 
     def undefended(
-        self, graphs: Sequence[Graph] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
+        self, graphs: Sequence[CleanObject] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
     ) -> list[Verdict]:
         """What attacks of exactly so many flips do to the base classifier by itself, without noise: all are tried.
 
@@ -362,12 +363,12 @@ class SmoothedClassifier(ClassifierConventions):
         """
         counts = self.noise.radius(level, "level")
         most = _whole(most_attacks, "most_attacks", 1)
-        sites = self._bound(graphs).sites
-        return [undefended(self.classifier, each, self.noise, counts, most_attacks=most) for each in sites]
+        problem = self._bound(graphs)
+        return [undefended(self.classifier, each, problem.noise, counts, most_attacks=most) for each in problem.sites]
 
     def predict(
         self,
-        graphs: Sequence[Graph] | Problem,
+        graphs: Sequence[CleanObject] | Problem,
         *,
         samples: int | None = None,
         alpha: float | None = None,
@@ -399,7 +400,7 @@ class SmoothedClassifier(ClassifierConventions):
         from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = VoteSettings(
-            noise=self.noise.to_dict(),
+            noise=job.noise.to_dict(),
             classifier=job.classifier.description,
             n_classes=job.classifier.n_classes,
             seed=job.seed,
@@ -411,7 +412,7 @@ class SmoothedClassifier(ClassifierConventions):
                 graph=i,
                 key=each.clean.key,
                 sites=each.key,
-                sizes=dict(zip(self.noise.axes, sizes, strict=True)),
+                sizes=dict(zip(job.noise.axes, sizes, strict=True)),
                 anchored=each.reason,
                 n_targets=job.n_targets(i),
             )
@@ -421,7 +422,7 @@ class SmoothedClassifier(ClassifierConventions):
         return VoteStore.open(path, settings, records, provenance=provenance() | stopping)
 
 
-def _as_list(graphs: Sequence[Graph]) -> list[Graph]:
+def _as_list(graphs: Sequence[CleanObject]) -> list[CleanObject]:
     if isinstance(graphs, CleanObject):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
     return list(graphs)

@@ -113,7 +113,7 @@ def test_who_classifies_rows_refuses_graphs_and_the_other_way_round():
         sc.SmoothedClassifier(graphs, sc.Noise(all=0.1)).predict(ROWS[:1], samples=100, seed=1)
     with pytest.raises(InvalidParameterError, match="be 'networkx', 'batch' or 'vectors'"):
         sc.classifiers.from_callable(len, on="rows")
-    with pytest.raises(InvalidParameterError, match="for graphs"):
+    with pytest.raises(InvalidParameterError, match="be the name of a layer"):
         sc.SmoothedClassifier(graphs, NOISE, REGIONS).predict([graph], samples=100, seed=1)
     with pytest.raises(InvalidParameterError, match=r"be starcert Graphs. Got 'ndarray'.*Bits.rows"):
         sc.SmoothedClassifier(rows, sc.Noise(all=0.1)).predict(MATRIX, samples=100, seed=1)

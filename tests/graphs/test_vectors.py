@@ -164,6 +164,15 @@ class TestRegionsOfColumns:
         with pytest.raises(InvalidParameterError, match=message):
             bind(self.row, sc.Noise(a=0.1), {"a": columns})
 
+    def test_the_name_of_the_layer_is_every_column(self):
+        assert bind(self.row, sc.Noise(a=0.1), {"a": "columns"}).sizes == (5,)
+
+    def test_how_many_values_there_are_is_known_from_the_row(self):
+        noise = sc.Noise(head=sc.Categorical(0.1), tail=sc.Categorical(0.2, 4))
+        rows = sc.Categories.rows([[0, 3, 1], [1, 1, 1]], values=4)
+        problem = bind_all(rows, noise, {"head": [0], "tail": [1, 2]})
+        assert problem.noise == sc.Noise(head=sc.Categorical(0.1, 4), tail=sc.Categorical(0.2, 4))
+
     def test_a_column_in_two_regions(self):
         with pytest.raises(InvalidParameterError, match=r"be disjoint. Got .\(1,\) in both 'a' and 'b'"):
             bind(self.row, sc.Noise(a=0.1, b=0.1), {"a": [0, 1], "b": [1, 2]})

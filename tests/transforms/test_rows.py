@@ -29,7 +29,7 @@ def test_columns_flip_as_their_law_says():
 
 def test_categories_change_to_any_other_value():
     rows = sc.Categories.rows(np.full((300, 4), 1), values=3)
-    noisy = sc.transforms.noisy_rows(rows, sc.Noise(all=sc.Categorical(0.3, 3)), seed=2, copies=20)
+    noisy = sc.transforms.noisy_rows(rows, sc.Noise(all=sc.Categorical(0.3)), seed=2, copies=20)
     shares = np.bincount(noisy.ravel(), minlength=3) / noisy.size
     np.testing.assert_allclose(shares, [0.15, 0.7, 0.15], atol=0.015)
 

@@ -130,9 +130,10 @@ def _network(data: DigitsData, epochs: int, seed: int) -> torch.nn.Module:
         model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
         optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
         for epoch in range(epochs):
-            for batch in torch.randperm(len(labels)).split(64):
+            for batch in torch.split(torch.randperm(len(labels)), 64):
                 optimizer.zero_grad()
-                torch.nn.functional.cross_entropy(model(rows[epoch, batch]), labels[batch]).backward()
+                loss = torch.nn.functional.cross_entropy(model(rows[epoch, batch]), labels[batch])
+                torch.autograd.backward(loss)
                 optimizer.step()
     return model
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs.content import digest
-from starcert.graphs.layers import Coordinates, Indices, Layer, Numbered, Values
+from starcert.graphs.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
 from starcert.graphs.sites import Sites
 
 __all__ = ["COLUMNS", "Bits", "Categories", "ColumnRegions", "Columns", "Vector", "column_sites", "joined", "matrix_of"]
@@ -25,8 +25,8 @@ COLUMNS = "columns"
 
 MOST_VALUES = 256
 
-ColumnRegions: TypeAlias = Mapping[str, Sequence[Hashable] | npt.NDArray[np.generic]]
-"""For each region its columns: numbers from 0, names, or a truth value for every column."""
+ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
+"""For each region its columns: numbers from 0, names, or a truth value for every column; or "columns" for all."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,27 @@ class Columns:
         """A hex digest of the content: the same for equal ones everywhere."""
         return digest("columns", self.n_columns, self.names, self.alphabet, self.categories)
 
-    def numbers(self, columns: Sequence[Hashable] | npt.NDArray[np.generic], parameter: str = "columns") -> Indices:
+    def numbers(self, columns: Iterable[Any], parameter: str = "columns") -> Indices:
         """The numbers of some columns, ascending, each once.
 
         Args:
-            columns: their numbers or their names, or a truth value for every column.
+            columns: their numbers or their names, or a truth value for every column; or the name of the layer, for all.
             parameter: what errors call them.
 
         Example:
             >>> Columns(3, names=("age", "smoker", "sport")).numbers(["sport", "age"])
             array([0, 2])
         """
+        if isinstance(columns, str) and columns == COLUMNS:
+            return np.arange(self.n_columns)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             hint = "Write a list of columns for each region, for instance {'border': [0, 1, 2]}."
             raise InvalidParameterError(parameter, "be a list of columns", columns, hint)
-        given = np.asarray(columns).tolist() if isinstance(columns, np.ndarray) else list(columns)
+        given: list[Any] = columns.tolist() if isinstance(columns, np.ndarray) else list(columns)
         if len(given) == self.n_columns and all(isinstance(each, bool | np.bool_) for each in given):
             return np.flatnonzero(given)
         named = {name: number for number, name in enumerate(self.names)}
-        found = [named.get(each, each) if isinstance(each, Hashable) else each for each in given]
+        found: list[Any] = [named.get(each, each) if isinstance(each, Hashable) else each for each in given]
         for each in found:
             whole = isinstance(each, int | np.integer) and not isinstance(each, bool | np.bool_)
             if not whole or not 0 <= each < self.n_columns:
@@ -224,13 +226,14 @@ def column_sites(clean: Vector, regions: ColumnRegions) -> Sites:
     return Sites(clean, tuple(regions), tuple(Numbered(layer, each) for each in numbers))
 
 
-def matrix_of(rows: Sequence[Vector]) -> npt.NDArray[np.int64]:
+def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
     """The values of rows with the same columns, shape (rows, columns), as a classifier sees them.
 
     Example:
         >>> matrix_of(Bits.rows([[0, 1], [1, 1]])).tolist()
         [[0, 1], [1, 1]]
     """
+    values = []
     for number, each in enumerate(rows):
         if not isinstance(each, Vector):
             hint = "Make them with Bits.rows(X) or Categories.rows(X, values=…)."
@@ -238,7 +241,8 @@ def matrix_of(rows: Sequence[Vector]) -> npt.NDArray[np.int64]:
         if each.frame != rows[0].frame:
             got = f"{each.frame} in row {number}, {rows[0].frame} in row 0"
             raise InvalidParameterError("rows", "have the same columns", got)
-    return np.array([each.row for each in rows], dtype=np.int64).reshape(len(rows), -1)
+        values.append(each.row)
+    return np.array(values, dtype=np.int64).reshape(len(rows), -1)
 
 
 def joined(rows: Sequence[Vector]) -> Vector:
@@ -276,7 +280,7 @@ def _categories(
     return found.astype(np.uint8)
 
 
-def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: str) -> npt.NDArray[np.generic]:
+def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: str) -> npt.NDArray[Any]:
     wanted = "be one row of values" if ndim == 1 else "be rows of values, all of one length"
     from scipy import sparse  # noqa: PLC0415  (a tenth of a second)
 
@@ -294,7 +298,7 @@ def _wanted(alphabet: int) -> str:
     return "zeros and ones alone" if alphabet == 2 else f"whole numbers from 0 to {alphabet - 1}"
 
 
-def _first_wrong(array: npt.NDArray[np.generic], right: npt.NDArray[np.bool_]) -> str:
+def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
     place = tuple(int(each[0]) for each in np.nonzero(~right))
     value = array[place]
     shown = value.item() if isinstance(value, np.generic) else value

@@ -56,7 +56,7 @@ def noisy_rows(
     problem = bind_all(rows, noise, regions)
     side_by_side = _side_by_side(problem, rows)
     stream = WordStream.of_chunk(seed, digest("noisy rows", side_by_side.clean.key), "training", 0)
-    drawn = sampler(side_by_side, problem.noise).draw(stream, copies).vectors()
+    drawn: npt.NDArray[np.uint8] = sampler(side_by_side, problem.noise).draw(stream, copies).vectors()
     return drawn.reshape(copies * len(rows), matrix.shape[1]).astype(np.int64)
 
 
