@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from starcert.classifiers.base import Classifier
 
-__all__ = ["TITLE", "DigitsData", "DigitsSettings", "run", "settings"]
+__all__ = ["TITLE", "DigitsData", "DigitsSettings", "checks", "images_figure", "run", "settings", "trained"]
 
 TITLE = "Digits: plain vectors in two regions"
 
@@ -47,7 +47,7 @@ REGIONS = {"centre": np.flatnonzero(INNER), "border": np.flatnonzero(~INNER)}
 """The 36 pixels inside, and the 28 of the outer ring."""
 
 NOISE = Noise(centre=0.1, border=0.4)
-BOX = {"centre": 4, "border": 28}
+BOX = {"centre": 2, "border": 28}
 BLACK = 8
 """A pixel is black from this of 16 shades on."""
 
@@ -191,7 +191,9 @@ def run(settings: DigitsSettings, parts: StudyParts) -> Outcome:
     return Outcome(
         _summary(levels, told, labels, clean),
         [
-            Picture("images", "Test images, and a noisy copy of each; the border is shaded.", partial(_images, data)),
+            Picture(
+                "images", "Test images, and a noisy copy of each; the border is shaded.", partial(images_figure, data)
+            ),
             Picture(
                 "radii",
                 "Share of test images that are right and certified at each radius by p_A, by model.",
@@ -201,7 +203,7 @@ def run(settings: DigitsSettings, parts: StudyParts) -> Outcome:
                 "verdicts",
                 "Images that are answered right, by what is known about a radius (centre, border): certified by p_A, "
                 "by evidence from the same votes, with votes at attacked images; open; broken.",
-                partial(verdict_bars, [one for some in told.values() for one in some]),
+                partial(verdict_bars, [one for some in told.values() for one in some], "images"),
             ),
         ],
         [_models(levels, labels, clean, settings), _radii(told)],
@@ -281,21 +283,24 @@ def _summary(
 
 
 def _maps(levels: dict[str, Level], labels: Labels) -> Figure:
-    maps = {m: RadiusMap.from_certificates(each.certificates, labels, max_radius=BOX) for m, each in levels.items()}
-    return stacked(maps, 1.2)
+    maps = {
+        model: RadiusMap.from_certificates(level.certificates, labels, max_radius=BOX, things="images")
+        for model, level in levels.items()
+    }
+    return stacked(maps, 1.0)
 
 
-def _images(data: DigitsData) -> Figure:
+def images_figure(data: DigitsData) -> Figure:
     """One test image of each digit above a noisy copy."""
     places = [int(np.flatnonzero(data.tested_labels == digit)[0]) for digit in range(10)]
     rows = [data.tested[place] for place in places]
     shown = [np.array([row.row for row in rows]), noisy_rows(rows, NOISE, REGIONS, seed=0)]
-    figure = new_figure(PAGE, 1.6)
+    figure = new_figure(PAGE, 1.5)
     for line, images in zip(figure.subplots(2, 10), shown, strict=True):
         for ax, image in zip(line, images, strict=True):
             ax.imshow(np.where(image, 1.0, 0.0).reshape(8, 8), cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
             ax.imshow(np.ma.masked_array(np.ones(64), INNER).reshape(8, 8), cmap=_tint(), alpha=0.25)
-            ax.set(xticks=[], yticks=[])
+            ax.set_axis_off()
     return figure
 
 

@@ -196,8 +196,8 @@ def _named(question: Question) -> str:
     return f"{question.data}, {question.model}, {question.noise[0]:g}/{question.noise[1]:g}"
 
 
-def verdict_bars(told: Sequence[RadiusTally]) -> Figure:
-    """What is known of each radius, as shares of the objects that are answered right."""
+def verdict_bars(told: Sequence[RadiusTally], things: str = "graphs") -> Figure:
+    """What is known of each radius, as shares of those graphs, or other things, that are answered right."""
     figure = new_figure(PAGE, 1.2 + 0.16 * len(told))
     ax = figure.add_subplot()
     tones = {"by p_A": COLOURS[0], "by evidence": COLOURS[4], "with own votes": COLOURS[2], "open": FIXED,
@@ -209,7 +209,7 @@ def verdict_bars(told: Sequence[RadiusTally]) -> Figure:
         left += widths
     ax.set_yticks(range(len(told)), [f"{_named(one.question)}: {one.radius}" for one in told])
     ax.invert_yaxis()
-    ax.set(xlabel="share of right graphs", xlim=(0, 1))
+    ax.set(xlabel=f"share of right {things}", xlim=(0, 1))
     figure.legend(*ax.get_legend_handles_labels(), ncols=len(tones), frameon=False, loc="outside upper center")
     return figure
 
