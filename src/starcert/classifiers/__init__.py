@@ -38,3 +38,7 @@ def __getattr__(name: str) -> object:
         if not extra or (error.name or "").startswith("starcert"):
             raise
         raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
