@@ -26,7 +26,7 @@ from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Certificate", "Certificates", "certify"]
+__all__ = ["Certificate", "Certificates", "certify", "margin_of"]
 
 MOST_LOOKED = 10_000
 """So many levels of a frontier that is not complete are looked at, to tell how many flips it withstands anywhere."""
@@ -210,10 +210,11 @@ class Certificate:
 
     @property
     def _margin(self) -> TwoClass | MultiClass:
-        return _margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
+        return margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
 
 
-def _margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:
+def margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:
+    """What decides about radii, given bounds on the probability of all other answers and of every single one."""
     if other < failure:
         return MultiClass(tradeoffs_of(noise.product), failure, other)
     return TwoClass(slacks_of(noise.product), failure)
@@ -303,7 +304,7 @@ class Certificates(Sequence[Certificate]):
         if self.verdicts is not None:
             return [one.frontier for one in self]
         bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), strict=True)
-        return [self._searched(row).of(_margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
+        return [self._searched(row).of(margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
 
     @property
     def names(self) -> list[str]:

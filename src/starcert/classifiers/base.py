@@ -101,6 +101,15 @@ class Classifier(ABC):
         """
         return None
 
+    def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64] | None:
+        """The node index of each target, in their order; None: the targets are no nodes.
+
+        By default every node, where there are as many targets as nodes. Where some nodes alone are classified (those of
+        a mask), say which.
+        """
+        n_targets = self.n_targets(frame)
+        return np.arange(n_targets) if n_targets is not None and n_targets == frame.n_nodes else None
+
     def scored(self, graphs: NoisyGraphs) -> Scores:
         """What `classify` answers, with the numbers that the answers come from, if there are any.
 
