@@ -20,7 +20,14 @@ LAWS = [
     sc.Categorical(0.3, 4),
     sc.Categorical(1.0, 3),
     sc.Categorical(0.0, 5),
+    sc.Flip(0.1, added="graph"),
+    sc.Flip(delete=0.04, add=0.2, added=(0.5, 0.25, 0.25)),
+    sc.Edges(delete=0.04, add=0.2, change=0.1, types=4),
+    sc.Edges(delete=0.5, add=0.0, change=0.5, types=2),
+    sc.Edges(delete=0.0, add=0.3, change=0.0, types=3),
 ]
+
+OPEN = [sc.Categorical(0.05), sc.Edges(delete=0.04, add=0.2, change=0.1)]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -34,13 +41,13 @@ def test_closed_forms_agree_with_what_follows_from_the_transitions(law):
     assert len(law.suffixes) == len(law.moves) == len(law.channels)
 
 
-@pytest.mark.parametrize("law", LAWS, ids=repr)
+@pytest.mark.parametrize("law", LAWS + OPEN, ids=repr)
 def test_a_law_is_read_as_it_was_written(law):
     assert law_from_json(law.to_json()) == law
     assert law_from_text(law.to_text(), "--noise") == law
     assert pickle.loads(pickle.dumps(law)) == law
     assert hash(pickle.loads(pickle.dumps(law))) == hash(law)
-    assert eval(repr(law), {"Flip": sc.Flip, "Categorical": sc.Categorical}) == law
+    assert eval(repr(law), {"Flip": sc.Flip, "Categorical": sc.Categorical, "Edges": sc.Edges}) == law
     noise = sc.Noise(a=law, b=0.2)
     assert sc.Noise.from_dict(noise.to_dict()) == noise
 
@@ -87,7 +94,7 @@ def test_what_is_no_categorical_law_is_refused(p, values):
         sc.Categorical(p, values)
 
 
-@pytest.mark.parametrize("text", ["", "x", "0.1/0.2/0.3", "0.3:", ":3", "0.3:x", "1.5", "0.3:1"])
+@pytest.mark.parametrize("text", ["", "x", "0.1/0.2/0.3/0.4", "0.3:", ":3", "0.3:x", "1.5", "0.3:1"])
 def test_what_is_no_text_of_a_law_is_refused(text):
     with pytest.raises(InvalidParameterError, match="'--noise a'"):
         law_from_text(text, "--noise a")
@@ -114,7 +121,7 @@ def test_a_law_need_not_say_more_than_it_must():
     assert (law.change(0), law.capacity((3, 4))) == (0.25, (7,))
     assert sc.slack(sc.Noise(a=law), 2) == sc.slack(sc.Noise(a=0.25), 2)
     for write in (law.to_json, law.to_text):
-        with pytest.raises(InvalidParameterError, match="Flip and Categorical are such laws"):
+        with pytest.raises(InvalidParameterError, match="Flip, Categorical and Edges are such laws"):
             write()
 
 

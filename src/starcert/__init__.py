@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starcert.core.frontier import Frontier
     from starcert.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
     from starcert.graphs import Graph, Partition
-    from starcert.laws import Categorical, Flip, Law
+    from starcert.laws import Categorical, Edges, Flip, Law
     from starcert.noise import Noise
     from starcert.smoothing import ABSTAIN, SmoothedClassifier
 
@@ -31,7 +31,7 @@ _HOME = {
     "starcert.core.frontier": ("Frontier",),
     "starcert.errors": ("ArchiveError", "ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
     "starcert.graphs": ("Graph", "Partition"),
-    "starcert.laws": ("Categorical", "Flip", "Law"),
+    "starcert.laws": ("Categorical", "Edges", "Flip", "Law"),
     "starcert.noise": ("Noise",),
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
 }
@@ -57,6 +57,7 @@ __all__ = [
     "Certificate",
     "Certificates",
     "ClassifierError",
+    "Edges",
     "Flip",
     "Frontier",
     "Graph",
