@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, whole_number
+from starcert.graphs import Frame
 from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
 from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame, Sites
+    from starcert.graphs import Sites
     from starcert.noise import Noise
     from starcert.sampling.sampler import Sampler
 
@@ -105,11 +106,13 @@ class Classifier(ABC):
     def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64] | None:
         """The node index of each target, in their order; None: the targets are no nodes.
 
-        By default every node, where there are as many targets as nodes. Where some nodes alone are classified (those of
-        a mask), say which.
+        By default every node, where a graph has as many targets as nodes. Where some nodes alone are classified (those
+        of a mask), say which: their indices in ascending order.
         """
         n_targets = self.n_targets(frame)
-        return np.arange(n_targets) if n_targets is not None and n_targets == frame.n_nodes else None
+        if n_targets is None or not isinstance(frame, Frame) or n_targets != frame.n_nodes:
+            return None
+        return np.arange(n_targets)
 
     def scored(self, graphs: NoisyGraphs) -> Scores:
         """What `classify` answers, with the numbers that the answers come from, if there are any.

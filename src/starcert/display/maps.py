@@ -60,8 +60,9 @@ class RadiusMap:
         """Computes the map of all radii up to `max_radius`, for a noise with two axes."""
         axes = two_axes(certificates.noise)
         share = certified_share(certificates, labels, max_radius=max_radius)
-        majority = None if labels is None else majority_share(labels)
-        return cls(axes, share, majority, any(certificates.anchored), things)
+        majority = None if labels is None else majority_share(certificates.truth(labels))
+        many = things if certificates.nodes is None else "nodes"
+        return cls(axes, share, majority, any(certificates.anchored), many)
 
     def plot(self, ax: Axes | None = None, *, bar: bool = True) -> Axes:
         """Draws it: one cell a radius, light where every graph is certified; `bar`: with the scale beside it."""

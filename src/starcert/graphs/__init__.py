@@ -4,6 +4,7 @@ from starcert.graphs.graph import Frame, Graph
 from starcert.graphs.layers import CleanObject, Layer, Numbered, Region
 from starcert.graphs.partition import Partition
 from starcert.graphs.sites import Sites
+from starcert.graphs.target_nodes import TargetNodes
 from starcert.graphs.vectors import Bits, Categories, Vector
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "Partition",
     "Region",
     "Sites",
+    "TargetNodes",
     "Vector",
 ]
