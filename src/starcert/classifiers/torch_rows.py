@@ -8,7 +8,7 @@ from starcert.classifiers.base import CHUNK_SIZE
 from starcert.classifiers.modules import ModuleClassifier
 from starcert.classifiers.outputs import logits_of
 from starcert.errors import InvalidParameterError
-from starcert.graphs.vectors import Columns
+from starcert.graphs.vectors import VectorFrame
 from starcert.sampling.batch import NoisyCopies, NoisyVectors
 
 __all__ = ["TorchRowClassifier", "from_torch"]
@@ -26,7 +26,7 @@ class TorchRowClassifier(ModuleClassifier):
     def _content(self) -> tuple[object, ...]:
         return (self.model, "rows", self.one_hot)
 
-    def _feature_bytes(self, frame: Columns) -> int:
+    def _feature_bytes(self, frame: VectorFrame) -> int:
         return 8 * frame.n_columns * (frame.alphabet if self.one_hot else 1)
 
     def _forward(self, graphs: NoisyVectors) -> torch.Tensor:
