@@ -277,21 +277,13 @@ class _Count:
         """The chunks that the store has of every target, by their numbers, with the flips of votes against a class."""
         if self._store is None:
             return {}
-        targets = [self._store.chunks(graph, purpose, target) for target in range(self._n_targets[graph])]
-        samples = [{number: samples for number, samples, _ in each} for each in targets]
-        votes = [{number: votes for number, _, votes in each} for each in targets]
         kept = {} if against is None else self._store.flips(graph)
         wanted = against, self._job.sites[graph].n_sites
         records = {number: record for number, record in kept.items() if (record.label, record.n_sites) == wanted}
         return {
-            number: Tally(
-                Chunk(graph, purpose, number, n, against),
-                np.stack([each[number] for each in votes]),
-                records.get(number),
-            )
-            for number, n in samples[0].items()
-            if all(each.get(number) == n for each in samples)
-            and (against is None or (number in records and records[number].samples[0] == n))
+            number: Tally(Chunk(graph, purpose, number, n, against), votes, records.get(number))
+            for number, n, votes in self._store.tallies(graph, purpose)
+            if against is None or (number in records and records[number].samples[0] == n)
         }
 
 
@@ -346,9 +338,8 @@ class _Recording:
 def _keep(store: VoteStore, tally: Tally) -> None:
     """Has a store keep the votes of a chunk. It refuses other votes than those that it has."""
     chunk = tally.chunk
-    for target, row in enumerate(tally.counts):
-        place = chunk.graph, chunk.purpose, chunk.number
-        store.add(*place, row, samples=chunk.samples, target=target, record=tally.record)
+    counts = tally.counts if len(tally.counts) > 1 else tally.counts[0]
+    store.add(chunk.graph, chunk.purpose, chunk.number, counts, samples=chunk.samples, record=tally.record)
 
 
 def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:
