@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from starcert.attacks import rho_lower
 from starcert.binding import bind_all
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import clopper_pearson
@@ -37,7 +38,7 @@ TITLE = "Cora-ML: the nodes of one graph"
 BOXES = {"words": (20, 8), "links": (10, 4), "both": (4, 2, 18, 6)}
 """The largest radius that is looked at on each axis of a noise."""
 
-JOINT = ((0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 3, 1), (1, 0, 1, 0), (1, 0, 3, 1), (2, 0, 5, 1), (1, 1, 1, 1))
+JOINT = ((0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 3, 1), (1, 0, 1, 0), (1, 0, 3, 1), (2, 0, 5, 1), (1, 1, 1, 1), (2, 1, 7, 2))
 """Radii over both at once: links deleted and added, words deleted and added."""
 
 Labels = npt.NDArray[np.int64]
@@ -120,10 +121,11 @@ def checks(
     claim = "words: more than half of the test nodes survive any 5 words deleted"
     ratio = float(shares["words"][5, 0])
     made.append(Check(claim, "not in the paper", f"{ratio:.1%}", ratio > 0.5, True))
-    claim = "both at once: cells in the order of a product say of some radius that more nodes survive than do"
-    rows = _joint(found["both"], labels).rows
-    more = [row for row in rows if row[-1] > row[-2]]
-    made.append(Check(claim, "not in the paper", f"at {len(more)} of {len(rows)} radii", bool(more), True))
+    claim = "both at once: cells in the order of a product claim that more is left of p_A than is"
+    more = {radius: claimed - left for radius, claimed, left in _claims(found["both"])}
+    worst = max(more, key=lambda radius: more[radius])
+    measured = f"up to {more[worst]:.3f}, at {worst}"
+    made.append(Check(claim, "not in the paper", measured, more[worst] > 0.01, True))
     if settings.samples < 100_000:
         made = [check.undecided("Documented of 100,000 votes.") for check in made]
     return made
@@ -175,6 +177,13 @@ def _joint(certificates: Certificates, labels: Labels) -> Table:
         "taken as sorted, claims of the same bounds."
     )
     return Table("both", about, columns, rows)
+
+
+def _claims(certificates: Certificates) -> list[tuple[tuple[int, ...], float, float]]:
+    """For each radius over both what is left of the largest p_A: as cells in the order of a product say, and truly."""
+    noise, p = NOISES["both"], float(certificates.bounds.p_lower.max())
+    laws: Any = {region: noise[region] for region in noise}
+    return [(radius, unsorted_rho(laws, radius, p), rho_lower(noise, radius, p)) for radius in JOINT]
 
 
 def _summary(
