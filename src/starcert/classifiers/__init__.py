@@ -13,8 +13,18 @@ if TYPE_CHECKING:
     from starcert.classifiers.node_functions import from_node_function
     from starcert.classifiers.sklearn import from_sklearn
     from starcert.classifiers.torch import from_dense, from_pyg
+    from starcert.classifiers.torch_rows import from_torch
 
-__all__ = ["Classifier", "features", "from_callable", "from_dense", "from_node_function", "from_pyg", "from_sklearn"]
+__all__ = [
+    "Classifier",
+    "features",
+    "from_callable",
+    "from_dense",
+    "from_node_function",
+    "from_pyg",
+    "from_sklearn",
+    "from_torch",
+]
 
 _HOME = {
     "Classifier": ("base", ""),
@@ -24,6 +34,7 @@ _HOME = {
     "from_node_function": ("node_functions", ""),
     "from_pyg": ("torch", "torch"),
     "from_sklearn": ("sklearn", "kernels"),
+    "from_torch": ("torch_rows", "torch"),
 }
 
 
@@ -38,3 +49,7 @@ def __getattr__(name: str) -> object:
         if not extra or (error.name or "").startswith("starcert"):
             raise
         raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -38,6 +38,9 @@ DEVICE_BITS = 36 + 64 * 10
 FLIPS = SPARSE_BYTES + 40
 """Bytes of a flip in one copy: its position, its place in the table of those seen, and its two nodes."""
 
+SHOWN = 16
+"""Bytes of a value of node data that are sites, in one copy: itself, and the numbers as which it is shown."""
+
 PLENTY = 1000
 """Bytes of a site, a node or an edge that no way of drawing and no view of it goes beyond."""
 
@@ -62,13 +65,19 @@ def seen_bytes(sites: Sites, noise: Noise, copy_bytes: CopyBytes) -> float:
     if not shows_graphs(sites):
         return float(sites.n_sites)
     n_nodes, n_edges = sites.graph.n_nodes, expected_edges(sites, noise)
-    return LISTED * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges)
+    return LISTED * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges) + SHOWN * _node_values(sites)
+
+
+def _node_values(sites: Sites) -> int:
+    """How many values of node data are sites: the layers of a graph after its edges."""
+    return sum(layer.size for layer in sites.clean.layers[1:])
 
 
 def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_bytes: CopyBytes) -> int:
     """As many copies as a classifier wants; on a CPU, not more than whose edges stay in some ten megabytes.
 
-    Where noise adds many edges, or the classifier wants matrices, not more than what takes a gigabyte to see.
+    Where noise adds many edges, the classifier wants matrices, or data of nodes are sites, not more than what takes a
+    gigabyte to see.
     """
     if device != "cpu":  # a device knows its own memory
         return wanted
@@ -77,7 +86,8 @@ def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_
     graph = sites.graph
     small = min(wanted, max(1, 500_000 // (graph.n_nodes + graph.n_edges + 1)))
     most = graph.n_edges + sites.n_sites  # whatever the noise is, no copy has more edges: most objects are small
-    if small * (1 + LISTED * most + 8 * graph.n_nodes + copy_bytes(graph.n_nodes, most)) <= MOST_SEEN:
+    edges_and_nodes = LISTED * most + 8 * graph.n_nodes + copy_bytes(graph.n_nodes, most)
+    if small * (1 + edges_and_nodes + SHOWN * _node_values(sites)) <= MOST_SEEN:
         return small
     return min(small, max(1, int(MOST_SEEN / (1 + seen_bytes(sites, noise, copy_bytes)))))
 
