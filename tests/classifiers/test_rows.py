@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import starcert as sc
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.draws import Way
+from starcert.sampling.room import check_room
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy, view_of
@@ -30,6 +32,7 @@ LABELS = (MATRIX[:, :5].sum(axis=1) > 2).astype(int) + (MATRIX[:, 5:].sum(axis=1
 ROWS = sc.Bits.rows(MATRIX)
 NOISE = sc.Noise(head=0.1, tail=sc.Flip(delete=0.2, add=0.3))
 REGIONS = {"head": range(0, 10, 2), "tail": range(1, 10, 2)}
+WIDE = sc.Bits(RNG.integers(2, size=10_000))
 LETTERS = sc.Categories.rows(RNG.integers(3, size=(4, 6)), values=3)
 
 
@@ -73,6 +76,8 @@ def test_copies_of_bits_and_of_categories_are_shown_whole():
         (ROWS[0], NOISE, REGIONS),
         (ROWS[0], sc.Noise(all=0.2), None),
         (ROWS[0], sc.Noise(a=0.3, b=0.4), {"b": range(0, 12, 2), "a": range(1, 12, 2)}),
+        (WIDE, sc.Noise(all=0.01), None),
+        (WIDE, sc.Noise(some=sc.Flip(delete=0.01, add=0.001)), {"some": range(0, 10_000, 2)}),
         (LETTERS[0], sc.Noise(all=sc.Categorical(0.3, 3)), None),
         (LETTERS[0], sc.Noise(some=sc.Categorical(0.3, 3)), {"some": [1, 4]}),
     ):
@@ -84,6 +89,17 @@ def test_copies_of_bits_and_of_categories_are_shown_whole():
         np.testing.assert_array_equal(batch[3:9].vectors(), expected[3:9])
         assert clean_copy(sites).vectors().tolist() == [row.row.tolist()]
         assert batch.frame is row.frame
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("p", [0.01, 0.3])
+def test_rows_that_do_not_fit_are_refused(p, device):
+    """However they would be drawn: as the few bits that flip, as all of them, here or on a device."""
+    sites = sc.SmoothedClassifier(sc.classifiers.from_callable(len), sc.Noise(all=p)).sites(WIDE)
+    check = partial(check_room, sites, sc.Noise(all=p), name="row 0", device=device, copy_bytes=lambda n, m: 0)
+    check(room=9_000_000)
+    with pytest.raises(sc.StarcertError, match="noisy copies of row 0 do not fit: there are 10,000 sites"):
+        check(room=10_000)
 
 
 def test_what_is_stored_serves_the_same_classifier(tmp_path):
