@@ -71,19 +71,14 @@ def _nodes() -> dict[str, str]:
     """Two villages of twenty people: friends are mostly of the same one, and few speak like the other."""
     import networkx as nx  # noqa: PLC0415  (slow to import)
 
-    graph = nx.planted_partition_graph(2, 20, 0.35, 0.03, seed=4)
+    graph = nx.Graph()
     draw = random.Random(0)
-    for node in graph:
+    for node in range(40):
         south = node >= 20
-        graph.nodes[node].update(
-            y="south" if south else "north",
-            speaks=int(south != (draw.random() < 0.15)),
-            test_mask=int(draw.random() < 0.5),
-        )
-    plain = nx.Graph()
-    plain.add_nodes_from(graph.nodes(data=True))
-    plain.add_edges_from(graph.edges)
-    text = "\n".join([*nx.generate_graphml(plain), ""])
+        speaks, test = south != (draw.random() < 0.15), draw.random() < 0.5
+        graph.add_node(node, y="south" if south else "north", speaks=int(speaks), test_mask=int(test))
+    graph.add_edges_from(nx.planted_partition_graph(2, 20, 0.35, 0.03, seed=4).edges)
+    text = "\n".join([*nx.generate_graphml(graph), ""])
     return {"run.toml": _NODES_RUN, "model.py": _NODES_MODEL, "graphs/friends.graphml": text}
 
 

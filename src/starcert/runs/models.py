@@ -111,6 +111,9 @@ def as_classifier(
 ) -> Classifier:
     """A base classifier from whatever a model function returned; `nodes`: whether nodes are classified, and which."""
     of_nodes, mask = nodes
+    if mask is not None and mask not in data.graphs[0].node_data:
+        listed = ", ".join(data.graphs[0].node_data) or "which has none"
+        raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", mask)
     torch = sys.modules.get("torch")  # who returns a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
         return _from_module(model, reference, data, device, nodes=nodes)

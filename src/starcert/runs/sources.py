@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
@@ -32,8 +33,11 @@ _FREE_NODES, _FREE_BYTES = 2**22, 2**26
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
 
-def load_graphs(source: Path | str | Reference) -> RunData:
-    """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function."""
+def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False) -> RunData:
+    """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
+
+    With `of_nodes`, a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
+    """
     if isinstance(source, Reference):
         return _of_function(source)
     if isinstance(source, str):
@@ -43,7 +47,7 @@ def load_graphs(source: Path | str | Reference) -> RunData:
             hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
         readers = dict.fromkeys(_MOLECULES, read_smiles) | {".npz": _read_npz}
-        return readers.get(source.suffix, read_tensors)(source)
+        return readers.get(source.suffix, partial(read_tensors, of_nodes=of_nodes))(source)
     raw = _raw_files(source)
     return read_folder(source) if raw is None else _tu(*raw)
 
@@ -134,7 +138,7 @@ def _tu(name: str, root: Path | None) -> RunData:
     return RunData(found.graphs, names, tuple(found.labels.tolist()), tuple(map(str, found.label_names)))
 
 
-def read_tensors(path: Path) -> RunData:
+def read_tensors(path: Path, *, of_nodes: bool = False) -> RunData:
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
@@ -164,7 +168,7 @@ def read_tensors(path: Path) -> RunData:
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:
-        return _as_data(_records(stored, path), path)
+        return _as_data(_records(stored, path), path, of_nodes=of_nodes)
     except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
         if isinstance(error, StarcertError):
             raise
@@ -215,13 +219,13 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in item.items()}
 
 
-def _as_data(records: list[Any], path: Path) -> RunData:
+def _as_data(records: list[Any], path: Path, *, of_nodes: bool) -> RunData:
     graphs, labels = [], []
     limits = _Limits(path)
     for number, record in enumerate(records):
         where = f"{path}, graph {number}"
         label = getattr(record, "y", None)
-        if len(records) == 1 and is_tensor(label) and record.num_nodes == label.numel() > 1:
+        if of_nodes and is_tensor(label) and record.num_nodes == label.numel() > 1:
             record.y, label = label.reshape(-1), None  # the classes of its nodes
         else:
             record.y = None  # the class of a graph is no data of its nodes, even where there is one node
