@@ -42,7 +42,7 @@ def test_what_init_writes_runs_at_once_and_its_output_repeats_it(here, tmp_path,
     results = tmp_path / "new" / "results"
     archive = read(results / "certificates.json")
     assert sc.metrics.accuracy(archive.certificates, archive.labels) > 0.8
-    many = {"nodes": "nodes", "vector": "objects"}.get(kind, "graphs")
+    many = {"nodes": "nodes", "vector": "rows"}.get(kind, "graphs")
     assert f"{len(archive)} {many}, 2 classes" in out
     assert f"{many.capitalize()} answered right and certified" in out
     assert "<h2" in (results / "report.html").read_text(encoding="utf-8")
@@ -131,6 +131,8 @@ class TestDataOfFunctions:
         assert (len(data), data.names, data.labels) == (2, ("make 1", "make 2"), None)
         data = self.load(tmp_path, "sc.Bits.rows([[0, 1], [1, 1]]), ['b', None]")
         assert (data.labels, data.class_names) == ((0, None), ("b",))
+        data = self.load(tmp_path, "sc.Bits.rows([[0, 1], [1, 1]]), [0, 1], ['one', 'two']")
+        assert data.names == ("one", "two")
 
     def test_data_sets(self, tmp_path):
         data = self.load(tmp_path, "sc.datasets.motif(seed=0, train=2, validation=2, test=2)")
@@ -148,6 +150,7 @@ class TestDataOfFunctions:
             ("sc.Graph(2, [])", "a list of objects. Got 'Graph'"),
             ("[1, 2]", "be starcert objects. Got 'int, number 0'"),
             ("[sc.Graph(2, [])], [1, 0]", "have a class for each of 1 objects. Got 2"),
+            ("[sc.Graph(2, [])], [1], []", "have a name for each of 1 objects. Got 0"),
             ("1 / 0", "data.py, line 4: ZeroDivisionError"),
         ],
     )

@@ -62,7 +62,7 @@ def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:
         facts += [
             ("accuracy, smoothed", f"{accuracy(certificates, archive.labels):.1%}"),
             (
-                f"accuracy, base classifier on clean {'objects' if words.one == 'object' else 'graphs'}",
+                f"accuracy, base classifier on clean {words.whole}s",
                 f"{sum(base) / len(truth):.1%}",
             ),
             ("share of the majority class", f"{majority_share(truth):.1%}"),

@@ -149,7 +149,7 @@ _MOLECULE_RUN = (
     _HEAD
     + """
 # The molecules: the function `molecules` in data.py makes them of the SMILES strings in molecules.csv. A function may
-# return starcert objects of any kind, and their classes.
+# return starcert objects of any kind, their classes and their names.
 data = "data.py:molecules"
 """
     + _SURE.format(what="molecule", samples=5000)
@@ -177,11 +177,12 @@ ELEMENTS = (6, 7, 8, 9, 17)  # C, N, O, F, Cl
 
 
 def molecules():
-    """Molecules whose bonds have types, from single to aromatic, and whose atoms are sites; and their classes."""
+    """Molecules whose bonds have types, from single to aromatic, and whose atoms are sites; their classes and names."""
     with open(Path(__file__).with_name("molecules.csv"), encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     graphs = [Graph.from_smiles(row["smiles"], bond_types=True) for row in rows]
-    return [graph.with_categories("atomic_number", ELEMENTS) for graph in graphs], [row["label"] for row in rows]
+    graphs = [graph.with_categories("atomic_number", ELEMENTS) for graph in graphs]
+    return graphs, [row["label"] for row in rows], [row["name"] for row in rows]
 '''
 
 _MOLECULE_MODEL = '''"""The model to certify. `starcert certify` calls classifier() and lets what it returns vote."""

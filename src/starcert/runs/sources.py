@@ -64,7 +64,7 @@ def _of_nodes(data: NodeDataset) -> RunData:
 
 
 def _of_function(reference: Reference) -> RunData:
-    """What a function of the user's returns: objects, or objects and their classes, or a data set of starcert's."""
+    """What a function of the user's returns: objects, perhaps with classes and names; or a data set of starcert's."""
     from starcert.datasets import Dataset, NodeDataset  # noqa: PLC0415
 
     made: Any = reference.load()
@@ -76,10 +76,10 @@ def _of_function(reference: Reference) -> RunData:
         return _of_nodes(found)
     if isinstance(found, Dataset):
         found = found.graphs, [found.label_names[label] for label in found.labels.tolist()]
-    pair = isinstance(found, tuple) and len(found) == 2 and not isinstance(found[0], CleanObject)
-    objects, labels = found if pair else (found, None)
+    several = isinstance(found, tuple) and len(found) in (2, 3) and not isinstance(found[0], CleanObject)
+    objects, labels, called = (*found, None)[:3] if several else (found, None, None)
     if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
-        hint = "Let it return a list of starcert Graphs, Bits or Categories, or such a list and the class of each."
+        hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
         raise InvalidParameterError(
             "data", f"be what {reference} returns, a list of objects", type(objects).__name__, hint
         )
@@ -88,11 +88,13 @@ def _of_function(reference: Reference) -> RunData:
             hint = "Graph.from_networkx and its siblings make one."
             raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
     digits = len(str(len(objects)))
-    names = tuple(f"{reference.name} {number:0{digits}d}" for number in range(1, len(objects) + 1))
+    numbers = [f"{reference.name} {number:0{digits}d}" for number in range(1, len(objects) + 1)]
+    names = tuple(map(str, numbers if called is None else called))
+    for what, given in (("name", names), ("class", labels)):
+        if given is not None and len(given) != len(objects):
+            raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
     if labels is None:
         return RunData(tuple(objects), names)
-    if len(labels) != len(objects):
-        raise InvalidParameterError("data", f"have a class for each of {len(objects)} objects", len(labels))
     classes, class_names, numbered = number_labels(["" if each is None else str(each) for each in labels])
     return RunData(tuple(objects), names, classes, class_names, numbered)
 
