@@ -259,7 +259,7 @@ def test_axes_without_end_are_named(limits):
 def test_bounds_between_two_that_share_a_multi_class_frontier_have_it_and_are_not_searched(monkeypatch):
     from starcert.core import frontier as module  # noqa: PLC0415
 
-    noise, limits = sc.Noise(a=sc.Flip(delete=0.6, add=0.01)), (30, 10)
+    noise, limits = sc.Noise(a=sc.Flip(delete=0.4, add=0.001)), (6, 4)
     tradeoffs, shared = Tradeoffs(noise.product), Frontiers(Slacks(noise.product), limits)
     searched = []
 
@@ -274,4 +274,4 @@ def test_bounds_between_two_that_share_a_multi_class_frontier_have_it_and_are_no
         margin = MultiClass(tradeoffs, failure, failure * share)
         assert shared.of(margin) == find_frontier(margin, limits)
         assert shared.of(margin) is shared.of(margin)
-    assert len(searched) < 120
+    assert len(searched) < 75
