@@ -21,6 +21,7 @@ from starcert.graphs.rule import READS_EDGES, partition_by_rule, was_seen_to_rea
 from starcert.noise import Noise
 
 __all__ = [
+    "NO_AXIS",
     "Problem",
     "Regions",
     "anchored_together",
@@ -30,6 +31,9 @@ __all__ = [
     "check_noise_and_regions",
     "check_regions",
 ]
+
+NO_AXIS = 2**16 - 1
+"""The number of the axis of a site that lies on none."""
 
 Regions: TypeAlias = Partition | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; a rule from a graph to its partition; for objects that are no graphs, a
@@ -120,7 +124,7 @@ def check_regions(sites: Sites, noise: Noise) -> None:
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     """For every site the number of the axis that an attack on it counts on, in the order of `noise.axes`.
 
-    For laws on two values: a site has one other value, and so one axis.
+    A site with more than two values may lie on several axes: it is the first of them. Those on none have `NO_AXIS`.
 
     Example:
         >>> from starcert import Flip
@@ -131,10 +135,16 @@ def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     found = np.zeros(sites.n_sites, dtype=np.uint16)
     n_axes = [len(noise[region].moves) for region in noise]
     first = dict(zip(noise, accumulate(n_axes, initial=0), strict=False))
-    for region, offset, size, ones in zip(sites.regions, sites.offsets, sites.sizes, sites.ones, strict=True):
-        axis_of = {start: axis for axis, moves in enumerate(noise[region].moves) for start, _ in moves}
-        found[offset : offset + size] = first[region] + axis_of[0]
-        found[ones] = first[region] + axis_of[1]
+    positions, values = sites.nonzero
+    for region, offset, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+        law = noise[region]
+        axis_of = np.full(law.alphabet, NO_AXIS, dtype=np.uint16)
+        for axis in reversed(range(len(law.moves))):
+            axis_of[[before for before, _ in law.moves[axis]]] = first[region] + axis
+        found[offset : offset + size] = axis_of[0]
+        here = slice(*np.searchsorted(positions, [offset, offset + size]))
+        # A law on two values takes all that is there for 1.
+        found[positions[here]] = axis_of[np.minimum(values[here], law.alphabet - 1)]
     return found
 
 

@@ -58,9 +58,8 @@ class DecidedPlan(Plan):
         return Wanted(self.most.selection, min(drawn + step * so_far.chunk_size, self.most.estimation))
 
     def _decided(self, so_far: SoFar) -> bool:
-        votes = Votes(
-            so_far.estimation, so_far.selection, stopped=True, records=[so_far.record] * len(so_far.estimation)
-        )
+        records = so_far.records or (None,) * len(so_far.estimation)
+        votes = Votes(so_far.estimation, so_far.selection, stopped=True, records=records)
         return all(self._is_decided(votes.row(row), so_far.object) for row in range(len(votes)))
 
     def _is_decided(self, votes: Votes, graph: int) -> bool:

@@ -413,7 +413,7 @@ def test_no_file_of_random_bytes_breaks_it():
         for place in rng.integers(len(data), size=3):
             data[place] = rng.integers(256)
         try:
-            unpack(bytes(data), n_graphs=3, n_axes=1, n_classes=2)
+            unpack(bytes(data), n_graphs=3, noise=archive.noise, n_classes=2)
         except evidence_file.MalformedError:
             continue
 

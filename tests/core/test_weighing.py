@@ -59,7 +59,7 @@ def test_weights_are_those_of_the_votes_one_by_one_where_sites_have_more_values(
     rng = np.random.default_rng(votes)
     shown = [rng.integers(0, axis.outcomes + 1, (votes, axis.size * axis.moves)) for axis in axes]
     groups = rng.integers(0, 2, votes)
-    shape = tuple(axis.count + 1 for axis in axes for _ in range(axis.outcomes))
+    shape = tuple(axis.attacked + 1 for axis in axes for _ in range(axis.outcomes))
     seen, quiet = rng.integers(-(10**9), 10**8, (4, *shape, 2)), rng.integers(0, 10**9, 4)
     values = rng.random((*shape, 2))
     flips = [

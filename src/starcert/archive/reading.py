@@ -110,14 +110,14 @@ class _Side(NamedTuple):
 
 
 def _evidence(
-    field: Field, path: Path, *, needed: bool, n_graphs: int, n_axes: int, n_classes: int
+    field: Field, path: Path, *, needed: bool, n_graphs: int, noise: Noise, n_classes: int
 ) -> tuple[GraphEvidence | None, ...]:
     side = _Side.of(field)
     data = None if side is None else side.content(path, needed=needed)
     if side is None or data is None:
         return (None,) * n_graphs
     try:
-        return tuple(unpack(data, n_graphs=n_graphs, n_axes=n_axes, n_classes=n_classes))
+        return tuple(unpack(data, n_graphs=n_graphs, noise=noise, n_classes=n_classes))
     except MalformedError as error:
         raise ArchiveError(fspath(path.with_name(side.name)), str(error)) from None
 
@@ -162,7 +162,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
             path,
             needed=all_of_it,
             n_graphs=len(read),
-            n_axes=len(noise.axes),
+            noise=noise,
             n_classes=len(classes),
         )
         if "evidence" in top

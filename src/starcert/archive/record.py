@@ -147,7 +147,7 @@ class Archive:
             if self.votes.selection is None:
                 raise InvalidParameterError(f"evidence[{i}]", "come with selection votes", None)
             label = int(self.votes.selection[i].argmax())
-            graph.check(f"evidence[{i}]", label, self.votes.counts[i], len(self.noise.axes))
+            graph.check(f"evidence[{i}]", label, self.votes.counts[i], self.noise)
             if self.boxes[i] != graph.sizes:
                 raise InvalidParameterError(f"boxes[{i}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[i])
 

@@ -19,14 +19,14 @@ class Listed(NamedTuple):
 
     Attributes:
         size: how many sites it has.
-        count: how many of them are attacked.
+        attacked: how many of them are.
         moves: how many values an attack may give a site. Choices are numbered site by site.
         outcomes: how many outcomes a flip has.
         pool: axes with one number have the same sites; −1: no other axis has them.
     """
 
     size: int
-    count: int
+    attacked: int
     moves: int = 1
     outcomes: int = 1
     pool: int = -1
@@ -35,13 +35,13 @@ class Listed(NamedTuple):
 def _left(axes: Sequence[Listed], axis: int) -> int:
     """How many sites of an axis the axes before it leave to attack."""
     one = axes[axis]
-    return one.size - sum(other.count for other in axes[:axis] if one.pool == other.pool >= 0)
+    return one.size - sum(other.attacked for other in axes[:axis] if one.pool == other.pool >= 0)
 
 
 def _ways(axes: Sequence[Listed], axis: int) -> int:
     """In how many ways so many sites of an axis are attacked, whatever the axes before it have taken."""
     left = _left(axes, axis)
-    return comb(left, axes[axis].count) * axes[axis].moves ** axes[axis].count if left >= 0 else 0
+    return comb(left, axes[axis].attacked) * axes[axis].moves ** axes[axis].attacked if left >= 0 else 0
 
 
 def n_attacks(axes: Sequence[Listed]) -> int:
@@ -56,7 +56,7 @@ def n_attacks(axes: Sequence[Listed]) -> int:
 
 def attacks_of(axes: Sequence[Listed]) -> Iterator[tuple[tuple[int, ...], ...]]:
     """The attacks in the order in which they are weighed: for each axis the numbers of its choices."""
-    every = product(*(combinations(range(axis.size * axis.moves), axis.count) for axis in axes))
+    every = product(*(combinations(range(axis.size * axis.moves), axis.attacked) for axis in axes))
     if all(axis.moves == 1 and axis.pool < 0 for axis in axes):
         return every
     return (attack for attack in every if _takes_no_site_twice(axes, attack))
@@ -86,7 +86,7 @@ def attack_number(axes: Sequence[Listed], index: int) -> tuple[tuple[int, ...], 
     taken: dict[int, set[int]] = {}
     for axis, (one, digit) in enumerate(zip(axes, reversed(digits), strict=True)):
         used = taken.setdefault(one.pool if one.pool >= 0 else -1 - axis, set())
-        chosen = _combination(_left(axes, axis), one.count, one.moves, digit)
+        chosen = _combination(_left(axes, axis), one.attacked, one.moves, digit)
         if used:  # numbers are those of the sites that are left
             left = [site for site in range(one.size) if site not in used]
             chosen = [one.moves * left[choice // one.moves] + choice % one.moves for choice in chosen]

@@ -132,9 +132,11 @@ def shares_of(law: SiteLaw, attacked: int) -> tuple[Shares, ...]:
     return tuple(found)
 
 
-def ratio_of(law: SiteLaw, attacked: int, shares: Shares) -> float:
-    """The likelihood ratio of so many attacked sites that share themselves so: each factor is at least what it is."""
-    ratio = 1.0
+def ratio_of(law: SiteLaw, attacked: int, shares: Shares, *, times: float = 1.0) -> float:
+    """The likelihood ratio of so many attacked sites that share themselves so, times another number.
+
+    Each factor is at least what it is; the product is rounded.
+    """
     for shown, number in zip(law.shown, shares, strict=True):
-        ratio *= shown**number
-    return ratio * law.stayed ** (attacked - sum(shares))
+        times *= shown**number
+    return times * law.stayed ** (attacked - sum(shares))

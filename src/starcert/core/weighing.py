@@ -91,13 +91,13 @@ def weigh(columns: Columns, axes: Sequence[Listed], seen: Whole, quiet: Whole, v
             after the other for each choice.
         axes: the axes, at least one of them attacked.
         seen: what a vote adds to the logarithm of capital, shape (stakes, *cells, groups): for each axis and outcome of
-            a flip there are count + 1 cells.
+            a flip there are attacked + 1 cells.
         quiet: what all votes for the class add together, shape (stakes,).
         values: what a vote says about the attacked object, shape (*cells, groups).
         total: how many votes there are, those for the class included.
     """
     choices = [axis.size * axis.moves for axis in axes]
-    shape = [axis.count + 1 for axis in axes for _ in range(axis.outcomes)]
+    shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
     cells, groups = prod(shape), len(columns.votes)
     strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
     steps = np.zeros((len(axes), max(axis.outcomes for axis in axes)), dtype=np.int64)
@@ -117,7 +117,7 @@ def weigh(columns: Columns, axes: Sequence[Listed], seen: Whole, quiet: Whole, v
         columns.votes,
         _starts(choices),
         _starts([size * axis.outcomes for size, axis in zip(choices, axes, strict=True)]),
-        np.repeat(np.arange(len(axes)), [axis.count for axis in axes]).astype(np.int64),
+        np.repeat(np.arange(len(axes)), [axis.attacked for axis in axes]).astype(np.int64),
         np.array([axis.outcomes for axis in axes], dtype=np.int64),
         steps,
         np.concatenate(owners).astype(np.int64),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from starcert.classifiers.base import checked_answers
-from starcert.core.weighing import attacks_of, n_attacks
+from starcert.core.attacks import Listed, attacks_of, n_attacks
 from starcert.errors import InvalidParameterError
 from starcert.evidence.attack_axes import axes_of, why_not
 from starcert.evidence.verdicts import FoundAttack, Verdict
@@ -40,21 +40,28 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
         level: how many sites are attacked on each axis.
         most_attacks: so many attacks are tried; if there are more, the level may stay open.
     """
-    reason = why_not(sites, noise, classifier.n_targets(sites.frame) or 1)
+    reason = why_not(sites, noise)
+    if any(noise[region].alphabet > 2 for region in noise):
+        reason = "some of their sites have more than two values"
+    if classifier.n_targets(sites.frame) is not None:
+        reason = "they have several targets"
     if reason or not shows_graphs(sites):
         got = reason or type(sites.clean).__name__
         raise InvalidParameterError("graphs", "be graphs whose attacks can be tried", got)
     view = view_of(sites, Way.SPARSE)
     ones = sites.nonzero[0]
-    axes = [axis.sites for axis in axes_of(sites, noise)]
-    sizes = [len(axis) for axis in axes]
-    number = n_attacks(sizes, level)
+    axes = axes_of(sites, noise)
+    listed = [Listed(len(axis.sites), number) for axis, number in zip(axes, level, strict=True)]
+    number = n_attacks(listed)
     if not number:
-        raise InvalidParameterError("level", f"be at most what there is to attack, {tuple(sizes)}", level)
+        sizes = tuple(axis.size for axis in listed)
+        raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", level)
     clean: int | None = None
     tried: Iterator[Attack] = (
-        tuple(sorted(chain.from_iterable(axis[list(part)].tolist() for axis, part in zip(axes, attack, strict=True))))
-        for attack in attacks_of(sizes, level)
+        tuple(
+            sorted(chain.from_iterable(axis.attacked(part).tolist() for axis, part in zip(axes, attack, strict=True)))
+        )
+        for attack in attacks_of(listed)
     )
     asked: Iterator[Attack] = chain([()], islice(tried, most_attacks))  # the clean graph first
     while some := list(islice(asked, max(2, classifier.batch_size))):
