@@ -6,7 +6,7 @@ asked again may give other regions, or hide how it came by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -18,26 +18,28 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError
 from starcert.graphs import CleanObject, Graph, Partition, Sites
 from starcert.graphs.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
+from starcert.laws import Flip, Law
 from starcert.noise import Noise
 
 __all__ = [
     "NO_AXIS",
     "Problem",
     "Regions",
+    "acting_laws",
     "anchored_together",
     "axes_of_sites",
     "bind",
     "bind_all",
     "check_noise_and_regions",
-    "check_regions",
+    "filled_noise",
 ]
 
 NO_AXIS = 2**16 - 1
 """The number of the axis of a site that lies on none."""
 
-Regions: TypeAlias = Partition | Callable[[Any], Partition | Sites]
-"""A partition, if all graphs share their nodes; a rule from a graph to its partition; for objects that are no graphs, a
-function from an object to its sites."""
+Regions: TypeAlias = Partition | Mapping[str, str] | Callable[[Any], Partition | Sites]
+"""A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; a rule
+from a graph to its partition; for objects that are no graphs, a function from an object to its sites."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +49,7 @@ class Problem:
     Make one with `SmoothedClassifier.problem`, and give it to `vote`, `certify` and `predict` in place of the graphs.
 
     Attributes:
-        noise: a law for every region.
+        noise: a law for every region. Laws that left open how many values there are have it filled in.
         sites: the sites of each object.
 
     Example:
@@ -60,8 +62,10 @@ class Problem:
     sites: tuple[Sites, ...]
 
     def __post_init__(self) -> None:
-        for each in self.sites:
-            check_regions(each, self.noise)
+        object.__setattr__(self, "noise", filled_noise(self.noise, self.sites))
+        marked = tuple(_with_frozen_edges(each, self.noise) for each in self.sites)
+        if any(new is not old for new, old in zip(marked, self.sites, strict=True)):
+            object.__setattr__(self, "sites", marked)
 
     def __len__(self) -> int:
         return len(self.sites)
@@ -101,24 +105,40 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
             None,
             "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one.",
         )
-    if not (regions is None or isinstance(regions, Partition) or callable(regions)):
-        raise InvalidParameterError("regions", "be a Partition or a function from a graph to one", regions)
+    named = isinstance(regions, Mapping) and all(isinstance(sites, Iterable) for sites in regions.values())
+    if not (regions is None or isinstance(regions, Partition) or named or callable(regions)):
+        hint = 'Or name the layer of each region: {"bonds": "pairs", "atoms": "element"}.'
+        raise InvalidParameterError("regions", "be a Partition or a function from a graph to one", regions, hint)
 
 
-def check_regions(sites: Sites, noise: Noise) -> None:
-    """Refuses sites whose regions are not those of the noise, and laws for other values than their sites have."""
-    if set(sites.regions) != set(noise.regions):
-        raise InvalidParameterError(
-            "regions",
-            f"be those of the noise, {', '.join(noise.regions)}",
-            ", ".join(sites.regions),
-            "Give every region of the partition a flip law, and no other.",
-        )
-    for region, layer in zip(sites.regions, sites.layers, strict=True):
-        if noise[region].alphabet != layer.alphabet:
-            wanted = f"be a law on the {layer.alphabet} values of {layer.name}"
-            got = f"{noise[region]!r} on {noise[region].alphabet} values"
-            raise InvalidParameterError(f"noise[{region}]", wanted, got)
+def filled_noise(noise: Noise, sites: Sequence[Sites]) -> Noise:
+    """The noise with all numbers of values filled in, the same for all sites.
+
+    Refuses sites whose regions are not those of the noise, and laws for other values than their sites have.
+
+    Example:
+        >>> from starcert.laws import Categorical
+        >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]}).with_categories("element", tuple("CNO"))
+        >>> sites = Partition.of_layers(atoms="element").sites(graph)
+        >>> filled_noise(Noise(atoms=Categorical(0.05)), [sites])
+        Noise(atoms=Categorical(0.05, 3))
+    """
+    for each in sites:
+        if set(each.regions) != set(noise.regions):
+            raise InvalidParameterError(
+                "regions",
+                f"be those of the noise, {', '.join(noise.regions)}",
+                ", ".join(each.regions),
+                "Give every region of the partition a flip law, and no other.",
+            )
+        layers = {region: (of.name, of.alphabet) for region, of in zip(each.regions, each.layers, strict=True)}
+        noise = noise.filled(layers)
+    return noise
+
+
+def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
+    """For each region of the sites the law that is drawn there, with as many values as its sites have."""
+    return [noise[region].acting(counts) for region, counts in zip(sites.regions, sites.counts, strict=True)]
 
 
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
@@ -159,7 +179,7 @@ def anchored_together(sites: Sequence[Sites], regions: Regions | None) -> tuple[
     A rule that remembers its answers may have read off one graph what it says of another. And marks that depend on
     which graph came first would change when the same graphs are bound again.
     """
-    if regions is None or isinstance(regions, Partition) or not was_seen_to_read_edges(regions):
+    if regions is None or not callable(regions) or not was_seen_to_read_edges(regions):
         return tuple(sites)
     return tuple(each if each.anchored else each.marked(READS_EDGES) for each in sites)
 
@@ -175,11 +195,44 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
         hint = "Convert it first, for instance with Graph.from_networkx(graph)."
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
     if regions is None:
-        return Sites.everything(clean, noise.regions[0])
+        everything = Sites.everything(clean, noise.regions[0])
+        return _with_frozen_edges(everything, noise)
     if isinstance(clean, Graph):
-        return (regions if isinstance(regions, Partition) else partition_by_rule(regions, clean)).sites(clean)
-    found = None if isinstance(regions, Partition) else regions(clean)
+        if isinstance(regions, Mapping):
+            regions = Partition.of_layers(regions)
+        partition = regions if isinstance(regions, Partition) else partition_by_rule(regions, clean)
+        return _with_frozen_edges(partition.sites(clean), noise)
+    found = regions(clean) if callable(regions) else None
     if not isinstance(found, Sites) or found.clean is not clean:
         wanted = f"return the Sites of each object that is no Graph, such as {type(clean).__name__}"
         raise InvalidParameterError("regions", wanted, regions if found is None else found)
     return found
+
+
+def _with_frozen_edges(sites: Sites, noise: Noise) -> Sites:
+    """The sites, anchored if edges carry what noise draws and attacks do not change."""
+    if not isinstance(sites.clean, Graph):
+        return sites
+    graph, edges = sites.clean, sites.clean.layers[0].name
+    named = [(region, block) for region, block in zip(sites.regions, sites.blocks, strict=True) if region in noise]
+    laws = [noise[region] for region, block in named if block.layer == edges]
+    sentences = []
+    rules = {_RULES.get(str(law.added), "with given shares") for law in laws if isinstance(law, Flip)}
+    if graph.type_names and rules:
+        sentences.append(f"{TYPES_STAY} ({' or '.join(sorted(rules))}).")
+    if graph.edge_data and laws:
+        sentences.append(DATA_STAY.format(names=" and ".join(graph.edge_data)))
+    for sentence in sentences:
+        if sentence not in sites.reason:
+            sites = sites.marked(f"{sites.reason} {sentence}".lstrip())
+    return sites
+
+
+TYPES_STAY = (
+    "Types of edges are not attacked: an edge of the clean graph keeps its type, and one that is added draws its own"
+)
+DATA_STAY = (
+    "The numbers of edges ({names}) are not attacked: an edge of the clean graph keeps its own, and one that is added "
+    "takes what the graph says for such."
+)
+_RULES = {"uniform": "uniformly", "graph": "as often as in the clean graph"}

@@ -6,7 +6,7 @@ import numbers
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from starcert.core.channels import MAX_RADIUS, Product
 from starcert.errors import InvalidParameterError
@@ -109,7 +109,24 @@ class Noise:
                 )
         return tuple(_count(count, f"{name}[{axis}]") for axis, count in zip(self.axes, counts, strict=True))
 
-    def to_dict(self) -> dict[str, float | dict[str, float]]:
+    def filled(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
+        """The noise whose laws know how many values their sites have; those that are made for others are refused.
+
+        Args:
+            layers: for each region the name of its layer and how many values that has.
+
+        Example:
+            >>> from starcert.laws import Categorical
+            >>> Noise(atoms=Categorical(0.05)).filled({"atoms": ("element", 4)})
+            Noise(atoms=Categorical(0.05, 4))
+        """
+        laws = {
+            region: law.filled(layers[region][1], f"noise[{region}]", layers[region][0])
+            for region, law in self._laws.items()
+        }
+        return self if all(laws[region] is law for region, law in self._laws.items()) else Noise(laws)
+
+    def to_dict(self) -> dict[str, float | dict[str, Any]]:
         """Regions and their laws as plain numbers, p, or delete and add for instance. `Noise.from_dict` reads it back.
 
         Example:

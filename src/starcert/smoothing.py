@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpa
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions
+from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions, filled_noise
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.core.confidence import (
@@ -70,7 +70,8 @@ class SmoothedClassifier(ClassifierConventions):
             `fit` trains: a copy of it, on clean graphs.
         noise: a flip law for every region.
         regions: where the regions are: a `Partition`, or a rule from a graph to its partition. Without it, the one
-            region of the noise is every node pair.
+            region of the noise is every node pair. A mapping from regions to names of layers, such as
+            {"bonds": "pairs", "atoms": "element"}, means whole layers.
         samples: estimation votes for each graph in `predict`, where the call does not say.
         alpha: the probability that a certificate fails, where a call does not say.
         seed: of the noise in `predict`, where the call does not say: a whole number, 0 or more.
@@ -188,7 +189,7 @@ class SmoothedClassifier(ClassifierConventions):
     def _bound(self, graphs: Sequence[Graph] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
-        if graphs.noise != self.noise:
+        if graphs.noise not in (self.noise, filled_noise(self.noise, graphs.sites)):
             hint = "Give problem.under(noise), or graphs."
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs
@@ -314,7 +315,7 @@ class SmoothedClassifier(ClassifierConventions):
         rows = votes.objects.tolist()
         certificates = certify(
             bounds,
-            self.noise,
+            problem.noise,
             max_radius=limits,
             capacity=[problem.capacities[graph] for graph in rows],
             anchored=[problem.sites[graph].reason for graph in rows],
@@ -359,8 +360,8 @@ class SmoothedClassifier(ClassifierConventions):
         """
         counts = self.noise.radius(level, "level")
         most = _whole(most_attacks, "most_attacks", 1)
-        sites = self._bound(graphs).sites
-        return [undefended(self.classifier, each, self.noise, counts, most_attacks=most) for each in sites]
+        problem = self._bound(graphs)
+        return [undefended(self.classifier, each, problem.noise, counts, most_attacks=most) for each in problem.sites]
 
     def predict(
         self,
@@ -396,7 +397,7 @@ class SmoothedClassifier(ClassifierConventions):
         from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = VoteSettings(
-            noise=self.noise.to_dict(),
+            noise=job.noise.to_dict(),
             classifier=job.classifier.description,
             n_classes=job.classifier.n_classes,
             seed=job.seed,
@@ -408,7 +409,7 @@ class SmoothedClassifier(ClassifierConventions):
                 graph=i,
                 key=each.clean.key,
                 sites=each.key,
-                sizes=dict(zip(self.noise.axes, sizes, strict=True)),
+                sizes=dict(zip(job.noise.axes, sizes, strict=True)),
                 anchored=each.reason,
                 n_targets=job.n_targets(i),
             )

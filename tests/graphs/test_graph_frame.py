@@ -28,5 +28,6 @@ def test_a_frame_travels_and_keeps_no_edges():
     again = pickle.loads(pickle.dumps(FRAME))
     assert again == FRAME
     assert again.with_edges(GRAPH.edges) == GRAPH
-    assert set(vars(Frame.of(GRAPH))) == {"n_nodes", "nodes", "node_data"}
+    more = {"directed", "type_names", "edge_data", "node_sites"}
+    assert set(vars(Frame.of(GRAPH))) == {"n_nodes", "nodes", "node_data"} | more
     assert repr(FRAME) == "Frame(4 nodes, node data: x, element)"

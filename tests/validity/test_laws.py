@@ -10,10 +10,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-import oracles
 import starcert as sc
-from starcert.attacks import slacks_of
-from starcert.core.confidence import Bounds
+from enumerated import check_every_certificate, check_rho_is_attained, check_slack_is_attained
 from starcert.errors import InvalidParameterError
 
 
@@ -47,6 +45,12 @@ CASES = {
     ),
     "categorical, never staying": ({"all": sc.Categorical(1.0, 5)}, ["all"] * 2),
     "categorical, free": ({"a": sc.Categorical(48 / 64, 4), "b": sc.Flip(0.25)}, ["a", "b", "b", "b"]),
+    "edges of two types": ({"all": sc.Edges(delete=12 / 64, add=10 / 64, change=9 / 64, types=2)}, ["all"] * 3),
+    "edges of three types": ({"a": sc.Edges(delete=4 / 64, add=12 / 64, change=22 / 64, types=3)}, ["a"] * 2),
+    "edges and atoms": (
+        {"a": sc.Edges(delete=12 / 64, add=20 / 64, change=0.0, types=2), "b": sc.Categorical(30 / 64, 3)},
+        ["a", "a", "b"],
+    ),
     "not symmetric": ({"all": Toy()}, ["all"] * 2),
     "not symmetric, three sites": ({"all": Toy()}, ["all"] * 3),
     "not symmetric and fixed sites": ({"a": Toy(), "b": sc.Categorical(40 / 64, 3)}, ["a", "b", None]),
@@ -90,54 +94,10 @@ class World:
             self.capacities[x] = [c for r, law in laws.items() for c in law.capacity(counts[r][: law.alphabet])]
         assert (self.weights.sum(axis=1) == self.one).all()
 
-    def cells(self, clean: int, attacked: int) -> list[tuple[Fraction, Fraction]]:
-        """Every noisy vector by itself, with its mass on either side."""
-        pairs = zip(self.weights[clean].tolist(), self.weights[attacked].tolist(), strict=True)
-        return [(Fraction(p, self.one), Fraction(q, self.one)) for p, q in pairs]
-
 
 @pytest.fixture(params=CASES, scope="module")
 def world(request) -> World:
     return World(*CASES[request.param])
-
-
-def classifiers(world: World, rng: np.random.Generator, n_classes: int, how_many: int):
-    """Random ones, and the worst ones: those that put the likeliest vectors after an attack, just enough, elsewhere."""
-    n = len(world.vectors)
-    for i in range(how_many):
-        answers = rng.choice(n_classes, size=n, p=rng.dirichlet(np.full(n_classes, 0.5)))
-        if i % 2:
-            clean, attacked = rng.integers(n, size=2)
-            ratio = (world.weights[attacked] + 1e-9) / (world.weights[clean] + 1e-9)
-            likeliest = np.argsort(ratio)[::-1]
-            enough = np.searchsorted(np.cumsum(world.weights[attacked][likeliest]), world.one * rng.uniform(0.5, 0.7))
-            answers[answers < 2] = 0
-            answers[likeliest[: enough + 1]] = 1
-        yield answers
-
-
-def check_every_certificate(world: World, n_classes: int, how_many: int) -> None:
-    rng = np.random.default_rng(n_classes)
-    limits = tuple(world.capacities.max(axis=0).tolist())
-    certified_attacks = tight = 0
-    for answers in classifiers(world, rng, n_classes, how_many):
-        votes = world.weights @ (answers[:, None] == np.arange(n_classes))
-        ranked = np.sort(votes, axis=1)
-        labels = votes.argmax(axis=1)
-        # Whole numbers over a power of two are floats: these bounds are the truth, not estimates of it.
-        bounds = Bounds(labels, (world.one - ranked[:, -1]) / world.one, ranked[:, -2] / world.one, None, n_classes)
-        unique = ranked[:, -1] > ranked[:, -2]
-        for x, certificate in enumerate(sc.certify(bounds, world.noise, max_radius=limits)):
-            assert certificate.abstained != unique[x]
-            assert certificate.frontier.verified
-            maximal = np.array(certificate.frontier.radii, dtype=int).reshape(-1, len(world.noise.axes))
-            covered = (world.attacks[x][:, None, :] <= maximal[None]).all(axis=2).any(axis=1) & world.allowed[x]
-            wrong = covered & ~(unique & (labels == labels[x]))
-            assert not wrong.any(), f"vector {x} is certified, but {np.flatnonzero(wrong)[0]} has another label"
-            certified_attacks += covered.sum() - covered[x]
-            tight += (~covered & world.allowed[x] & (labels != labels[x])).sum()
-    assert certified_attacks > how_many  # clean vectors alone would be trivial
-    assert tight > 0  # some attacks do change the answer, and are not certified
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -151,34 +111,12 @@ def test_no_certified_box_holds_a_vector_with_another_label_at_length(world, n_c
     check_every_certificate(world, n_classes, how_many=60)
 
 
-def attacks(world: World, seed: int, how_many: int = 25):
-    rng = np.random.default_rng(seed)
-    pairs = rng.integers(len(world.vectors), size=(how_many, 2)).tolist()
-    return [(clean, attacked) for clean, attacked in pairs if world.allowed[clean, attacked]]
-
-
 def test_slack_is_attained_by_the_worst_classifier(world):
-    """With less than slack against it, a class keeps its majority under every test; with slack, it can lose it."""
-    slacks = slacks_of(world.noise.product)
-    for clean, attacked in attacks(world, 1):
-        truth = oracles.slack(world.cells(clean, attacked))
-        radius = tuple(world.attacks[clean, attacked].tolist())
-        bracket = slacks.bracket(radius)
-        assert Fraction(bracket.below) < truth <= Fraction(bracket.at_least) or truth == 0 >= bracket.below
-        assert slacks.value(radius) == pytest.approx(float(truth), rel=1e-9)
+    check_slack_is_attained(world)
 
 
 def test_the_worst_classifier_attains_rho_lower(world):
-    """Fill vector by vector in ascending ratio; where that stops, ρ_low must stand, neither above nor below."""
-    rng = np.random.default_rng(2)
-    for clean, attacked in attacks(world, 3):
-        radius = tuple(world.attacks[clean, attacked].tolist())
-        filled = oracles.ascending(world.cells(clean, attacked))
-        for size in rng.integers(1, len(filled) + 1, size=6):
-            if filled[size - 1][0]:
-                p, q = (float(sum(cell[side] for cell in filled[:size])) for side in (0, 1))
-                assert sc.rho_lower(world.noise, radius, p) == pytest.approx(q, abs=1e-12)
-                assert sc.rho_upper(world.noise, radius, 1 - p) == pytest.approx(1 - q, abs=1e-12)
+    check_rho_is_attained(world)
 
 
 def test_capacity_is_the_largest_attack(world):

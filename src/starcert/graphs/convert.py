@@ -45,6 +45,11 @@ class Parts(NamedTuple):
     nodes: Sequence[Hashable] | None = None
     node_data: Mapping[str, object] | None = None
     anchored_data: Mapping[str, object] | None = None
+    directed: bool = False
+    edge_types: Sequence[Hashable] | None = None
+    type_names: Sequence[Hashable] | None = None
+    edge_data: Mapping[str, Any] | None = None
+    added_edge_data: Mapping[str, Any] | None = None
 
 
 def is_index(value: object) -> bool:
@@ -284,8 +289,19 @@ def _load(module: str, package: str) -> ModuleType:
         raise StarcertError(f"This needs {module.partition('.')[0]}. Try: pip install {package}") from error
 
 
-def from_pairs(values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int) -> Indices:
-    """The edges with u < v, sorted and read-only, or an error that names the first pair that cannot be one."""
+def from_pairs(
+    values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int, *, directed: bool = False
+) -> tuple[Indices, Indices]:
+    """The edges, sorted and read-only, or an error that names the first pair that cannot be one.
+
+    Args:
+        values: pairs of node indices, each once; of arcs source and target.
+        n_nodes: how many nodes there are.
+        directed: whether they are arcs; the nodes of an edge are put in order, u < v.
+
+    Returns:
+        The edges, and which of the given pairs each of them is.
+    """
     if not isinstance(values, Iterable):
         raise InvalidParameterError("edges", "be pairs of node indices", values)
     listed: Any = values if hasattr(values, "__array__") else list(values)
@@ -299,17 +315,19 @@ def from_pairs(values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int) 
     if wrong.any():
         pair = tuple(pairs[wrong.argmax()].tolist())
         raise InvalidParameterError("edges", f"be pairs of node indices below {n_nodes}, 0 or more", pair)
-    edges = np.sort(pairs.astype(np.int64), axis=1)
+    edges = pairs.astype(np.int64) if directed else np.sort(pairs.astype(np.int64), axis=1)
     loops = edges[:, 0] == edges[:, 1]
     if loops.any():
         raise InvalidParameterError("edges", "have no self-loops", tuple(edges[loops.argmax()].tolist()))
-    edges = edges[np.lexsort([edges[:, 1], edges[:, 0]])]
+    order = np.lexsort([edges[:, 1], edges[:, 0]])
+    edges = edges[order]
     twice = (edges[1:] == edges[:-1]).all(axis=1)
     if twice.any():
         pair = tuple(edges[twice.argmax()].tolist())
-        raise InvalidParameterError("edges", "hold each pair once, in one orientation", f"{pair} twice")
+        wanted = "hold each arc once" if directed else "hold each pair once, in one orientation"
+        raise InvalidParameterError("edges", wanted, f"{pair} twice")
     edges.setflags(write=False)
-    return edges
+    return edges, order
 
 
 def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The graph: undirected, unweighted, simple, with node data that nobody here looks into; and its frame.
+"""The graph: nodes with data that nobody here looks into, edges or arcs, perhaps of several types; and its frame.
 
 The frame is what noise leaves alone: all that a classifier is told beside the noisy edges. An answer that looks at the
 clean graph's edges is no function of the noisy copy, and a certificate for it would be false. So whoever answers for
@@ -8,7 +8,7 @@ noisy copies gets a frame, and whoever wants a graph gets the copy itself.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
@@ -18,8 +18,12 @@ import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs import convert, molecules
+from starcert.graphs.arcs import ARCS, Arcs
+from starcert.graphs.blocks import PAIRS
 from starcert.graphs.content import digest, frozen_copy
+from starcert.graphs.edge_data import EdgeNumbers, added_numbers, numbers_of_edges, types_of_edges
 from starcert.graphs.layers import Coordinates, Indices, Layer, Values
+from starcert.graphs.node_sites import NodeSites, bits_of, categories_of
 from starcert.graphs.pairs import NodePairs
 
 __all__ = ["Frame", "Graph"]
@@ -27,11 +31,11 @@ __all__ = ["Frame", "Graph"]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Graph:
-    """An undirected, unweighted, simple graph with opaque node data.
+    """A simple graph with opaque node data: undirected or directed, its edges of one type or several.
 
     Args:
         n_nodes: how many nodes there are.
-        edges: pairs of node indices, in any order and orientation, each once.
+        edges: pairs of node indices, in any order and orientation, each once; of a directed graph source and target.
         nodes: the names of the nodes; their indices if left out.
         node_data: data by attribute name, a sequence or an array with one entry for each node. They are copied:
             sequences become tuples, arrays read-only arrays, tensors stay tensors. Noise leaves them alone, and every
@@ -39,13 +43,25 @@ class Graph:
             recognised here, and belongs to:
         anchored_data: data of the nodes that tell of this graph's own edges, by other names. Noisy copies come
             without them, and regions that are read off them are anchored.
+        directed: whether edges are arcs.
+        edge_types: for each of the given edges the name of its type. A node pair then has a value for each type beside
+            that of no edge, and the law `Edges` says how noise changes them.
+        type_names: the names of all types there may be, 255 at most; those that occur if left out.
+        edge_data: numbers that ride along with edges, by name: one, or a row, for each of the given edges.
+        added_edge_data: what an edge that noise adds has in their place; the mean of this graph's edges if left out.
 
     Attributes:
         n_nodes: how many nodes there are.
-        edges: read-only, shape (n_edges, 2), with u < v in every row, rows in lexicographic order.
+        edges: read-only, shape (n_edges, 2), rows in lexicographic order, u < v in every row if it is undirected.
         nodes: the names of the nodes.
         node_data: the data of the nodes by attribute name.
         anchored_data: the data of the nodes that tell of this graph's own edges, by attribute name.
+        directed: whether edges are arcs.
+        edge_types: the type of each row of `edges`, a whole number from 1; None if they have none.
+        type_names: the name of type i + 1 is entry i.
+        edge_data: numbers of each row of `edges`, by name.
+        added_edge_data: what an added edge shows, by name.
+        node_sites: data of nodes that are sites, by name: see `with_bits` and `with_categories`.
 
     Example:
         >>> data = {"element": ["C", "N", "O"]}
@@ -54,6 +70,11 @@ class Graph:
         Graph(3 nodes, 2 edges, node data: element, anchored data: degree)
         >>> graph.edges.tolist()
         [[0, 1], [1, 2]]
+        >>> bonds = Graph(3, [(2, 1), (0, 1)], edge_types=["double", "single"], type_names=("single", "double"))
+        >>> bonds.edge_types, bonds
+        (array([1, 2], dtype=uint8), Graph(3 nodes, 2 edges of 2 types))
+        >>> Graph(3, [(2, 1), (1, 2)], directed=True)
+        Graph(3 nodes, 2 arcs)
     """
 
     n_nodes: int
@@ -61,6 +82,12 @@ class Graph:
     nodes: tuple[Hashable, ...]
     node_data: Mapping[str, object]
     anchored_data: Mapping[str, object]
+    directed: bool
+    edge_types: Values | None
+    type_names: tuple[Hashable, ...]
+    edge_data: Mapping[str, EdgeNumbers]
+    added_edge_data: Mapping[str, EdgeNumbers]
+    node_sites: Mapping[str, NodeSites]
 
     def __init__(
         self,
@@ -70,16 +97,33 @@ class Graph:
         nodes: Iterable[Hashable] | None = None,
         node_data: Mapping[str, object] | None = None,
         anchored_data: Mapping[str, object] | None = None,
+        directed: bool = False,
+        edge_types: Sequence[Hashable] | npt.NDArray[Any] | None = None,
+        type_names: Sequence[Hashable] | None = None,
+        edge_data: Mapping[str, npt.ArrayLike] | None = None,
+        added_edge_data: Mapping[str, npt.ArrayLike] | None = None,
     ) -> None:
         set_field = object.__setattr__
         set_field(self, "n_nodes", whole_number("n_nodes", n_nodes, 0))
-        set_field(self, "edges", convert.from_pairs(edges, self.n_nodes))
+        if not isinstance(directed, bool):
+            raise InvalidParameterError("directed", "be True or False", directed)
+        set_field(self, "directed", directed)
+        pairs, order = convert.from_pairs(edges, self.n_nodes, directed=directed)
+        types, names = types_of_edges(edge_types, type_names, order)
+        numbers = numbers_of_edges({} if edge_data is None else edge_data, order)
+        added = added_numbers({} if added_edge_data is None else added_edge_data, numbers)
+        set_field(self, "edges", pairs)
+        set_field(self, "edge_types", types)
+        set_field(self, "type_names", names)
+        set_field(self, "edge_data", MappingProxyType(numbers))
+        set_field(self, "added_edge_data", MappingProxyType(added))
+        set_field(self, "node_sites", MappingProxyType({}))
         set_field(self, "nodes", _as_names(nodes, self.n_nodes))
         anchored = _as_data({} if anchored_data is None else anchored_data, self.n_nodes, "anchored_data")
-        data = _NodeData(_as_data({} if node_data is None else node_data, self.n_nodes, "node_data"), anchored)
+        data = _as_data({} if node_data is None else node_data, self.n_nodes, "node_data")
         for twice in data.keys() & anchored.keys():
             raise InvalidParameterError("anchored_data", "have other names than the node data", twice)
-        set_field(self, "node_data", MappingProxyType(data))
+        set_field(self, "node_data", MappingProxyType(_NodeData(data, anchored)))
         set_field(self, "anchored_data", MappingProxyType(anchored))
 
     @property
@@ -92,12 +136,25 @@ class Graph:
         """A hex digest of the edges, the names of the nodes and their data: the same for equal graphs everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
         data = {**self.node_data, **self.anchored_data}
-        return digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data)
+        return digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data, *self._more)
+
+    @property
+    def _more(self) -> tuple[dict[str, object], ...]:
+        """What the digest of a plain graph does not have."""
+        more = {
+            "directed": self.directed,
+            "types": () if self.edge_types is None else (self.type_names, self.edge_types),
+            "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
+            "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
+        }
+        return ({name: value for name, value in more.items() if value},) if any(more.values()) else ()
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """The sites that it has: its node pairs. See `starcert.graphs.layers.CleanObject`."""
-        return (NodePairs.of(self.nodes),)
+        """The sites that it has: its node pairs or arcs, then the data of nodes that are sites, by name."""
+        n_types = max(1, len(self.type_names))
+        edges = Arcs.of(self.nodes, n_types) if self.directed else NodePairs.of(self.nodes, n_types)
+        return (edges, *(each.layer for each in self.node_sites.values()))
 
     @cached_property
     def frame(self) -> Frame:
@@ -105,9 +162,69 @@ class Graph:
         return Frame.of(self)
 
     def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
-        """The edges as sites: the node indices of each, and a 1."""
+        """The values of sites that are not 0: of edges 1, or their type."""
+        if layer in self.node_sites:
+            return self.node_sites[layer].nonzero()
         assert layer == self.layers[0].name
-        return tuple(self.edges.T), np.ones(self.n_edges, dtype=np.uint8)
+        return tuple(self.edges.T), np.ones(self.n_edges, np.uint8) if self.edge_types is None else self.edge_types
+
+    def with_bits(self, name: str) -> Graph:
+        """The graph whose node data of that name, zeros and ones, are sites: noise and attacks may flip them.
+
+        They leave the node data and become a layer of their own, with nodes and columns as coordinates. Noisy copies
+        have them, as noise left them.
+
+        Example:
+            >>> graph = Graph(2, [(0, 1)], node_data={"x": [[0, 1, 1], [1, 0, 0]]}).with_bits("x")
+            >>> graph, [layer.name for layer in graph.layers]
+            (Graph(2 nodes, 1 edges, node sites: x), ['pairs', 'x'])
+        """
+        return self._with_sites(bits_of(name, self._taken(name)))
+
+    def with_categories(self, name: str, categories: Sequence[Hashable] | None = None) -> Graph:
+        """The graph whose node data of that name are sites, each a category: noise and attacks may change them.
+
+        Args:
+            name: the node data. They leave it and become a layer of their own. Noisy copies have them, as noise left
+                them, in the form in which they came.
+            categories: all categories there may be; without them the data must be one-hot rows.
+
+        Example:
+            >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]})
+            >>> graph.with_categories("element", ("C", "N", "O")).layers[1].alphabet
+            3
+        """
+        return self._with_sites(categories_of(name, self._taken(name), categories))
+
+    def _taken(self, name: str) -> object:
+        if name not in self.node_data:
+            listed = ", ".join(self.node_data) or "which has none"
+            raise InvalidParameterError("name", f"be node data of the graph, {listed}", name)
+        if name in (PAIRS, ARCS):
+            raise InvalidParameterError("name", "be no name of another layer", name)
+        return self.node_data[name]
+
+    def _with_sites(self, more: NodeSites) -> Graph:
+        arguments = self._arguments
+        del arguments["node_data"][more.name]
+        return _restore(arguments, {**self.node_sites, more.name: more})
+
+    @property
+    def _arguments(self) -> dict[str, Any]:
+        """What the graph is made from again."""
+        typed = self.edge_types is not None
+        return {
+            "n_nodes": self.n_nodes,
+            "edges": self.edges,
+            "nodes": self.nodes,
+            "node_data": dict(self.node_data),
+            "anchored_data": dict(self.anchored_data),
+            "directed": self.directed,
+            "edge_types": [self.type_names[each - 1] for each in self.edge_types.tolist()] if typed else None,  # type: ignore[union-attr]
+            "type_names": self.type_names if typed else None,
+            "edge_data": dict(self.edge_data),
+            "added_edge_data": dict(self.added_edge_data),
+        }
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -119,12 +236,18 @@ class Graph:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        kinds = {"node data": self.node_data, "anchored data": self.anchored_data}
+        kinds = {
+            "edge data": self.edge_data,
+            "node data": self.node_data,
+            "anchored data": self.anchored_data,
+            "node sites": self.node_sites,
+        }
         data = "".join(f", {kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
-        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges{data})"
+        types = f" of {len(self.type_names)} types" if self.type_names else ""
+        return f"Graph({self.n_nodes} nodes, {self.n_edges} {'arcs' if self.directed else 'edges'}{types}{data})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.n_nodes, self.edges, self.nodes, dict(self.node_data), dict(self.anchored_data))
+        return _restore, (self._arguments, dict(self.node_sites))
 
     @classmethod
     def from_networkx(cls, graph: object) -> Self:
@@ -221,17 +344,16 @@ class Graph:
 
     @classmethod
     def _of(cls, parts: convert.Parts) -> Self:
-        return cls(
-            parts.n_nodes,
-            parts.edges,
-            nodes=parts.nodes,
-            node_data=parts.node_data,
-            anchored_data=parts.anchored_data,
-        )
+        n_nodes, edges, *_ = parts
+        return cls(n_nodes, edges, **{name: value for name, value in parts._asdict().items() if name not in _PLACED})
 
     @property
     def _parts(self) -> convert.Parts:
-        return convert.Parts(self.n_nodes, self.edges, self.nodes, self.node_data)
+        shown = {name: each.shown(each.values) for name, each in self.node_sites.items()}
+        return convert.Parts(**self._arguments | {"anchored_data": None, "node_data": {**self.node_data, **shown}})
+
+
+_PLACED = ("n_nodes", "edges")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,6 +364,10 @@ class Frame:
         n_nodes: how many nodes there are.
         nodes: the names of the nodes.
         node_data: the data of the nodes by attribute name.
+        directed: whether edges are arcs.
+        type_names: the names of the types of edges; empty if they have none.
+        edge_data: the names of the numbers that edges have, and how many each is: (), or a number of columns.
+        node_sites: data of nodes that are sites, by name, without their values: 0 stands for all of them.
 
     Example:
         >>> frame = Frame.of(Graph(3, [(0, 1), (1, 2)], node_data={"element": ["C", "N", "O"]}))
@@ -254,21 +380,57 @@ class Frame:
     n_nodes: int
     nodes: tuple[Hashable, ...]
     node_data: Mapping[str, object]
+    directed: bool = False
+    type_names: tuple[Hashable, ...] = ()
+    edge_data: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    node_sites: Mapping[str, NodeSites] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Self:
         """The frame of a graph."""
-        return cls(graph.n_nodes, graph.nodes, graph.node_data)
+        shapes = {name: values.shape[1:] for name, values in graph.edge_data.items()}
+        bare = {name: each.bare for name, each in graph.node_sites.items()}
+        return cls(graph.n_nodes, graph.nodes, graph.node_data, graph.directed, graph.type_names, shapes, bare)
 
     @cached_property
     def key(self) -> str:
         """A hex digest of the names of the nodes and their data: the same for equal frames everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
-        return digest("frame", self.n_nodes, self.nodes if named else None, self.node_data)
+        more = {
+            "directed": self.directed,
+            "types": self.type_names,
+            "edge data": self.edge_data,
+            "node sites": [each.form for each in self.node_sites.values()],
+        }
+        told = ({name: value for name, value in more.items() if value},) if any(more.values()) else ()
+        return digest("frame", self.n_nodes, self.nodes if named else None, self.node_data, *told)
 
-    def with_edges(self, pairs: npt.ArrayLike | Iterable[tuple[int, int]]) -> Graph:
-        """The graph that has these edges, pairs of node indices, in this frame."""
-        return Graph(self.n_nodes, pairs, nodes=self.nodes, node_data=self.node_data)
+    def with_edges(
+        self,
+        pairs: npt.ArrayLike | Iterable[tuple[int, int]],
+        types: Values | None = None,
+        edge_data: Mapping[str, npt.ArrayLike] | None = None,
+        node_values: Mapping[str, Values] | None = None,
+    ) -> Graph:
+        """The graph that has these edges, pairs of node indices, in this frame.
+
+        Args:
+            pairs: the edges.
+            types: their types, whole numbers from 1, if they have any.
+            edge_data: their numbers by name.
+            node_values: values of the data of nodes that are sites, shape (nodes, columns). They are node data again.
+        """
+        shown = {name: self.node_sites[name].shown(values) for name, values in (node_values or {}).items()}
+        return Graph(
+            self.n_nodes,
+            pairs,
+            nodes=self.nodes,
+            node_data={**self.node_data, **shown},
+            directed=self.directed,
+            edge_types=None if types is None else [self.type_names[each - 1] for each in types.tolist()],
+            type_names=None if types is None else self.type_names,
+            edge_data=edge_data,
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Frame) and (self is other or self.key == other.key)
@@ -281,33 +443,36 @@ class Frame:
         return f"Frame({self.n_nodes} nodes{data})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore_frame, (self.n_nodes, self.nodes, dict(self.node_data))
+        more = self.directed, self.type_names, dict(self.edge_data), dict(self.node_sites)
+        return _restore_frame, (self.n_nodes, self.nodes, dict(self.node_data), *more)
 
 
 class _NodeData(dict[str, object]):
     """Node data that say of a name they do not have where its data are."""
 
-    def __init__(self, data: Mapping[str, object], anchored: Mapping[str, object]) -> None:
+    def __init__(
+        self, data: Mapping[str, object], anchored: Mapping[str, object], sites: Mapping[str, object] | None = None
+    ) -> None:
         super().__init__(data)
-        self._anchored = frozenset(anchored)
+        self._anchored, self._sites = frozenset(anchored), frozenset(sites or ())
 
     def __missing__(self, name: object) -> NoReturn:
+        if name in self._sites:
+            raise KeyError(f"{name!r} may be changed by noise and attacks: it is in graph.node_sites")
         where = f"{name!r} tells of the graph's own edges: it is in graph.anchored_data"
         raise KeyError(where if name in self._anchored else name)
 
 
-def _restore(
-    n_nodes: int,
-    edges: Indices,
-    nodes: Sequence[Hashable],
-    node_data: Mapping[str, object],
-    anchored_data: Mapping[str, object],
-) -> Graph:
-    return Graph(n_nodes, edges, nodes=nodes, node_data=node_data, anchored_data=anchored_data)
+def _restore(arguments: Mapping[str, Any], node_sites: Mapping[str, NodeSites]) -> Graph:
+    graph = Graph(**arguments)
+    object.__setattr__(graph, "node_sites", MappingProxyType(dict(node_sites)))
+    data = _NodeData(graph.node_data, graph.anchored_data, node_sites)
+    object.__setattr__(graph, "node_data", MappingProxyType(data))
+    return graph
 
 
-def _restore_frame(n_nodes: int, nodes: tuple[Hashable, ...], node_data: Mapping[str, object]) -> Frame:
-    return Frame.of(Graph(n_nodes, (), nodes=nodes, node_data=node_data))
+def _restore_frame(n_nodes: int, nodes: tuple[Hashable, ...], node_data: Mapping[str, object], *more: Any) -> Frame:  # noqa: ANN401
+    return Frame(n_nodes, nodes, Graph(n_nodes, (), nodes=nodes, node_data=node_data).node_data, *more)
 
 
 def _as_names(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hashable, ...]:

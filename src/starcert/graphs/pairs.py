@@ -39,7 +39,7 @@ _NONE: Indices = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class NodePairs(Layer):
-    """The undirected pairs of n nodes, absent (0) or present (1), in lexicographic order.
+    """The undirected pairs of n nodes in lexicographic order: absent (0) or present, or absent and the types of edge.
 
     Attributes:
         nodes: the names of the nodes.
@@ -53,9 +53,9 @@ class NodePairs(Layer):
     nodes: Sequence[Hashable]
 
     @classmethod
-    def of(cls, nodes: Sequence[Hashable]) -> NodePairs:
-        """The pairs of nodes with these names."""
-        return cls(PAIRS, len(nodes) * (len(nodes) - 1) // 2, 2, nodes)
+    def of(cls, nodes: Sequence[Hashable], n_types: int = 1) -> NodePairs:
+        """The pairs of nodes with these names, with so many types of edge."""
+        return cls(PAIRS, len(nodes) * (len(nodes) - 1) // 2, 1 + n_types, nodes)
 
     @property
     def ranges(self) -> tuple[tuple[str, int], ...]:

@@ -1,4 +1,7 @@
-"""Sets of node pairs, described by the names of nodes; a graph turns them into blocks of node indices."""
+"""Sets of sites of a graph, described by the names of nodes; a graph turns them into regions of its layers.
+
+Sets of node pairs serve directed graphs too: they are both arcs of each pair.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,27 @@ import numpy as np
 
 from starcert.errors import InvalidParameterError
 from starcert.graphs import blocks
+from starcert.graphs.arcs import BothWays, ListedArcs
 from starcert.graphs.graph import Graph
-from starcert.graphs.layers import Indices
+from starcert.graphs.layers import Indices, Region
+from starcert.graphs.node_sites import NodeGrid, NodeLayer
 
 __all__ = [
     "Across",
+    "ArcSet",
     "Everything",
     "Index",
     "Inside",
     "Node",
     "Nodes",
+    "OfLayer",
     "Outside",
     "Pair",
     "PairSet",
     "Pairs",
+    "SiteSet",
     "Within",
+    "region_of",
     "shared_pair",
 ]
 
@@ -121,7 +130,61 @@ class Pairs:
         return blocks.Listed(index.of_pairs(self.pairs))
 
 
+@dataclass(frozen=True)
+class ArcSet:
+    """Arcs of a directed graph, one by one."""
+
+    arcs: frozenset[tuple[Node, Node]]
+
+    def block(self, index: Index) -> Region:
+        """These arcs in a graph."""
+        rows = index.of_nodes(node for arc in self.arcs for node in arc).reshape(-1, 2)
+        return ListedArcs(rows[np.lexsort([rows[:, 1], rows[:, 0]])])
+
+
+@dataclass(frozen=True)
+class OfLayer:
+    """A layer of a graph, or some nodes and columns of one that is data of nodes.
+
+    Attributes:
+        layer: the name of the layer.
+        nodes: the nodes; None: all.
+        columns: the numbers of the columns; None: all.
+    """
+
+    layer: str
+    nodes: Nodes | None = None
+    columns: frozenset[int] | None = None
+
+    def block(self, index: Index) -> Region:
+        """These sites in a graph."""
+        known = {layer.name: layer for layer in index.graph.layers}
+        if self.layer not in known:
+            hint = "Data of nodes become a layer by graph.with_bits(name) or graph.with_categories(name, categories)."
+            raise InvalidParameterError("regions", f"name layers of the graph, {', '.join(known)}", self.layer, hint)
+        layer = known[self.layer]
+        if self.nodes is None and self.columns is None:
+            return layer.everything()
+        if not isinstance(layer, NodeLayer):
+            raise InvalidParameterError("regions", "take nodes or columns of data of nodes", self.layer)
+        nodes = None if self.nodes is None else np.sort(index.of_nodes(self.nodes))
+        columns = None if self.columns is None else np.array(sorted(self.columns), dtype=np.int64)
+        if columns is not None and len(columns) and (columns[0] < 0 or columns[-1] >= layer.n_columns):
+            raise InvalidParameterError(
+                "columns", f"be below {layer.n_columns}, those of {self.layer}", int(columns[-1])
+            )
+        return NodeGrid(layer, nodes, columns)
+
+
 PairSet: TypeAlias = Everything | Inside | Outside | Within | Across | Pairs
+SiteSet: TypeAlias = PairSet | ArcSet | OfLayer
+
+
+def region_of(part: SiteSet, index: Index) -> Region:
+    """The sites of a set in a graph: of node pairs both arcs, where the graph is directed."""
+    block = part.block(index)
+    both = index.graph.directed and isinstance(block, blocks.Block | blocks.Listed)
+    return BothWays(block) if both else block  # type: ignore[arg-type]  # what is told in the line above
 
 
 def shared_pair(one: tuple[Nodes, Nodes], other: tuple[Nodes, Nodes]) -> tuple[Node, Node] | None:

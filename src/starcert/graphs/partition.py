@@ -1,4 +1,4 @@
-"""The partition: named regions of node pairs, described by the names of nodes, apart from any one graph."""
+"""The partition: named regions of a graph's sites, described by the names of nodes, apart from any one graph."""
 
 from __future__ import annotations
 
@@ -7,11 +7,31 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
 from starcert.errors import InvalidParameterError
-from starcert.graphs.blocks import AnyBlock, Block, Listed
+from starcert.graphs.arcs import BothWays, ListedArcs
+from starcert.graphs.blocks import Block, Listed
+from starcert.graphs.convert import is_index
 from starcert.graphs.graph import Graph
+from starcert.graphs.layers import Region
 from starcert.graphs.pairs import refuse_overlap
-from starcert.graphs.pairsets import Across, Everything, Index, Inside, Node, Nodes, Pair, Pairs, PairSet, shared_pair
+from starcert.graphs.pairsets import (
+    Across,
+    ArcSet,
+    Everything,
+    Index,
+    Inside,
+    Node,
+    Nodes,
+    OfLayer,
+    Pair,
+    Pairs,
+    PairSet,
+    SiteSet,
+    region_of,
+    shared_pair,
+)
 from starcert.graphs.sites import Sites
 
 __all__ = ["Partition", "read_off"]
@@ -22,18 +42,20 @@ FEWEST = 2
 
 @dataclass(frozen=True, repr=False)
 class Partition:
-    """Named regions of node pairs, disjoint; pairs in no region are fixed.
+    """Named regions of node pairs or other sites of a graph, disjoint; sites in no region are fixed.
 
     It speaks of the names of nodes, so that one partition serves every graph that has those nodes. Make one with
-    `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`. Whether regions share a
-    pair is asked at the latest when a graph shows which nodes there are: `sites` refuses those that do.
+    `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`; of directed graphs these
+    are both arcs of each pair, and `from_arcs` names them one by one. Regions of other layers come from `of_layers`,
+    `from_nodes` and `from_columns`, and `one | other` joins two partitions. Whether regions share a site is asked at
+    the latest when a graph shows which nodes there are: `sites` refuses those that do.
 
     A certificate holds when the regions are the same for the clean and the attacked graph. Regions that were read
     off a graph's own edges are *anchored*: the certificate then speaks of a classifier whose regions are frozen at
     the clean graph.
 
     Attributes:
-        parts: the regions by name, each with a description of its pairs.
+        parts: the regions by name, each with a description of its sites.
         anchored: whether the regions were read off a graph's own edges. None if nobody says so: then `sites` marks
             those that look like it, see `read_off`. False is the author's word that they were not.
         reason: why they are anchored, a sentence; empty if they are not.
@@ -46,7 +68,7 @@ class Partition:
         (15, 15)
     """
 
-    parts: tuple[tuple[str, PairSet], ...]
+    parts: tuple[tuple[str, SiteSet], ...]
     anchored: bool | None = None
     reason: str = ""
 
@@ -174,21 +196,101 @@ class Partition:
         reason = f"The regions {present} and {absent} are the present and the absent edges of the clean graph."
         return cls(((present, Pairs(edges)), (absent, Inside(frozenset(graph.nodes), edges))), True, reason)
 
+    @classmethod
+    def from_arcs(
+        cls, regions: Mapping[str, Iterable[tuple[Node, Node]]], *, anchored: bool | None = None, reason: str = ""
+    ) -> Partition:
+        """Regions of explicit arcs of a directed graph, each a source and a target; arguments as in `from_pairs`.
+
+        Example:
+            >>> partition = Partition.from_arcs({"forth": [(0, 1), (1, 2)], "back": [(1, 0)]})
+            >>> partition.sites(Graph(3, [(0, 1)], directed=True))
+            Sites(forth: 2, back: 1)
+        """
+        parts = []
+        for region, arcs in regions.items():
+            listed = list(arcs)
+            for arc in listed:
+                _as_pair(arc, f"regions[{region}]")
+            listed = [(source, target) for source, target in listed]
+            if len(set(listed)) < len(listed):
+                raise InvalidParameterError(f"regions[{region}]", "hold each arc once", "one of them twice")
+            parts.append((region, ArcSet(frozenset(listed))))
+        return cls(tuple(parts), anchored, reason)
+
+    @classmethod
+    def of_layers(cls, layers: Mapping[str, str] | None = None, /, **regions: str) -> Partition:
+        """Regions that are whole layers, each by the name of its layer: "pairs" or "arcs", or data of nodes.
+
+        Example:
+            >>> graph = Graph(3, [(0, 1)], node_data={"x": [0, 1, 1]}).with_bits("x")
+            >>> Partition.of_layers(bonds="pairs", atoms="x").sites(graph)
+            Sites(bonds: 3, atoms: 3)
+        """
+        given = {**(layers or {}), **regions}
+        for region, layer in given.items():
+            if not isinstance(layer, str):
+                raise InvalidParameterError(f"regions[{region}]", "be the name of a layer", layer)
+        return cls(tuple((region, OfLayer(layer)) for region, layer in given.items()))
+
+    @classmethod
+    def from_nodes(cls, layer: str, sets: Mapping[str, Iterable[Node]]) -> Partition:
+        """Regions of data of nodes that are sites: those of some nodes each.
+
+        Args:
+            layer: the name of the data.
+            sets: the nodes of each region.
+
+        Example:
+            >>> graph = Graph(3, [(0, 1)], node_data={"x": [[0, 1], [1, 0], [1, 1]]}).with_bits("x")
+            >>> Partition.from_nodes("x", {"first": [0], "others": [1, 2]}).sites(graph)
+            Sites(first: 2, others: 4)
+        """
+        return cls(tuple((region, OfLayer(layer, _as_nodes(nodes, region))) for region, nodes in sets.items()))
+
+    @classmethod
+    def from_columns(cls, layer: str, sets: Mapping[str, Iterable[int]]) -> Partition:
+        """Regions of data of nodes that are sites: some columns of all nodes each.
+
+        Example:
+            >>> graph = Graph(3, [(0, 1)], node_data={"x": [[0, 1], [1, 0], [1, 1]]}).with_bits("x")
+            >>> Partition.from_columns("x", {"first": [0], "second": [1]}).sites(graph)
+            Sites(first: 3, second: 3)
+        """
+        parts = []
+        for region, columns in sets.items():
+            listed = list(columns)
+            if not all(is_index(column) for column in listed) or len(set(listed)) < len(listed):
+                raise InvalidParameterError(f"sets[{region}]", "be numbers of columns, each once", columns)
+            parts.append((region, OfLayer(layer, None, frozenset(map(int, listed)))))
+        return cls(tuple(parts))
+
+    def __or__(self, other: Partition) -> Partition:
+        """The regions of both, anchored if either is."""
+        if not isinstance(other, Partition):
+            return NotImplemented
+        unsaid = self.anchored is None or other.anchored is None
+        anchored = True if self.anchored or other.anchored else None if unsaid else False
+        return Partition(self.parts + other.parts, anchored, " ".join(filter(None, (self.reason, other.reason))))
+
     @property
     def regions(self) -> tuple[str, ...]:
         """The names of the regions."""
         return tuple(region for region, _ in self.parts)
 
     def sites(self, graph: Graph) -> Sites:
-        """The sites of a graph that has these nodes.
+        """The sites of a graph that has these nodes, layer after layer.
 
         Raises:
-            InvalidParameterError: if the partition names a node that the graph does not have, or if two regions share
-                a node pair.
+            InvalidParameterError: if the partition names a node or a layer that the graph does not have, or if two
+                regions share a site.
         """
         index = Index(graph)
-        bound = tuple(part.block(index) for _, part in self.parts)
-        sites = Sites(graph, self.regions, bound, bool(self.anchored), self.reason)
+        place = {layer.name: number for number, layer in enumerate(graph.layers)}
+        bound = [(region, region_of(part, index)) for region, part in self.parts]
+        bound.sort(key=lambda each: place.get(each[1].layer, -1))
+        regions, blocks = [region for region, _ in bound], [block for _, block in bound]
+        sites = Sites(graph, tuple(regions), tuple(blocks), bool(self.anchored), self.reason)
         reason = read_off(sites) if self.anchored is None else ""
         return sites.marked(reason) if reason else sites
 
@@ -212,23 +314,25 @@ def read_off(sites: Sites) -> str:
 
 
 def _sentences(sites: Sites) -> Iterator[str]:
-    for number, (region, block) in enumerate(zip(sites.regions, sites.blocks, strict=True)):
-        if not isinstance(block, Listed) and not (isinstance(block, Block) and len(block.holes)):
+    for region, block, counts in zip(sites.regions, sites.blocks, sites.counts, strict=True):
+        pairs = block.pairs if isinstance(block, BothWays) else block
+        if not isinstance(pairs, Listed | ListedArcs) and not (isinstance(pairs, Block) and len(pairs.holes)):
             continue
-        n_edges = len(sites.ones[number])
+        n_edges = block.size - counts[0]
+        kind = "arcs" if isinstance(pairs, ListedArcs) else "pairs"
         if n_edges == block.size >= FEWEST:
-            yield f"The pairs of the region {region} are edges of the clean graph, as if they were read off it."
+            yield f"The {kind} of the region {region} are edges of the clean graph, as if they were read off it."
         elif n_edges == 0 and _leaves_out_just_the_edges(block, sites.graph):
             yield f"The region {region} leaves out just the edges of the clean graph, as if they were read off it."
 
 
-def _leaves_out_just_the_edges(block: AnyBlock, graph: Graph) -> bool:
-    """Whether a block without any edge lacks nothing but edges."""
-    n_pairs = graph.n_nodes * (graph.n_nodes - 1) // 2
-    if isinstance(block, Listed):
-        return block.size >= FEWEST and 0 < graph.n_edges == n_pairs - block.size
-    edges = block.whole.locate(*graph.edges.T)
-    return len(block.holes) >= FEWEST and int((edges >= 0).sum()) == len(block.holes)
+def _leaves_out_just_the_edges(block: Region, graph: Graph) -> bool:
+    """Whether a region without any edge lacks nothing but edges."""
+    pairs = block.pairs if isinstance(block, BothWays) else block
+    if not isinstance(pairs, Block):
+        return block.size >= FEWEST and 0 < graph.n_edges == graph.layers[0].size - block.size
+    edges = pairs.whole.locate(*graph.edges.T)
+    return len(pairs.holes) >= FEWEST and len(np.unique(edges[edges >= 0])) == len(pairs.holes)
 
 
 def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> tuple[Nodes, Nodes]:

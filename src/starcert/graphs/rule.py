@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 
 from starcert.errors import InvalidParameterError
 from starcert.graphs.graph import Frame, Graph
-from starcert.graphs.pairsets import Inside, Pairs, PairSet
+from starcert.graphs.pairsets import ArcSet, Inside, Pairs, SiteSet
 from starcert.graphs.partition import Partition
 
 __all__ = [
@@ -174,13 +174,20 @@ def _vouched(partition: Partition, graph: Graph) -> Partition:
     return replace(partition, anchored=False)
 
 
-def _is_just_the_edges(part: PairSet, graph: Graph) -> bool:
+def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
     """Whether a set of pairs names the edges of a graph one by one, all and no others, or leaves out just these."""
-    named = part.pairs if isinstance(part, Pairs) else part.but if isinstance(part, Inside) else frozenset()
-    edges, n_pairs = graph.n_edges, graph.n_nodes * (graph.n_nodes - 1) // 2
+    arcs = isinstance(part, ArcSet)
+    named: frozenset[object] = frozenset()
+    if isinstance(part, Pairs | ArcSet):
+        named = frozenset(part.arcs) if isinstance(part, ArcSet) else frozenset(part.pairs)
+    elif isinstance(part, Inside):
+        named = frozenset(part.but)
+    ends = [(graph.nodes[u], graph.nodes[v]) for u, v in graph.edges.tolist()]
+    present_ones: set[object] = set(ends) if arcs else set(map(frozenset, ends))
+    edges, n_pairs = len(present_ones), graph.n_nodes * (graph.n_nodes - 1) // (1 if arcs else 2)
     if not 0 < edges < n_pairs or len(named) not in (edges, n_pairs - edges):
         return False  # with no edges, or all of them, there is nothing to be read off
-    present = sum(frozenset((graph.nodes[u], graph.nodes[v])) in named for u, v in graph.edges.tolist())
+    present = len(present_ones & named)
     return present == len(named) == edges or (present == 0 and len(named) == n_pairs - edges)
 
 

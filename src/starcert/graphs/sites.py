@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
+from starcert.graphs.blocks import PAIRS
 from starcert.graphs.content import digest
 from starcert.graphs.graph import Graph
 from starcert.graphs.layers import CleanObject, Coordinates, Indices, Layer, Region, Values
@@ -143,7 +144,19 @@ class Sites:
 
         The values of the object play no part: a graph and its noisy copy have the same sites.
         """
-        return digest("sites", self.regions, [block.content for block in self.blocks], self.anchored)
+        layers = [block.layer for block in self.blocks]
+        # Sites of node pairs keep the digest that they had when there were no others.
+        more = () if set(layers) <= {PAIRS} else (layers,)
+        return digest("sites", self.regions, [block.content for block in self.blocks], self.anchored, *more)
+
+    def span(self, layer: str) -> tuple[int, int]:
+        """The positions of the sites of a layer: from the first to before the second."""
+        here = [number for number, block in enumerate(self.blocks) if block.layer == layer]
+        if not here:
+            return 0, 0
+        if here[-1] - here[0] >= len(here):
+            raise InvalidParameterError("regions", "come layer after layer", [block.layer for block in self.blocks])
+        return self.offsets[here[0]], self.offsets[here[-1]] + self.sizes[here[-1]]
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Indices, ...]:
         """The coordinates of sites of one layer: of a node pair its node indices u < v.
@@ -239,6 +252,11 @@ class Sites:
     def fixed_edges(self) -> Indices:
         """The edges of a graph that lie in no region, shape (k, 2), read-only."""
         return _read_only(self.graph.edges[self._positions[0] < 0])
+
+    @cached_property
+    def fixed_types(self) -> Values:
+        """The values of these edges: their types, or 1."""
+        return _read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
 
 
 def _restore(*values: object) -> Sites:

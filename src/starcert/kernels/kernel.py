@@ -13,7 +13,7 @@ import numpy as np
 
 from starcert.core.arithmetic import compiled
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph
+from starcert.graphs import Frame, Graph
 from starcert.graphs.content import digest
 from starcert.kernels.words import Counts, Floats, Integers, Words, look_up, table_of
 from starcert.sampling.batch import EdgeList, NoisyGraphs
@@ -159,6 +159,7 @@ def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> C
     if isinstance(graphs, NoisyGraphs):
         nodes = graphs.frame.n_nodes * np.arange(len(graphs) + 1)
         framed, times, parts = [graphs.frame.with_edges(())], len(graphs), graphs.edges()
+        refuse_directed(graphs.frame)
     else:
         framed, times = checked_graphs(graphs), 1
         nodes = np.cumsum([0, *(graph.n_nodes for graph in framed)])
@@ -166,13 +167,20 @@ def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> C
         starts = np.cumsum([0, *(graph.n_edges for graph in framed)])
         parts = EdgeList(starts, pairs[:, 0].copy(), pairs[:, 1].copy())
     if node_labels == DEGREE:
-        labels: Words = _degrees(nodes, *parts)
+        labels: Words = _degrees(nodes, *parts[:3])
     elif node_labels is None:
         labels = np.zeros(nodes[-1], np.uint64)
+    elif isinstance(graphs, NoisyGraphs) and node_labels in graphs.frame.node_sites:
+        shown = graphs.frame.node_sites[node_labels]
+        if shown.categories is None:
+            hint = "Name the categories: graph.with_categories(name, categories)."
+            raise InvalidParameterError("node_labels", "have a name for each category", node_labels, hint)
+        words = np.array([_word(category) for category in shown.categories], np.uint64)
+        labels = words[graphs.node_values(node_labels).reshape(-1)]
     else:
-        words = [_word(label) for graph in framed for label in node_labels_of(graph, node_labels)]
-        labels = np.tile(np.array(words, np.uint64), times)
-    return Collection(nodes, *parts, labels)
+        listed = [_word(label) for graph in framed for label in node_labels_of(graph, node_labels)]
+        labels = np.tile(np.array(listed, np.uint64), times)
+    return Collection(nodes, *parts[:3], labels)
 
 
 def checked_graphs(graphs: Sequence[Graph]) -> list[Graph]:
@@ -186,7 +194,15 @@ def checked_graphs(graphs: Sequence[Graph]) -> list[Graph]:
             raise InvalidParameterError(f"X[{index}]", "be a starcert Graph", graph, hint)
         if graph.n_nodes == 0:
             raise InvalidParameterError(f"X[{index}]", "have at least one node", graph)
+        refuse_directed(graph.frame)
     return listed
+
+
+def refuse_directed(frame: Frame) -> None:
+    """Kernels count neighbours without direction: what only direction tells would be lost in silence."""
+    if frame.directed:
+        hint = "Make the graph undirected, or use a model that reads directions (from_pyg, from_callable)."
+        raise InvalidParameterError("X", "hold undirected graphs, for kernels", frame, hint)
 
 
 def node_labels_of(graph: Graph, node_labels: str) -> list[Hashable]:

@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from starcert.core.channels import Channel
 from starcert.errors import InvalidParameterError
+from starcert.graphs.arcs import ARCS
+from starcert.graphs.blocks import PAIRS
 from starcert.laws.law import Law, Move, probability, real_number
 
 __all__ = ["Flip", "TypedFlip", "as_flip", "flip_from", "flip_numbers"]
@@ -106,7 +108,9 @@ class Flip(Law):
         return self.delete if value else self.add
 
     def filled(self, alphabet: int, name: str, layer: str) -> Law:
-        """See `Law`: presence flips, however many types there are."""
+        """See `Law`: presence flips, however many types of edges there are."""
+        if alphabet > 2 and layer not in (PAIRS, ARCS):
+            return super().filled(alphabet, name, layer)
         if not isinstance(self.added, str) and len(self.added) != alphabet - 1:
             hint = "Types are those of graph.type_names, in their order."
             raise InvalidParameterError(
@@ -245,11 +249,13 @@ def flip_from(named: Mapping[str, float]) -> Flip:
         >>> flip_from({"flip": 0.1}), flip_from({"delete": 0.04, "add": 0.2})
         (Flip(0.1), Flip(delete=0.04, add=0.2))
     """
-    return Flip(named["flip"]) if "flip" in named else Flip(**named)
+    return _restored(named, "uniform")
 
 
 def _restored(named: Mapping[str, float], added: Added | tuple[float, ...]) -> Flip:
-    return Flip(named["flip"], added=added) if "flip" in named else Flip(**named, added=added)
+    if "flip" in named:
+        return Flip(named["flip"], added=added)
+    return Flip(delete=named["delete"], add=named["add"], added=added)
 
 
 def _as_rule(added: object) -> Added | tuple[float, ...]:

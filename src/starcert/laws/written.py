@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from starcert.errors import InvalidParameterError
 from starcert.laws.flip import Flip
@@ -53,7 +54,9 @@ def law_from_text(text: str, name: str) -> Law:
     chances, numbered, number = flips.partition(":")
     try:
         parts = [float(part) for part in chances.split("/")]
-        added = {"added": rule if rule.isalpha() else [float(share) for share in rule.split(":")]} if typed else {}
+        added: Any = {}
+        if typed:
+            added["added"] = rule if rule.isalpha() else [float(share) for share in rule.split(":")]
         if len(parts) == 3 and not typed:
             delete, add, change = parts
             return Edges(delete=delete, add=add, change=change, types=int(number) if numbered else None)

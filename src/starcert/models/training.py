@@ -200,6 +200,6 @@ def _both_ways(edges: npt.NDArray[np.int64]) -> torch.Tensor:
 
 
 def _split(edges: tuple[npt.NDArray[np.int64], ...]) -> list[torch.Tensor]:
-    starts, u, v = edges
+    starts, u, v, _ = edges
     pairs = np.stack([u, v], axis=1)
     return [_both_ways(pairs[a:b]) for a, b in pairwise(starts)]

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from starcert.binding import Problem, anchored_together, bind, check_regions
+from starcert.binding import Problem, anchored_together, bind, filled_noise
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition
 from starcert.graphs.content import digest
@@ -197,7 +197,7 @@ def problem_of(rule: Rule | Partition, noise: Noise, data: RunData) -> Problem:
             try:
                 sites.append(bind(graph, noise, rule))
                 if len(sites) > 1:  # the graphs before had the regions of the noise
-                    check_regions(sites[-1], noise)
+                    filled_noise(noise, sites[-1:])
             except StarcertError as error:
                 raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}") from error
             _check_noise(noise, sites[0].regions)

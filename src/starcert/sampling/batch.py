@@ -24,9 +24,20 @@ if TYPE_CHECKING:
 
     from starcert.core.flips import Flips
     from starcert.graphs import Frame, Graph, Sites
+    from starcert.graphs.node_sites import NodeSites
     from starcert.sampling.draws import Draw, LateFlips
 
-__all__ = ["Copies", "EdgeList", "LayerPlaces", "NoisyCopies", "NoisyGraphs", "NoisyVectors", "flips_of", "places_of"]
+__all__ = [
+    "Copies",
+    "EdgeList",
+    "LayerPlaces",
+    "NoisyCopies",
+    "NoisyGraphs",
+    "NoisyVectors",
+    "flips_of",
+    "node_places",
+    "places_of",
+]
 
 Integers = npt.NDArray[np.int64]
 
@@ -157,13 +168,15 @@ class EdgeList(NamedTuple):
 
     Attributes:
         starts: where the edges of each copy begin, and where the last one's end (copies + 1 entries).
-        u: one end of each edge, a node index from 0.
-        v: the other end, larger than u.
+        u: one end of each edge, a node index from 0; of an arc its source.
+        v: the other end, larger than u; of an arc its target.
+        types: the type of each edge, from 1; None if edges have none.
     """
 
     starts: Integers
     u: Integers
     v: Integers
+    types: npt.NDArray[np.uint8] | None = None
 
     def pairs(self) -> Iterator[Integers]:
         """The edges of each copy, shape (edges, 2)."""
@@ -173,12 +186,17 @@ class EdgeList(NamedTuple):
 
 
 class NoisyGraphs(NoisyCopies, ABC):
-    """Noisy copies of one graph: every copy is simple and undirected."""
+    """Noisy copies of one graph: every copy is simple, and directed if the graph is."""
 
     @property
     def frame(self) -> Frame:
         """What noise leaves alone: the nodes, their names and their data."""
         return self._sites.graph.frame
+
+    @property
+    def _edge_draw(self) -> Any:  # noqa: ANN401  (each subclass knows which draw it is)
+        """The values of the sites that are node pairs or arcs."""
+        return self._draw.part(*self._sites.span(self._sites.clean.layers[0].name))
 
     @abstractmethod
     def edges(self) -> EdgeList:
@@ -186,49 +204,155 @@ class NoisyGraphs(NoisyCopies, ABC):
 
     @abstractmethod
     def degrees(self) -> npt.NDArray[np.int32]:
-        """The degree of every node, shape (copies, nodes)."""
+        """The degree of every node, shape (copies, nodes); of a directed graph arcs in and out together."""
+
+    def in_degrees(self) -> npt.NDArray[np.int32]:
+        """How many edges end at every node, shape (copies, nodes); of an undirected graph its degree."""
+        return self._ending(self.edges().v) if self.frame.directed else self.degrees()
+
+    def out_degrees(self) -> npt.NDArray[np.int32]:
+        """How many edges begin at every node, shape (copies, nodes); of an undirected graph its degree."""
+        return self._ending(self.edges().u) if self.frame.directed else self.degrees()
+
+    def _ending(self, ends: Integers) -> npt.NDArray[np.int32]:
+        n, starts = self.frame.n_nodes, self.edges().starts
+        places = np.repeat(np.arange(len(self)) * n, np.diff(starts)) + ends
+        return np.bincount(places, minlength=n * len(self)).astype(np.int32).reshape(len(self), n)
 
     def adjacency(self) -> npt.NDArray[np.uint8]:
-        """Dense adjacency matrices, shape (copies, nodes, nodes)."""
+        """Dense adjacency matrices, shape (copies, nodes, nodes): row and column of an arc are source and target.
+
+        Entries are 1, or the type of the edge.
+        """
         edges, n = self.edges(), self.frame.n_nodes
         dense = np.zeros((len(self), n, n), dtype=np.uint8)
         copies = np.repeat(np.arange(len(self)), np.diff(edges.starts))
-        dense[copies, edges.u, edges.v] = 1
-        dense[copies, edges.v, edges.u] = 1
+        values = 1 if edges.types is None else edges.types
+        dense[copies, edges.u, edges.v] = values
+        if not self.frame.directed:
+            dense[copies, edges.v, edges.u] = values
         return dense
 
     def edge_index(self) -> tuple[Integers, Integers]:
-        """All copies as one block-diagonal graph: `edge_index` in both directions, and the copy of each node."""
-        n = self.frame.n_nodes
-        return _both_directions(*self.edges(), n), np.repeat(np.arange(len(self)), n)
+        """All copies as one block-diagonal graph: `edge_index`, and the copy of each node.
+
+        An edge comes in both directions, one after the other; an arc in its own.
+        """
+        n, (starts, u, v, _) = self.frame.n_nodes, self.edges()
+        batch = np.repeat(np.arange(len(self)), n)
+        if self.frame.directed:
+            return np.stack([u, v]) + np.repeat(np.arange(len(self)) * n, np.diff(starts)), batch
+        return _both_directions(starts, u, v, n), batch
+
+    def edge_types(self) -> npt.NDArray[np.uint8]:
+        """The type of each column of `edge_index`, from 1."""
+        types = self.edges().types
+        if types is None:
+            raise ValueError("the edges of the graph have no types: give it edge_types")
+        return types if self.frame.directed else np.repeat(types, 2)
+
+    def edge_data(self, name: str) -> npt.NDArray[np.float64]:
+        """The numbers of each column of `edge_index`: those of the clean graph, or what an added edge has."""
+        numbers = self._edge_numbers(name, self.edges())
+        return numbers if self.frame.directed else np.repeat(numbers, 2, axis=0)
+
+    def _edge_numbers(self, name: str, edges: EdgeList) -> npt.NDArray[np.float64]:
+        """The numbers of each edge of the list."""
+        graph = self._sites.graph
+        if name not in graph.edge_data:
+            raise ValueError(f"the graph has no edge data {name!r}; it has {sorted(graph.edge_data) or 'none'}")
+        codes, wanted = graph.edges @ np.array([graph.n_nodes, 1]), edges.u * graph.n_nodes + edges.v
+        place = np.searchsorted(codes, wanted)
+        there = np.append(codes, -1)[place] == wanted
+        return np.concatenate([graph.edge_data[name], graph.added_edge_data[name][None]])[
+            np.where(there, place, len(codes))
+        ]
+
+    def node_values(self, name: str) -> npt.NDArray[np.uint8]:
+        """The noisy values of data of nodes that are sites, shape (copies, nodes, columns)."""
+        shape = self._node_sites(name).values.shape
+        fixed, numbers = node_places(self._sites, name)
+        drawn = self._draw.part(*self._sites.span(name)).values
+        if numbers is not None:
+            values = np.tile(fixed, (len(self), 1))
+            values[:, numbers] = drawn
+            drawn = values
+        return drawn.reshape(len(self), *shape)
+
+    def _node_sites(self, name: str) -> NodeSites:
+        found = self.frame.node_sites
+        if name not in found:
+            raise ValueError(f"the graph has no node sites {name!r}; it has {sorted(found) or 'none'}")
+        return found[name]
 
     def degrees_on(self, device: torch.device) -> torch.Tensor:
         """The degree of every node, on a device."""
         return _on(self.degrees(), device)
 
     def adjacency_on(self, device: torch.device) -> torch.Tensor:
-        """Dense adjacency matrices of floats, on a device."""
-        return _on(self.adjacency(), device).float()
+        """Dense adjacency matrices of floats, on a device: 1 for an edge, whatever its type."""
+        return _on(self.adjacency(), device).bool().float()
 
     def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """The block-diagonal `edge_index` in both directions, and the copy of each node, on a device."""
+        """The block-diagonal `edge_index`, and the copy of each node, on a device."""
         edge_index, batch = self.edge_index()
         return _on(edge_index, device), _on(batch, device)
 
+    def edge_types_on(self, device: torch.device) -> torch.Tensor:
+        """The type of each column of `edge_index_on`, from 1, on a device."""
+        return _on(self.edge_types(), device)
+
+    def edge_data_on(self, name: str, device: torch.device) -> torch.Tensor:
+        """The numbers of each column of `edge_index_on`, on a device."""
+        return _on(self.edge_data(name), device)
+
+    def node_values_on(self, name: str, device: torch.device) -> torch.Tensor:
+        """The noisy values of data of nodes that are sites, on a device, shape (copies, nodes, columns)."""
+        return _on(self.node_values(name), device)
+
     def copies(self) -> Iterator[Graph]:
-        """Each copy as a starcert `Graph`."""
-        return map(self.frame.with_edges, self.edges().pairs())
+        """Each copy as a starcert `Graph`. Data of nodes that are sites are node data there."""
+        edges = self.edges()
+        numbers = {name: self._edge_numbers(name, edges) for name in self.frame.edge_data}
+        nodes = {name: self.node_values(name) for name in self.frame.node_sites}
+        for copy_number, (pairs, (begin, end)) in enumerate(zip(edges.pairs(), pairwise(edges.starts), strict=True)):
+            yield self.frame.with_edges(
+                pairs,
+                None if edges.types is None else edges.types[begin:end],
+                {name: values[begin:end] for name, values in numbers.items()},
+                {name: values[copy_number] for name, values in nodes.items()},
+            )
 
     def networkx(self) -> Iterator[nx.Graph]:
-        """Each copy as a networkx graph with the names and the data of the nodes."""
+        """Each copy as a networkx graph with the names and the data of the nodes, and the types and data of edges."""
+        if self.frame.type_names or self.frame.edge_data or self.frame.node_sites:
+            yield from (each.to_networkx() for each in self.copies())
+            return
         import networkx as nx  # noqa: PLC0415  (a tenth of a second)
 
         nodes = self.frame.nodes
         template = self.frame.with_edges(()).to_networkx()
+        kind = nx.DiGraph if self.frame.directed else nx.Graph
         for pairs in self.edges().pairs():
-            graph = nx.Graph(template)
+            graph = kind(template)
             graph.add_edges_from((nodes[u], nodes[v]) for u, v in pairs.tolist())
             yield graph
+
+
+def node_places(sites: Sites, name: str) -> tuple[npt.NDArray[np.uint8], Integers | None]:
+    """Where the values of data of nodes come from.
+
+    Returns:
+        The clean values, flat, and the number in the layer of each site that may change; None if these are all, in the
+        order of the layer.
+    """
+    graph = sites.graph
+    fixed, here = graph.node_sites[name].values.reshape(-1), [each for each in sites.blocks if each.layer == name]
+    if len(here) == 1 and here[0].size == fixed.size:
+        return fixed, None
+    layer = graph.node_sites[name].layer
+    numbers = [layer.numbers(*block.coordinates(np.arange(block.size))) for block in here]
+    return fixed, np.concatenate([np.empty(0, dtype=np.int64), *numbers])
 
 
 def _on(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:

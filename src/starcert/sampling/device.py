@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.errors import StarcertError
-from starcert.sampling.batch import EdgeList, NoisyGraphs
+from starcert.sampling.batch import EdgeList, NoisyGraphs, node_places
 from starcert.sampling.draws import LateFlips, packed_ones
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "Places"]
 
 DIGITS = 63
+
+MOST_DENSE = 8192
+"""Up to so many nodes, a graph's dense adjacency matrix can be asked for."""
 
 NUMBERS = 2**26
 """So many random numbers, of eight bytes, are held at a time."""
@@ -46,6 +49,10 @@ class DeviceDraw:
 
     def __getitem__(self, samples: slice) -> DeviceDraw:
         return DeviceDraw(self.bits[samples])
+
+    def part(self, start: int, stop: int) -> DeviceDraw:
+        """See `Draw`."""
+        return DeviceDraw(self.bits[:, start:stop])
 
     @property
     def values(self) -> npt.NDArray[np.uint8]:
@@ -85,21 +92,28 @@ class Places:
         ends: both node indices of every site, shape (2, sites).
         fixed: the fixed edges, shape (2, edges).
         entries: for each entry of an adjacency matrix, row by row, the number of its site, or that of the sites for an
-            entry that is always 0, or one more for one that is always 1.
+            entry that is always 0, or one more for one that is always 1; None beyond `MOST_DENSE`
+            nodes.
     """
 
     ends: torch.Tensor
     fixed: torch.Tensor
-    entries: torch.Tensor
+    entries: torch.Tensor | None = None
 
     @classmethod
     def of(cls, sites: Sites, device: str) -> Places:
         """The places of sites."""
-        ends = np.stack(sites.coordinates(np.arange(sites.n_sites)))
-        entries = np.full((sites.graph.n_nodes,) * 2, sites.n_sites)
-        for u, v, column in ((*ends, np.arange(sites.n_sites)), (*sites.fixed_edges.T, sites.n_sites + 1)):
-            entries[u, v] = entries[v, u] = column
-        arrays = ends, np.array(sites.fixed_edges.T), entries.reshape(-1)
+        first, last = sites.span(sites.clean.layers[0].name)
+        n_sites, graph = last - first, sites.graph
+        ends = np.stack(sites.coordinates(np.arange(first, last)))
+        arrays = [ends, np.array(sites.fixed_edges.T)]
+        if graph.n_nodes <= MOST_DENSE:
+            entries = np.full((graph.n_nodes,) * 2, n_sites)
+            for u, v, column in ((*ends, np.arange(n_sites)), (*sites.fixed_edges.T, n_sites + 1)):
+                entries[u, v] = column
+                if not graph.directed:
+                    entries[v, u] = column
+            arrays.append(entries.reshape(-1))
         return cls(*(torch.as_tensor(array, device=torch.device(device)) for array in arrays))
 
 
@@ -133,29 +147,53 @@ class DeviceGraphs(NoisyGraphs):
         return self._degrees().to(device)
 
     def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `NoisyGraphs`."""
+        """See `NoisyGraphs`: all edges, then all of them back."""
         n = self.frame.n_nodes
         copy, u, v = self._listed()
         one, other = u + copy * n, v + copy * n
         batch = torch.arange(len(self), device=one.device).repeat_interleave(n)
+        if self.frame.directed:
+            return torch.stack([one, other]).to(device), batch.to(device)
         return torch.stack([torch.cat([one, other]), torch.cat([other, one])]).to(device), batch.to(device)
+
+    def edge_data_on(self, name: str, device: torch.device) -> torch.Tensor:
+        """See `NoisyGraphs`: in the order of `edge_index_on`."""
+        numbers = torch.from_numpy(self._edge_numbers(name, self.edges())).to(device)
+        return numbers if self.frame.directed else torch.cat([numbers, numbers])
+
+    def node_values_on(self, name: str, device: torch.device) -> torch.Tensor:
+        """See `NoisyGraphs`: the values stay where they were drawn."""
+        shape = self._node_sites(name).values.shape
+        drawn = self._draw.part(*self._sites.span(name)).bits
+        fixed, numbers = node_places(self._sites, name)
+        if numbers is not None:
+            values = torch.from_numpy(fixed.astype(bool)).to(drawn.device).repeat(len(self), 1)
+            values[:, torch.from_numpy(numbers).to(drawn.device)] = drawn
+            drawn = values
+        return drawn.view(len(self), *shape).to(device)
 
     def adjacency_on(self, device: torch.device) -> torch.Tensor:
         """See `NoisyGraphs`."""
         return self._adjacency(torch.float32).to(device)
 
     def _degrees(self) -> torch.Tensor:
-        return self._adjacency(torch.uint8).sum(dim=2, dtype=torch.int32)
+        if not self.frame.directed and self.places.entries is not None:
+            return self._adjacency(torch.uint8).sum(dim=2, dtype=torch.int32)
+        n, (copy, u, v) = self.frame.n_nodes, self._listed()
+        ends = torch.cat([u + copy * n, v + copy * n])
+        return torch.bincount(ends, minlength=len(self) * n).view(len(self), n).to(torch.int32)
 
     def _adjacency(self, dtype: torch.dtype) -> torch.Tensor:
-        n, bits = self.frame.n_nodes, self._draw.bits
+        if self.places.entries is None:
+            raise ValueError(f"dense adjacency matrices are for graphs of at most {MOST_DENSE:,} nodes on a device")
+        n, bits = self.frame.n_nodes, self._edge_draw.bits
         constant = torch.tensor([[False, True]], device=bits.device).expand(len(self), 2)
         padded = torch.cat([bits, constant], dim=1)  # a site, or always absent, or always present
         return padded.index_select(1, self.places.entries).to(dtype).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Copy, u and v of every edge, copy by copy."""
-        present, fixed = self._draw.bits, self.places.fixed
+        present, fixed = self._edge_draw.bits, self.places.fixed
         if fixed.shape[1]:
             ones = torch.ones((len(self), fixed.shape[1]), dtype=torch.bool, device=present.device)
             present = torch.cat([ones, present], dim=1)

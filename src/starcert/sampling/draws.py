@@ -68,6 +68,9 @@ class Draw(Protocol):
     def __getitem__(self, samples: slice) -> Self:
         """Some of the copies, in one run."""
 
+    def part(self, start: int, stop: int) -> Self:
+        """The values of the sites from one position to before another, of all copies."""
+
     @property
     def values(self) -> npt.NDArray[np.uint8]:
         """The noisy value of every site, shape (copies, sites)."""
@@ -114,6 +117,10 @@ class SlicedDraw:
         words = self.words[:, begin // WORD : -(-(self.first + stop) // WORD)]
         return SlicedDraw(words, begin % WORD, max(0, stop - start))
 
+    def part(self, start: int, stop: int) -> SlicedDraw:
+        """See `Draw`."""
+        return SlicedDraw(self.words[start:stop], self.first, self.count)
+
     @property
     def values(self) -> npt.NDArray[np.uint8]:
         """See `Draw`."""
@@ -149,6 +156,16 @@ class FlippedDraw:
     def __getitem__(self, samples: slice) -> FlippedDraw:
         start, stop = _run(samples, len(self))
         return FlippedDraw(self.n_sites, self.ones, self.starts[start : max(start, stop) + 1], self.positions)
+
+    def part(self, start: int, stop: int) -> FlippedDraw:
+        """See `Draw`."""
+        if (start, stop) == (0, self.n_sites):
+            return self
+        flips = self.flips
+        here = (flips >= start) & (flips < stop)
+        before = np.concatenate([[0], np.cumsum(here)])[self.starts - self.starts[0]]
+        ones = self.ones[slice(*np.searchsorted(self.ones, (start, stop)))]
+        return FlippedDraw(stop - start, ones - start, before, flips[here] - start)
 
     @property
     def flips(self) -> Positions:
@@ -186,6 +203,10 @@ class ValueDraw:
     def __getitem__(self, samples: slice) -> ValueDraw:
         start, stop = _run(samples, len(self))
         return ValueDraw(self.values[start:stop])
+
+    def part(self, start: int, stop: int) -> ValueDraw:
+        """See `Draw`."""
+        return ValueDraw(self.values[:, start:stop])
 
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""

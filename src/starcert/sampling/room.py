@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from starcert.binding import acting_laws
 from starcert.errors import StarcertError
 from starcert.laws import Flip
 from starcert.noise import Noise
@@ -49,10 +50,10 @@ CopyBytes = Callable[[int, float], float]
 
 def expected_edges(sites: Sites, noise: Noise) -> float:
     """How many edges a noisy copy has on average."""
-    present = float(len(sites.fixed_edges))
-    for region, size, ones in zip(sites.regions, sites.sizes, sites.ones, strict=True):
-        law = noise[region]
-        present += ones.size * (1 - law.change(1)) + (size - ones.size) * law.change(0)
+    present, edges = float(len(sites.fixed_edges)), sites.clean.layers[0].name
+    for block, counts, law in zip(sites.blocks, sites.counts, acting_laws(sites, noise), strict=True):
+        if block.layer == edges:
+            present += sum(n * (1 - float(law.transitions(value)[0])) for value, n in enumerate(counts))
     return present
 
 

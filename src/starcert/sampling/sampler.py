@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import check_regions
+from starcert.binding import acting_laws, filled_noise
 from starcert.core.arithmetic import compiled
 from starcert.errors import InvalidParameterError
 from starcert.sampling.dense import DenseFlips, DenseValues
@@ -65,14 +65,14 @@ def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
 
     On another device than the CPU, bits of few enough sites are drawn there; large sparse ones are drawn here.
     """
-    check_regions(sites, noise)
+    noise = filled_noise(noise, [sites])
     way, flips = way_of(sites, noise, device)
     return _Viewed(_draws(sites, noise, way, flips, device), view_of(sites, way, device))
 
 
 def draws_here(sites: Sites, noise: Noise) -> tuple[Way, Draws]:
     """How the copies of an object are drawn on a CPU, and what draws them, without a view."""
-    check_regions(sites, noise)
+    noise = filled_noise(noise, [sites])
     way, flips = way_of(sites, noise)
     return way, _draws(sites, noise, way, flips, "cpu")
 
@@ -139,9 +139,10 @@ def kept_sampler(
 
 def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]:
     """How the copies of an object are drawn, and how many sites change their value in one of them on average."""
-    if any(noise[region].alphabet > 2 for region in noise):
-        laws = [(noise[region], counts) for region, counts in zip(sites.regions, sites.counts, strict=True)]
-        return Way.VALUES, sum(count * law.change(value) for law, counts in laws for value, count in enumerate(counts))
+    laws = acting_laws(sites, noise)
+    if any(law.alphabet > 2 for law in laws):
+        counted = zip(laws, sites.counts, strict=True)
+        return Way.VALUES, sum(n * law.change(value) for law, counts in counted for value, n in enumerate(counts))
     pools = _pools(sites, noise)
     flips = sum(pool.n_sites * pool.p for pool in pools)
     if sites.n_sites > ALWAYS_DENSE and flips <= DENSE_SHARE * sites.n_sites:
@@ -170,9 +171,9 @@ def _transitions(sites: Sites, noise: Noise) -> tuple[list[tuple[Fraction, ...]]
     law = np.zeros(sites.n_sites, dtype=np.int64)
     positions, values = sites.nonzero
     law[positions] = values
-    for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+    for acting, first, size in zip(acting_laws(sites, noise), sites.offsets, sites.sizes, strict=True):
         law[first : first + size] += len(laws)
-        laws += [noise[region].transitions(value) for value in range(noise[region].alphabet)]
+        laws += [acting.transitions(value) for value in range(acting.alphabet)]
     return laws, law
 
 

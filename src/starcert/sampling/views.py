@@ -1,8 +1,9 @@
 """The views of noisy copies of an object: the layer decides which.
 
 Graphs have `NoisyGraphs`: edges, `edge_index`, adjacency, degrees, whether their bits are sliced (one word holds one
-site of 64 copies) or they are kept as the few sites that flipped. Objects of other layers are shown as plain vectors
-(`NoisyVectors`). A new view is a subclass of `NoisyCopies` and a line here; samplers do not hear of it.
+site of 64 copies), or they are kept as the few sites that flipped, or as values one by one. Objects of other layers are
+shown as plain vectors (`NoisyVectors`). A new view is a subclass of `NoisyCopies` and a line here; samplers do not hear
+of it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.graphs import Sites
-from starcert.graphs.blocks import PAIRS
+from starcert.graphs import Graph, Sites
 from starcert.sampling.batch import Copies, EdgeList, NoisyGraphs, NoisyVectors, places_of
 from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, ValueDraw, Way
 from starcert.sampling.streams import Words
@@ -24,6 +24,7 @@ from starcert.sampling.streams import Words
 __all__ = [
     "FlippedGraphs",
     "SlicedGraphs",
+    "ValuedGraphs",
     "clean_copy",
     "count_ends",
     "ends_of",
@@ -34,8 +35,8 @@ __all__ = [
 
 
 def shows_graphs(sites: Sites) -> bool:
-    """Whether these are sites of a graph: node pairs, and nothing else."""
-    return [layer.name for layer in sites.clean.layers] == [PAIRS]
+    """Whether these are sites of a graph."""
+    return isinstance(sites.clean, Graph)
 
 
 def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copies]:
@@ -47,8 +48,11 @@ def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copi
         ends = ends_of(sites)
         return lambda draw: SlicedGraphs(sites, draw, ends)
     if way is Way.SPARSE:
-        clean = np.stack(sites.coordinates(sites.nonzero[0]))
+        clean = np.stack(sites.coordinates(_edge_positions(sites)))
         return lambda draw: FlippedGraphs(sites, draw, clean)
+    if way is Way.VALUES:
+        ends = ends_of(sites)
+        return lambda draw: ValuedGraphs(sites, draw, ends)
     from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415  (torch: only where a device is)
 
     places = Places.of(sites, device)
@@ -64,7 +68,7 @@ def clean_copy(sites: Sites) -> Copies:
         [[1, 2, 1]]
     """
     positions, values = sites.nonzero
-    if shows_graphs(sites):
+    if shows_graphs(sites) and all(layer.alphabet == 2 for layer in sites.clean.layers):
         nothing = np.empty(0, dtype=np.int64)
         return view_of(sites, Way.SPARSE)(FlippedDraw(sites.n_sites, positions, np.zeros(2, dtype=np.int64), nothing))
     clean = np.zeros((1, sites.n_sites), dtype=np.uint8)
@@ -83,17 +87,24 @@ _ENDS: WeakKeyDictionary[Sites, npt.NDArray[np.int32]] = WeakKeyDictionary()
 
 
 def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
-    """Both node indices of every site, shape (2, sites)."""
+    """Both node indices of every site that is a node pair or an arc, shape (2, sites)."""
     known = _ENDS.get(sites)
     if known is not None:
         return known
-    ends = np.empty((2, sites.n_sites), dtype=np.int32)
-    for start in range(0, sites.n_sites, BLOCK):
-        stop = min(start + BLOCK, sites.n_sites)
-        ends[:, start:stop] = sites.coordinates(np.arange(start, stop))
-    if sites.n_sites <= KEPT:
+    first, last = sites.span(sites.clean.layers[0].name)
+    ends = np.empty((2, last - first), dtype=np.int32)
+    for start in range(first, last, BLOCK):
+        stop = min(start + BLOCK, last)
+        ends[:, start - first : stop - first] = sites.coordinates(np.arange(start, stop))
+    if last - first <= KEPT:
         _ENDS[sites] = ends
     return ends
+
+
+def _edge_positions(sites: Sites) -> npt.NDArray[np.int64]:
+    """The flat positions of the edges of the clean graph that may change, ascending."""
+    positions = sites.nonzero[0]
+    return positions[slice(*np.searchsorted(positions, sites.span(sites.clean.layers[0].name)))]
 
 
 class SlicedGraphs(NoisyGraphs):
@@ -113,8 +124,9 @@ class SlicedGraphs(NoisyGraphs):
 
     @property
     def words(self) -> Words:
-        """The noisy bits, shape (sites, words)."""
-        return self._draw.words
+        """The noisy bits of node pairs, shape (sites, words)."""
+        words: Words = self._edge_draw.words
+        return words
 
     @property
     def first(self) -> int:
@@ -227,13 +239,14 @@ class FlippedGraphs(NoisyGraphs):
 
         Were those that the noise added kept apart, the order would tell what the clean graph is.
         """
-        ones = self._draw.ones
-        starts = self._draw.starts - self._draw.starts[0]
-        flips = _sort_each(starts, self._draw.flips)
+        draw: FlippedDraw = self._edge_draw
+        ones = draw.ones
+        starts = draw.starts - draw.starts[0]
+        flips = _sort_each(starts, draw.flips)
         place = np.searchsorted(ones, flips)
         deleted = np.append(ones, -1)[place] == flips
         added = np.zeros((2, flips.size), dtype=np.int64)
-        added[:, ~deleted] = self._sites.coordinates(flips[~deleted])
+        added[:, ~deleted] = self._sites.coordinates(flips[~deleted] + self._first_edge)
         return EdgeList(*_edges_of_flips(starts, place, deleted, added, self._clean, self._sites.fixed_edges))
 
     def degrees(self) -> npt.NDArray[np.int32]:
@@ -241,11 +254,55 @@ class FlippedGraphs(NoisyGraphs):
         n = self.frame.n_nodes
         clean = np.bincount(self._sites.graph.edges.reshape(-1), minlength=n).astype(np.int32)
         degrees = np.broadcast_to(clean, (len(self), n)).copy()
-        flips, copies = self._draw.flips, self._draw.copies
-        change = np.where(np.isin(flips, self._draw.ones), -1, 1).astype(np.int32)
-        for end in self._sites.coordinates(flips):
+        draw: FlippedDraw = self._edge_draw
+        flips, copies = draw.flips, draw.copies
+        change = np.where(np.isin(flips, draw.ones), -1, 1).astype(np.int32)
+        for end in self._sites.coordinates(flips + self._first_edge):
             np.add.at(degrees, (copies, end), change)
         return degrees
+
+    @property
+    def _first_edge(self) -> int:
+        return self._sites.span(self._sites.clean.layers[0].name)[0]
+
+
+class ValuedGraphs(NoisyGraphs):
+    """Copies as values of every site: graphs whose edges have types, or whose nodes have categories.
+
+    Args:
+        sites: the sites of the clean graph.
+        draw: the noisy values.
+        ends: both node indices of every site that is a node pair or an arc, shape (2, sites).
+    """
+
+    _draw: ValueDraw
+
+    def __init__(self, sites: Sites, draw: ValueDraw, ends: npt.NDArray[np.int32]) -> None:
+        super().__init__(sites, draw)
+        self._ends = ends
+
+    def edges(self) -> EdgeList:
+        """See `NoisyGraphs`: the fixed edges, then the others in the order of their sites."""
+        fixed, values = self._sites.fixed_edges, self._edge_draw.values
+        copies, sites = np.nonzero(values)
+        starts = np.searchsorted(copies, np.arange(len(self) + 1)) + np.arange(len(self) + 1) * len(fixed)
+        place = np.arange(len(copies)) + (copies + 1) * len(fixed)
+        always = (starts[:-1, None] + np.arange(len(fixed))).reshape(-1)
+        u, v = (np.empty(starts[-1], dtype=np.int64) for _ in range(2))
+        types = np.empty(starts[-1], dtype=np.uint8)
+        for listed, drawn, stays in (
+            (u, self._ends[0, sites], fixed[:, 0]),
+            (v, self._ends[1, sites], fixed[:, 1]),
+            (types, values[copies, sites], self._sites.fixed_types),
+        ):
+            listed[place] = drawn
+            listed[always] = np.tile(stays, len(self))
+        return EdgeList(starts, u, v, types if self.frame.type_names else None)
+
+    def degrees(self) -> npt.NDArray[np.int32]:
+        """See `NoisyGraphs`."""
+        edges = self.edges()
+        return self._ending(edges.u) + self._ending(edges.v)
 
 
 @compiled
