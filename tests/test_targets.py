@@ -167,3 +167,75 @@ def test_the_commands_tell_graph_and_target(tmp_path):
         rows = json.loads(told(*command, "--json"))["graphs"]
         assert [(row["graph"], row["target"]) for row in rows][4:7] == [(0, 4), (1, 0), (1, 1)]
         assert b" 1.2 " in told(*command)
+
+
+class Some(Busy):
+    """The same of two nodes alone."""
+
+    def n_targets(self, frame):
+        return 2
+
+    def target_nodes(self, frame):
+        return np.array([0, 2])
+
+    def classify(self, graphs):
+        return super().classify(graphs)[:, [0, 2]]
+
+
+def named_star() -> sc.Graph:
+    return sc.Graph(5, [(0, 1), (0, 2), (0, 3), (0, 4)], nodes=["hub", "a", "b", "c", "d"])
+
+
+class TestNodes:
+    def test_rows_name_the_nodes(self):
+        result = nodes(Some()).certify([named_star()], **WANTED)
+        assert [(one.target, one.node) for one in result] == [(0, "hub"), (1, "b")]
+        assert [(row["graph"], row["target"], row["node"]) for row in result.rows()] == [(0, 0, "hub"), (0, 1, "b")]
+        assert result.names == ["0.hub", "0.b"]
+        assert result.nodes.index.tolist() == [0, 2]
+        assert repr(result).startswith("Certificates(2 nodes, ")
+        assert nodes().certify(graphs()[:1], **WANTED)[3].node == 3
+        assert nodes(FirstNode()).certify(graphs()[:1], **WANTED)[0].node is None
+
+    def test_votes_are_those_of_all_nodes_at_these(self):
+        some = nodes(Some()).vote([named_star()], **WANTED)
+        every = nodes().vote([named_star()], **WANTED)
+        np.testing.assert_array_equal(some.counts, every.counts[[0, 2]])
+
+    def test_labels_are_of_the_rows_or_of_all_nodes(self):
+        result = nodes(Some()).certify([named_star()], **WANTED)
+        of_all, of_rows = [1, 9, 0, 9, 9], [1, 0]
+        for labels in (of_all, of_rows):
+            assert result.truth(labels).tolist() == of_rows
+            assert result.certified_accuracy(labels, 0) == sc.metrics.accuracy(result, labels) == 1.0
+            assert sc.metrics.certified_share(result, labels, max_radius=1).shape == (2,)
+        assert sc.metrics.accuracy(result, [1, 9, None, 9, 9]) == 1.0
+        assert sc.metrics.accuracy(result, [0, 9, 0, 9, 9]) == 0.5
+        with pytest.raises(InvalidParameterError, match=r"for each of 2 nodes, or for each of all 5 nodes. Got .*3"):
+            result.certified_accuracy([1, 0, 0], 0)
+
+    def test_of_several_graphs_labels_are_of_the_rows(self):
+        result = nodes().certify(graphs(), **WANTED)
+        assert sc.metrics.accuracy(result, result.labels) > 0.5
+        with pytest.raises(InvalidParameterError, match=r"one class for each of 14 nodes. Got"):
+            result.truth([0] * 5)
+
+    @pytest.mark.parametrize("wrong", [[2, 0], [0, 5], [-1, 0], [0.0, 1.0], [1, 1]])
+    def test_indices_that_are_no_ascending_nodes_are_refused_before_any_vote(self, wrong):
+        class Wrong(Some):
+            def target_nodes(self, frame):
+                return np.array(wrong)
+
+            def classify(self, graphs):
+                raise AssertionError("asked")
+
+        with pytest.raises(InvalidParameterError, match="be ascending indices of the 5 nodes of graph 0"):
+            nodes(Wrong()).certify([named_star()], **WANTED)
+
+    def test_as_many_nodes_as_targets(self):
+        class Wrong(Some):
+            def target_nodes(self, frame):
+                return np.arange(3)
+
+        with pytest.raises(InvalidParameterError, match=r"a node for each of the 2 targets of graph 0. Got '3 nodes'"):
+            nodes(Wrong()).certify([named_star()], **WANTED)

@@ -7,7 +7,7 @@ With evidence a certificate knows more than its bounds tell: each level is certi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, overload
 
@@ -20,13 +20,14 @@ from starcert.core.frontier import Frontier, Frontiers, levels_of
 from starcert.core.margins import MultiClass, TwoClass
 from starcert.errors import InvalidParameterError
 from starcert.evidence.verdicts import FoundAttack, Kind, Verdict, Verdicts
+from starcert.graphs import TargetNodes
 from starcert.noise import Noise, RadiusLike
 from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Certificate", "Certificates", "certify"]
+__all__ = ["Certificate", "Certificates", "certify", "margin_of"]
 
 MOST_LOOKED = 10_000
 """So many levels of a frontier that is not complete are looked at, to tell how many flips it withstands anywhere."""
@@ -49,6 +50,7 @@ class Certificate:
             the certificate speaks of a classifier whose regions are frozen at the clean graph.
         object: the number of the graph.
         target: the number of the target in it, of which there is one, 0, where the graph itself is classified.
+        node: the name of the node that the target is; None where it is no node.
         verdicts: what evidence says beyond the bounds; None: nobody asked.
     """
 
@@ -59,6 +61,7 @@ class Certificate:
     anchored: str
     object: int
     target: int
+    node: Hashable | None
     _frontiers: Frontiers = field(repr=False)
     verdicts: Verdicts | None = field(repr=False, default=None)
 
@@ -210,10 +213,11 @@ class Certificate:
 
     @property
     def _margin(self) -> TwoClass | MultiClass:
-        return _margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
+        return margin_of(self.noise, float(self.bounds.failure[0]), float(self.bounds.other[0]))
 
 
-def _margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:
+def margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:
+    """What decides about radii, given bounds on the probability of all other answers and of every single one."""
     if other < failure:
         return MultiClass(tradeoffs_of(noise.product), failure, other)
     return TwoClass(slacks_of(noise.product), failure)
@@ -244,6 +248,7 @@ class Certificates(Sequence[Certificate]):
     Attributes:
         objects: for each certificate, the number of its graph.
         targets: for each certificate, the number of its target in its graph; 0 where graphs themselves are classified.
+        nodes: the node of each certificate; None where targets are no nodes.
     """
 
     def __init__(
@@ -255,8 +260,10 @@ class Certificates(Sequence[Certificate]):
         anchored: Sequence[str],
         boxes: Sequence[Limits],
         verdicts: Sequence[Verdicts | None] | None = None,
+        nodes: TargetNodes | None = None,
     ) -> None:
         self.bounds = bounds
+        self.nodes = nodes
         self.verdicts = verdicts
         self.objects, self.targets = bounds.objects, bounds.targets
         self.noise = noise
@@ -270,7 +277,8 @@ class Certificates(Sequence[Certificate]):
         return len(self.bounds)
 
     def __repr__(self) -> str:
-        return f"Certificates({len(self)} graphs, {self.noise!r}, alpha={self.alpha})"
+        what = "graphs" if self.nodes is None else "nodes"
+        return f"Certificates({len(self)} {what}, {self.noise!r}, alpha={self.alpha})"
 
     @overload
     def __getitem__(self, index: int) -> Certificate: ...
@@ -288,6 +296,7 @@ class Certificates(Sequence[Certificate]):
             self.anchored[row],
             int(self.objects[row]),
             int(self.targets[row]),
+            None if self.nodes is None else self.nodes.names[row],
             self._searched(row),
             None if self.verdicts is None else self.verdicts[row],
         )
@@ -303,17 +312,30 @@ class Certificates(Sequence[Certificate]):
         if self.verdicts is not None:
             return [one.frontier for one in self]
         bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), strict=True)
-        return [self._searched(row).of(_margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
+        return [self._searched(row).of(margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
 
     @property
     def names(self) -> list[str]:
-        """What each certificate is called: the number of its graph, and that of its target where there are several."""
+        """What each certificate is called: the number of its graph, and its node or its target's number, if any."""
         graphs, targets = self.objects.tolist(), self.targets.tolist()
-        return (
-            [f"{graph}.{target}" for graph, target in zip(graphs, targets, strict=True)]
-            if any(targets)
-            else [str(graph) for graph in graphs]
-        )
+        if self.nodes is None and not any(targets):
+            return [str(graph) for graph in graphs]
+        named = targets if self.nodes is None else self.nodes.names
+        return [f"{graph}.{target}" for graph, target in zip(graphs, named, strict=True)]
+
+    def truth(self, labels: npt.ArrayLike | Sequence[int | None]) -> npt.NDArray[np.generic]:
+        """The label of each certificate: as they are given, one each, or picked from the labels of all nodes.
+
+        Args:
+            labels: a class for each certificate; where the nodes of one graph are classified, a class for each of all
+                its nodes will do.
+        """
+        if self.nodes is not None:
+            return self.nodes.labels(labels)
+        truth: npt.NDArray[np.generic] = np.asarray(labels)
+        if truth.shape != (len(self),):
+            raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", truth.shape)
+        return truth
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
@@ -329,7 +351,7 @@ class Certificates(Sequence[Certificate]):
     @property
     def counted(self) -> Certificates:
         """The same certificates by the bounds on the class probabilities alone, as the paper has them."""
-        return Certificates(self.bounds, self.noise, self.max_radius, self.capacity, self.anchored, self.boxes)
+        return self._like(self.max_radius, self.boxes, None)
 
     @property
     def votes(self) -> Votes | None:
@@ -361,27 +383,29 @@ class Certificates(Sequence[Certificate]):
         """The same certificates with what evidence says about each of them."""
         if len(verdicts) != len(self):
             raise InvalidParameterError("verdicts", f"be one, or None, for each of {len(self)} rows", len(verdicts))
-        return Certificates(
-            self.bounds, self.noise, self.max_radius, self.capacity, self.anchored, self.boxes, list(verdicts)
-        )
+        return self._like(self.max_radius, self.boxes, list(verdicts))
 
     def within(self, max_radius: RadiusLike) -> Certificates:
         """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
         limits = _within(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
         boxes: list[Limits] = [None] * len(self)
-        return Certificates(self.bounds, self.noise, limits, self.capacity, self.anchored, boxes, self.verdicts)
+        return self._like(limits, boxes, self.verdicts)
+
+    def _like(
+        self, max_radius: Limits, boxes: Sequence[Limits], verdicts: Sequence[Verdicts | None] | None
+    ) -> Certificates:
+        capacity, anchored = self.capacity, self.anchored
+        return Certificates(self.bounds, self.noise, max_radius, capacity, anchored, boxes, verdicts, self.nodes)
 
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
-        """The share of graphs that are answered right and certified at `radius`."""
-        truth = np.asarray(labels)
-        if truth.shape != (len(self),):
-            raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", truth.shape)
-        return float(np.mean(self.certified(radius) & (self.labels == truth)))
+        """The share of graphs, or of nodes, that are answered right and certified at `radius`; see `truth`."""
+        return float(np.mean(self.certified(radius) & (self.labels == self.truth(labels))))
 
     def rows(self) -> list[dict[str, object]]:
         """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
 
-        Where graphs have several targets, there is a row for each, and a column `target`.
+        Where graphs have several targets, there is a row for each, with a column `target`, its number, and a column
+        `node`, the name of the node that it is.
         `reach_…` is the largest certified count on one axis alone, None after an abstention.
 
         Example:
@@ -391,8 +415,12 @@ class Certificates(Sequence[Certificate]):
             >>> row["class"], row["votes_1"], row["reach_bonds"], row["frontier"]
             (0, 100, 1, ((1,),))
         """
-        several = bool(self.targets.any())
-        return [_row(one, {"target": one.target} if several else {}) for one in self]
+        node = self.nodes is not None
+        several = node or bool(self.targets.any())
+        return [
+            _row(one, ({"target": one.target} if several else {}) | ({"node": one.node} if node else {}))
+            for one in self
+        ]
 
     def to_frame(self) -> pd.DataFrame:
         """The `rows` as a pandas DataFrame."""
@@ -405,7 +433,7 @@ class Certificates(Sequence[Certificate]):
         return rows
 
 
-def _row(certificate: Certificate, target: dict[str, int]) -> dict[str, object]:
+def _row(certificate: Certificate, target: Mapping[str, object]) -> dict[str, object]:
     radii, votes = certificate.frontier.radii, certificate.bounds.votes
     counted = {} if votes is None else {f"votes_{label}": int(n) for label, n in enumerate(votes.counts[0])}
     reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(certificate.noise.axes)
@@ -431,6 +459,7 @@ def certify(
     capacity: Sequence[RadiusLike | None] | None = None,
     anchored: Sequence[str] | None = None,
     boxes: Sequence[RadiusLike | None] | None = None,
+    nodes: TargetNodes | None = None,
 ) -> Certificates:
     """One certificate for each row of `bounds`.
 
@@ -442,6 +471,7 @@ def certify(
             believed: more flips than that are no further attack. A number that merely stands in a file is no capacity.
         anchored: for each row, why its regions are anchored, "" if they are not.
         boxes: for each row, how far its frontier is searched, within max_radius. Nothing else follows from it.
+        nodes: the node of each row, where the nodes of graphs are classified.
 
     Example:
         >>> from starcert.core.confidence import Votes, clopper_pearson
@@ -453,7 +483,7 @@ def certify(
         raise InvalidParameterError("bounds", "be Bounds", type(bounds).__name__, "Call clopper_pearson(votes) first.")
     if not isinstance(noise, Noise):
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
-    for name, given in (("capacity", capacity), ("anchored", anchored), ("boxes", boxes)):
+    for name, given in (("capacity", capacity), ("anchored", anchored), ("boxes", boxes), ("nodes", nodes)):
         if given is not None and len(given) != len(bounds):
             raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
@@ -464,4 +494,5 @@ def certify(
         ]
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
-    return Certificates(bounds, noise, limits, known, [""] * len(bounds) if anchored is None else anchored, searched)
+    reasons = [""] * len(bounds) if anchored is None else anchored
+    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes)

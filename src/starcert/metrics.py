@@ -59,7 +59,8 @@ MOST_VOTES = 2**53
 Shares = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
-"""The true class of each graph; None where it is not known."""
+"""The true class of each graph, or of each node where nodes are classified (`Certificates.truth`); None where it is not
+known."""
 
 
 Radii: TypeAlias = tuple[tuple[float, ...], ...]
@@ -83,9 +84,11 @@ def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
         array([ True, False, False, False])
     """
     if not isinstance(answers, Certificates):
-        given = np.asarray(answers)
-        return np.asarray(given == _truth(labels, len(given)))
-    agrees: Mask = answers.labels == _truth(labels, len(answers))
+        given, truth = np.asarray(answers), np.asarray(labels)
+        if truth.shape != given.shape or truth.ndim != 1:
+            raise InvalidParameterError("labels", f"have one class for each of {len(given)} graphs", truth.shape)
+        return np.asarray(given == truth)
+    agrees: Mask = answers.labels == answers.truth(labels)
     return answers.certified((0,) * len(answers.noise.axes)) & agrees
 
 
@@ -101,7 +104,7 @@ def accuracy(answers: Certificates | npt.ArrayLike, labels: Labels) -> float:
         >>> accuracy([0, 1, 1], [0, 1, 0])
         0.6666666666666666
     """
-    return _share(right(answers, labels), _known(labels))
+    return _share(right(answers, labels), _known(answers, labels))
 
 
 def majority_share(labels: npt.ArrayLike) -> float:
@@ -480,19 +483,13 @@ def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mas
     if labels is None:
         everything = np.ones(len(certificates), dtype=np.bool_)
         return everything, everything
-    return right(certificates, labels), _known(labels)
+    return right(certificates, labels), _known(certificates, labels)
 
 
 def _share(hits: Mask, counted: Mask) -> float:
     return float(hits[counted].mean()) if counted.any() else math.nan
 
 
-def _known(labels: Labels) -> Mask:
-    return np.array([label is not None for label in np.asarray(labels)], dtype=np.bool_)
-
-
-def _truth(labels: Labels, n_graphs: int) -> npt.NDArray[np.generic]:
-    truth: npt.NDArray[np.generic] = np.asarray(labels)
-    if truth.shape != (n_graphs,):
-        raise InvalidParameterError("labels", f"have one class for each of {n_graphs} graphs", truth.shape)
-    return truth
+def _known(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
+    truth = answers.truth(labels) if isinstance(answers, Certificates) else np.asarray(labels)
+    return np.array([label is not None for label in truth], dtype=np.bool_)

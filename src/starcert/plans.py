@@ -296,23 +296,31 @@ class _Count:
         """The chunks that the store has of every target, by their numbers, with the flips of votes against a class."""
         if self._store is None:
             return {}
-        targets = [self._store.chunks(graph, purpose, target) for target in range(self._n_targets[graph])]
-        samples = [{number: samples for number, samples, _ in each} for each in targets]
-        votes = [{number: votes for number, _, votes in each} for each in targets]
-        if recorded.against is not None and self._n_targets[graph] > 1:
-            return {}
-        kept = {} if recorded.against is None else self._store.flips(graph)
-        wanted = recorded.against, self._job.sites[graph].n_sites
-        records = {number: record for number, record in kept.items() if (record.label, record.n_sites) == wanted}
+        records = {} if recorded.against is None else self._stored_flips(graph, recorded)
         return {
-            number: Tally(
-                Chunk(graph, purpose, number, n, *recorded),
-                np.stack([each[number] for each in votes]),
-                (records.get(number),),
-            )
-            for number, n in samples[0].items()
-            if all(each.get(number) == n for each in samples)
-            and (recorded.against is None or (number in records and records[number].samples[0] == n))
+            number: Tally(Chunk(graph, purpose, number, n, *recorded), votes, records.get(number, ()))
+            for number, n, votes in self._store.tallies(graph, purpose)
+            if recorded.against is None
+            or (number in records and all(each is None or each.samples[0] == n for each in records[number]))
+        }
+
+
+    def _stored_flips(self, graph: int, recorded: Recorded) -> dict[int, tuple[FlipRecord | None, ...]]:
+        """The flips that the store has of the chunks of a graph: for each target those that are wanted, or none."""
+        assert self._store is not None
+        n_sites, against = self._job.sites[graph].n_sites, recorded.against
+        labels = (against,) if isinstance(against, int) else against or ()
+        found: dict[int, list[FlipRecord | None]] = {}
+        wanted = [target for target, label in enumerate(labels) if label != NOT_RECORDED]
+        for target in wanted:
+            for number, record in self._store.flips(graph, target).items():
+                alike = (record.label, record.n_sites) == (labels[target], n_sites)
+                if alike and (len(labels) == 1 or record.complete != recorded.by_axis):
+                    found.setdefault(number, [None] * len(labels))[target] = record
+        return {
+            number: tuple(records)
+            for number, records in found.items()
+            if all(records[target] is not None for target in wanted)
         }
 
 
@@ -401,10 +409,8 @@ class _Recording:
 def _keep(store: VoteStore, tally: Tally) -> None:
     """Has a store keep the votes of a chunk. It refuses other votes than those that it has."""
     chunk = tally.chunk
-    for target, row in enumerate(tally.counts):
-        place = chunk.graph, chunk.purpose, chunk.number
-        one = tally.record if len(tally.counts) == 1 else None
-        store.add(*place, row, samples=chunk.samples, target=target, record=one)
+    counts = tally.counts if len(tally.counts) > 1 else tally.counts[0]
+    store.add(chunk.graph, chunk.purpose, chunk.number, counts, samples=chunk.samples, records=tally.records)
 
 
 def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:

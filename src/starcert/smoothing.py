@@ -300,6 +300,7 @@ class SmoothedClassifier(ClassifierConventions):
         if max_flips is not None:
             _whole(max_flips, "max_flips", 1)
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
+        nodes = self._job(problem, seed, None, None).target_nodes
         counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
         if plan == "decided":
             fixed = _plan(samples, voting.pop("selection_samples", None)).most
@@ -319,6 +320,7 @@ class SmoothedClassifier(ClassifierConventions):
             max_radius=limits,
             capacity=[problem.capacities[graph] for graph in rows],
             anchored=[problem.sites[graph].reason for graph in rows],
+            nodes=nodes,
         )
         if not evidence:
             return certificates

@@ -22,6 +22,7 @@ from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, check
 from starcert.core.arithmetic import compiled
 from starcert.core.flips import MOST_SITES, FlipRecord, ShownFlips
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
+from starcert.graphs import TargetNodes
 from starcert.laws.outcomes import is_valued, why_not_alike
 from starcert.sampling.batch import flips_of
 from starcert.sampling.draws import LateFlips
@@ -128,6 +129,20 @@ class Job:
         """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
         n_targets = self.classifier.n_targets(self.sites[graph].frame)
         return 1 if n_targets is None else n_targets
+
+    @property
+    def target_nodes(self) -> TargetNodes | None:
+        """The node of each target of all graphs; None where the targets of some graph are no nodes."""
+        frames = [each.frame for each in self.sites]
+        nodes = [self.classifier.target_nodes(frame) for frame in frames]
+        known = [each for each in nodes if each is not None]
+        if len(known) < len(nodes):
+            return None
+        for graph, each in enumerate(known):
+            if len(each) != self.n_targets(graph):
+                must = f"name a node for each of the {self.n_targets(graph)} targets of graph {graph}"
+                raise InvalidParameterError("target_nodes", must, f"{len(each)} nodes")
+        return TargetNodes.of(frames, known)
 
     def records(self, graph: int) -> bool:
         """Whether the flips of votes on a graph can be recorded."""

@@ -1,6 +1,8 @@
 """Flips of votes against a class, and votes at attacked graphs, in a store."""
 
+import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ import pytest
 from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError, StoreError
 from starcert.store import GraphRecord, VoteStore, votes
-from store_worlds import AXES, SETTINGS, child, fill, fill_evidence, flips_of, opened, votes_of
+from starcert.store.evidence import StoredFlips
+from starcert.store.records import StoredChunk
+from store_worlds import AXES, SETTINGS, child, edit, fill, fill_evidence, flips_of, opened, votes_of
 
 
 def put(store, graph=1, chunk=2, record=None, **options):
@@ -132,9 +136,20 @@ def test_a_record_is_of_estimation_votes_on_one_target(path):
 
 def test_flips_of_a_graph_with_several_targets_are_refused(path):
     graphs = [GraphRecord(0, "key", "sites", {"motif": 3}, n_targets=2)]
-    with VoteStore.open(path, SETTINGS, graphs, provenance={}) as store:
-        store.add(0, "estimation", 0, votes_of(0, "estimation", 0), samples=1000, record=flips_of(0, 0))
-    with pytest.raises(StoreError, match="recorded on graph 0, which is not there or has several targets"):
+    counts = votes_of(0, "estimation", 0)
+    with (
+        VoteStore.open(path, SETTINGS, graphs, provenance={}) as store,
+        pytest.raises(InvalidParameterError, match="must be of estimation votes on one target"),
+    ):
+        store.add(0, "estimation", 0, [counts, counts], samples=1000, record=flips_of(0, 0))
+
+
+def test_flips_of_a_graph_with_several_targets_are_refused_in_an_old_file(path):
+    shutil.copy(Path(__file__).with_name("format_3.db"), path)
+    chunk = StoredChunk(1, 0, "estimation", 0, 1000, tuple(votes_of(1, "estimation", 0)))
+    row = StoredFlips.from_caller(chunk, flips_of(1, 0)).row
+    edit(path, (f"INSERT INTO flips VALUES ({', '.join('?' * len(row))})", row))
+    with pytest.raises(StoreError, match="recorded on graph 1, which is not there or has several targets"):
         VoteStore.read(path)
 
 

@@ -1,25 +1,30 @@
 """Files of the formats before are read as they are, and continued in the format of today.
 
-Format 1 knew no targets, format 2 neither flips nor attacks.
+Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target.
 """
 
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from starcert.errors import StoreError
 from starcert.store import VoteStore
 from starcert.store.file import FORMAT, SCHEMAS
-from store_worlds import SETTINGS, check_votes, edit, fill, fill_evidence, graphs_of, opened
+from store_worlds import PURPOSES, SETTINGS, check_votes, edit, fill, fill_evidence, graphs_of, opened, votes_of
 
 FORMAT_1 = Path(__file__).with_name("format_1.db")
 """Three graphs with two chunks each, written by version 0.2.0."""
 
 FORMAT_2 = Path(__file__).with_name("format_2.db")
 """The same, as it was written before flips and attacks were kept."""
+
+FORMAT_3 = Path(__file__).with_name("format_3.db")
+"""Three graphs with two chunks each, the second with two targets, one of which is missing in a third chunk."""
 
 
 @pytest.fixture(params=[FORMAT_1, FORMAT_2])
@@ -64,7 +69,7 @@ def test_a_reader_of_an_old_format_reads_on_while_it_is_continued(old):
 
 def test_a_file_that_says_a_format_must_have_its_schema(old):
     edit(old, f"PRAGMA user_version = {FORMAT}")
-    with pytest.raises(StoreError, match=r"its schema is not starcert's: attacks, (chunks, )?flips"):
+    with pytest.raises(StoreError, match=r"its schema is not starcert's: attacks, (chunks, )?flips, tallies"):
         VoteStore.read(old)
 
 
@@ -72,3 +77,46 @@ def test_damage_in_an_old_format_is_found(old):
     edit(old, "UPDATE chunks SET chunk = 7 WHERE chunk = 1 AND graph = 2 AND purpose = 'selection'")
     with pytest.raises(StoreError, match=r"chunk 7 of graph 2 .* does not agree with its digest"):
         VoteStore.read(old)
+
+
+class TestRowsOfSingleTargets:
+    """Format 3: its rows are read, and kept, as rows of all targets of a graph."""
+
+    GRAPHS = (graphs_of(3)[0], replace(graphs_of(3)[1], n_targets=2), graphs_of(3)[2])
+
+    @pytest.fixture
+    def third(self, path):
+        return Path(shutil.copy(FORMAT_3, path))
+
+    def check(self, store, last=1):
+        for purpose in PURPOSES:
+            found = store.tallies(1, purpose)
+            expected = [votes_of(1, purpose, chunk) for chunk in range(last + 1)]
+            assert [(number, samples) for number, samples, _ in found] == [(i, 1000) for i in range(last + 1)]
+            assert [counts.tolist() for _, _, counts in found] == [[votes, votes[::-1]] for votes in expected]
+            assert store.counts(purpose)[2].tolist() == np.sum(expected, axis=0)[::-1].tolist()
+        assert store.chunks(2, "selection")[1][2].tolist() == votes_of(2, "selection", 1)
+        assert sorted(store.flips(0)) == [0]
+        assert store.attacks(2) == [(3,)]
+
+    def test_they_are_read_as_they_are(self, third):
+        before = third.read_bytes()
+        with VoteStore.read(third) as store:
+            assert store.graphs == self.GRAPHS
+            self.check(store)
+            assert store.summary().chunks == {"selection": 6, "estimation": 6}
+        assert third.read_bytes() == before
+
+    def test_they_are_continued_in_the_format_of_today(self, third):
+        with VoteStore.read(third) as reader:
+            with VoteStore.open(third, SETTINGS, self.GRAPHS, provenance={}) as store:
+                self.check(store)
+                for purpose in PURPOSES:
+                    votes = votes_of(1, purpose, 2)
+                    store.add(1, purpose, 2, [votes, votes[::-1]], samples=1000)
+            self.check(reader, last=2)
+        with VoteStore.read(third) as store:
+            self.check(store, last=2)
+        with closing(sqlite3.connect(third)) as db:
+            assert db.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+            assert db.execute("SELECT COUNT(*) FROM chunks WHERE graph = 1").fetchone() == (0,)

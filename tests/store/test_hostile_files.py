@@ -17,6 +17,7 @@ from starcert.store import VoteStore
 from starcert.store.evidence import StoredAttack, StoredFlips
 from starcert.store.file import FORMAT
 from starcert.store.records import StoredChunk
+from starcert.store.tallies import StoredTally
 from store_worlds import AXES, SETTINGS, edit, everything, fill, fill_evidence, flips_of, graphs_of, opened, votes_of
 
 
@@ -100,7 +101,8 @@ def test_a_truncated_file_is_refused(full):
 def test_a_row_that_vanished_from_its_page_is_noticed(full):
     """All rows that are left are good; only the bookkeeping of the page tells."""
     content = full.read_bytes()
-    leaves = [start for start in range(0, len(content), 4096) if content[start] == 10]
+    starts = range(0, len(content), 4096)
+    leaves = [start for start in starts if content[start] == 10 and any(content[start + 3 : start + 5])]
     assert leaves
     for start in leaves:
         cells = int.from_bytes(content[start + 3 : start + 5], "big") - 1
@@ -188,6 +190,53 @@ def test_more_targets_than_anybody_has_are_refused(full, claimed, reason):
             ),
         )
     refused(full, reason)
+
+
+SEVERAL = [dataclasses.replace(record, n_targets=2) for record in graphs_of(2)]
+TALLY = StoredTally(1, "estimation", 2, 1000, counts_blob(1000, 0, 0, 300, 300, 400))
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (TALLY._replace(graph=2), "votes on 2 targets of graph 2, which is not there or has another number"),
+        (TALLY._replace(blob=counts_blob(1000, 0, 0)), "votes on 1 targets of graph 1, which is not there or has"),
+        (TALLY._replace(blob=counts_blob(*[500, 500, 0] * 3)), "votes on 3 targets of graph 1, which is not there or"),
+        (TALLY._replace(blob=counts_blob(1000, 0, 0, 300)), "does not hold 3 counts for each target"),
+        (TALLY._replace(blob=b""), "does not hold 3 counts for each target"),
+        (TALLY._replace(blob="x"), "does not hold 3 counts for each target"),
+        (TALLY._replace(blob=counts_blob(1000, 0, 0, 300, 300, 300)), "do not add up to its 1000 samples"),
+        (TALLY._replace(blob=counts_blob(1001, -1, 0, 300, 300, 400)), "negative"),
+        (TALLY._replace(blob=counts_blob(2**62, 2**62, 1000, 0, 0, 1000)), "negative or do not add up"),
+        (TALLY._replace(samples=1001), "samples, not 1 to 1000"),
+        (TALLY._replace(samples=10.5), "samples, not 1 to 1000"),
+        (TALLY._replace(chunk=-1), "has no valid number"),
+        (TALLY._replace(graph=2**40), "no valid graph or purpose"),
+        (TALLY._replace(purpose="training"), "no valid graph or purpose"),
+    ],
+)
+def test_votes_on_targets_that_cannot_be_are_refused(path, row, reason):
+    """The digests are right."""
+    with VoteStore.open(path, SETTINGS, SEVERAL, provenance={}) as store:
+        store.add(1, "estimation", 0, [[1000, 0, 0], [300, 300, 400]], samples=1000)
+    blob = row.blob if isinstance(row.blob, bytes) else row.blob.encode()
+    digest = row._replace(blob=blob).row[-1]
+    edit(path, ("INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?)", (*row, digest)))
+    with pytest.raises(StoreError, match=reason):
+        VoteStore.read(path)
+
+
+def test_damaged_votes_on_targets_and_votes_on_single_ones_are_refused(path):
+    with VoteStore.open(path, SETTINGS, SEVERAL, provenance={}) as store:
+        store.add(1, "estimation", 0, [[1000, 0, 0], [300, 300, 400]], samples=1000)
+        assert store.tallies(1, "estimation")[0][2].tolist() == [[1000, 0, 0], [300, 300, 400]]
+    edit(path, "UPDATE tallies SET chunk = 5")
+    with pytest.raises(StoreError, match=r"chunk 5 of the targets of graph 1 .* does not agree with its digest"):
+        VoteStore.read(path)
+    row = StoredChunk(1, 1, "selection", 0, 1, (1, 0, 0)).row
+    edit(path, "DELETE FROM tallies", ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    with pytest.raises(StoreError, match="votes on single targets of graph 1, which has 2"):
+        VoteStore.read(path)
 
 
 FLIPS = f"INSERT OR REPLACE INTO flips VALUES ({', '.join('?' * 10)})"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISREG
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from starcert.archive.evidence_file import GraphEvidence, unpack
 from starcert.archive.fields import Field, MalformedError, parse
@@ -18,13 +19,22 @@ from starcert.core.confidence import Margins, Votes, check_alpha
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
 from starcert.evidence.attack_axes import MOST_SITES
-from starcert.laws import Flip, flip_from, flip_numbers
+from starcert.laws import Law, law_from_json
 from starcert.noise import Noise
 
 __all__ = ["MOST_BYTES", "read", "read_with_claims"]
 
 MOST_BYTES = 2**31
 """Larger files are refused before they are read."""
+
+LAWS = {"categorical": ("categorical", "values"), "change": ("delete", "add", "change", "types"), "flip": ("flip",)}
+"""The numbers of a law, by the name that tells which it is; without such a name, they are delete and add."""
+
+MOST_ROWS = 2**31
+"""No graph has so many nodes, and no file so many graphs."""
+
+MOST_VALUES = 256
+"""Sites have no more values than a byte."""
 
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
@@ -174,7 +184,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {graph.sizes}.")
     records = [None if graph is None else graph.record for graph in kept]
     stopped = _stopped(top, apart=bool(chosen))
-    votes = Votes([graph.estimation for graph in read], chosen or None, stopped=stopped, records=records)
+    places = _all_or_none([graph.place for graph in read], "graph")
+    keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
+    votes = Votes([graph.estimation for graph in read], chosen or None, **keys, stopped=stopped, records=records)
     archive = Archive(
         noise=noise,
         votes=votes,
@@ -194,8 +206,20 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         together=_together(top, len(read)),
         margins=_margins(top, votes),
         evidence=evidence,
+        nodes=_all_or_none([graph.node for graph in read], "node"),
     )
     return archive, [graph.claims for graph in read]
+
+
+Value = TypeVar("Value")
+
+
+def _all_or_none(values: Sequence[Value | None], member: str) -> tuple[Value, ...] | None:
+    """What every row says, None if none does."""
+    known = tuple(value for value in values if value is not None)
+    if known and len(known) < len(values):
+        raise MalformedError(f"'graphs[{values.index(None)}].{member}' is missing: other graphs have it.")
+    return known or None
 
 
 def _together(top: dict[str, Field], n_graphs: int) -> int:
@@ -233,18 +257,24 @@ def _check_kind(whole: Field) -> None:
 
 
 def _noise(laws: Field) -> Noise:
-    found: dict[str, Flip] = {}
+    found: dict[str, Law] = {}
     for each in laws.items():
-        names = flip_numbers(each.mapping())
-        law = each.members("region", *names, "exact")
+        marks = each.mapping()
+        names = next((names for mark, names in LAWS.items() if mark in marks), ("delete", "add"))
+        law = each.members("region", *names, "exact", optional=("added",) if len(names) <= 2 else ())
         region = law["region"].text()
         if region in found:
             law["region"].refuse("name a region once")
-        given = {name: law[name].probability() for name in names}
+        given = {name: _law_number(law[name], name) for name in names}
         for name, fraction in law["exact"].members(*names).items():
             _check_exact(fraction, given[name])
-        found[region] = flip_from(given)
+        rule = {"added": law["added"].value} if "added" in law else {}
+        found[region] = law_from_json(given | rule)
     return Noise(found)
+
+
+def _law_number(field: Field, name: str) -> float:
+    return field.whole(MOST_VALUES) if name in ("values", "types") else field.probability()
 
 
 def _check_exact(field: Field, value: float) -> None:
@@ -262,10 +292,17 @@ class _GraphEntry(NamedTuple):
     box: Radius | None
     anchored: str
     claims: Claims
+    place: tuple[int, int] | None
+    node: int | None
 
 
 def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
-    inside = graph.members("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims")
+    inside = graph.members(
+        *("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims"),
+        optional=("graph", "target", "node"),
+    )
+    if ("graph" in inside) != ("target" in inside) or ("node" in inside and "graph" not in inside):
+        graph.refuse("say which target of which graph it is, or neither")
 
     def votes(name: str) -> tuple[int, ...]:
         counts = inside[name].wholes(n_classes, MOST_VOTES)
@@ -282,6 +319,8 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
         box=_limits(inside["capacity"], noise),
         anchored=inside["anchored"].text(),
         claims=_claims(inside["claims"], noise, n_classes),
+        place=(inside["graph"].whole(MOST_ROWS), inside["target"].whole(MOST_ROWS)) if "graph" in inside else None,
+        node=inside["node"].whole(MOST_ROWS) if "node" in inside else None,
     )
 
 

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.certificate import Certificates, certify
@@ -66,6 +67,8 @@ class Archive:
         margins: how the margin is settled on where there are more than two classes; see `clopper_pearson`.
         evidence: for each graph, what its verdicts are proved from, None where nothing is kept; alpha is shared with
             it (`AlphaShares`). None as a whole: nobody asked, and the bounds have all of alpha.
+        nodes: where the nodes of graphs are classified, for each row the index of its node; else None. Which target
+            of which graph a row is about, its votes know.
 
     Example:
         >>> from starcert.core.confidence import clopper_pearson
@@ -91,6 +94,7 @@ class Archive:
     together: int = 1
     margins: Margins = "chosen"
     evidence: tuple[GraphEvidence | None, ...] | None = None
+    nodes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -103,6 +107,8 @@ class Archive:
         for name in ("capacities", "boxes", "anchored", "names", "labels"):
             if len(given := getattr(self, name)) != n_graphs:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
+        if self.nodes is not None and len(self.nodes) != n_graphs:
+            raise InvalidParameterError("nodes", f"have one entry for each of {n_graphs} rows", len(self.nodes))
         if len(self.class_names) != n_classes:
             raise InvalidParameterError("class_names", f"name each of {n_classes} classes", list(self.class_names))
         if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MOST_VOTES:
@@ -157,7 +163,7 @@ class Archive:
         certificates: Certificates,
         *,
         names: Sequence[str] | None = None,
-        labels: Sequence[int | None] | None = None,
+        labels: npt.ArrayLike | Sequence[int | None] | None = None,
         class_names: Sequence[str] | None = None,
         settings: Mapping[str, object] | None = None,
     ) -> Archive:
@@ -165,8 +171,9 @@ class Archive:
 
         Args:
             certificates: the result to keep.
-            names: what the graphs are called; by default their numbers (and those of their targets).
-            labels: the true classes, None where one is not known.
+            names: what the graphs are called; by default their numbers (with the names of their nodes, or the numbers
+                of their targets).
+            labels: the true classes, None where one is not known; see `Certificates.truth`.
             class_names: what the classes are called; by default their numbers.
             settings: how the run was made, as JSON can say it.
         """
@@ -187,7 +194,7 @@ class Archive:
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
             names=tuple(certificates.names if names is None else names),
-            labels=tuple([None] * n_graphs if labels is None else labels),
+            labels=tuple([None] * n_graphs if labels is None else certificates.truth(labels).tolist()),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
             settings={} if settings is None else settings,
             provenance=versions(),
@@ -195,6 +202,7 @@ class Archive:
             together=certificates.bounds.together,
             margins=certificates.bounds.margins,
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
+            nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
         if certificates.bounds.agrees_with(archive.bounds):
             vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
@@ -293,7 +301,8 @@ class Archive:
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
-        return self.votes.counts.tolist(), selection, self.votes.stopped, *plain
+        keys = self.votes.objects.tolist(), self.votes.targets.tolist()
+        return self.votes.counts.tolist(), selection, self.votes.stopped, *keys, *plain
 
 
 def _numbered(archive: Archive, name: str) -> enumerate[object]:

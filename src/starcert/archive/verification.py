@@ -107,7 +107,8 @@ class Verification:
         return "refuted" if self.refuted else "weaker" if self.mismatches else "proved"
 
     def __str__(self) -> str:
-        graphs = f"{len(self.archive):,} graph{'s' if len(self.archive) != 1 else ''}"
+        what = "graph" if self.archive.nodes is None else "node"
+        graphs = f"{len(self.archive):,} {what}{'s' if len(self.archive) != 1 else ''}"
         false, weaker = len(self.refuted), len(self.weaker)
         if self.verdict == "proved":
             return f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise.{self._twice}"

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from starcert.archive.evidence_file import pack
 from starcert.archive.record import Claims
 from starcert.errors import ArchiveError
-from starcert.laws import as_flip
 from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -141,8 +140,10 @@ def _text(value: object) -> str:
 def _noise(noise: Noise) -> list[dict[str, object]]:
     laws: list[dict[str, object]] = []
     for region in noise:
-        given = as_flip(noise[region], f"noise[{region}]", "an archive").numbers
-        laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in given.items()}})
+        law = noise[region]
+        said = law.to_json()
+        given = said if isinstance(said, dict) else law.numbers  # a rule how types are drawn stands beside the numbers
+        laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in law.numbers.items()}})
     return laws
 
 
@@ -150,6 +151,7 @@ def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
     selection = archive.votes.selection
     return {
         "name": archive.names[i],
+        **_row_of(archive, i),
         "true_class": archive.labels[i],
         "estimation": archive.votes.counts[i].tolist(),
         "selection": None if selection is None else selection[i].tolist(),
@@ -168,6 +170,14 @@ def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
             **({} if claims.any_flips is None else _beyond_counts(claims)),
         },
     }
+
+
+def _row_of(archive: Archive, i: int) -> dict[str, object]:
+    """Which target of which graph a row is about, and which node that is, where graphs have several targets."""
+    if archive.nodes is None and not archive.votes.targets.any():
+        return {}
+    node = {} if archive.nodes is None else {"node": archive.nodes[i]}
+    return {"graph": int(archive.votes.objects[i]), "target": int(archive.votes.targets[i]), **node}
 
 
 def _beyond_counts(claims: Claims) -> dict[str, object]:

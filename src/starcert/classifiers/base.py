@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, whole_number
+from starcert.graphs import Frame
 from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame, Sites
+    from starcert.graphs import Sites
     from starcert.noise import Noise
     from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.sampler import Sampler
@@ -100,6 +101,17 @@ class Classifier(ABC):
             frame: what noise leaves alone of the graph. Where its nodes are the targets: `return frame.n_nodes`.
         """
         return None
+
+    def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64] | None:
+        """The node index of each target, in their order; None: the targets are no nodes.
+
+        By default every node, where a graph has as many targets as nodes. Where some nodes alone are classified (those
+        of a mask), say which: their indices in ascending order.
+        """
+        n_targets = self.n_targets(frame)
+        if n_targets is None or not isinstance(frame, Frame) or n_targets != frame.n_nodes:
+            return None
+        return np.arange(n_targets)
 
     def scored(self, graphs: NoisyGraphs) -> Scores:
         """What `classify` answers, with the numbers that the answers come from, if there are any.

@@ -19,6 +19,8 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TypeAlias
 
+import numpy as np
+
 from starcert.core.channels import MAX_RADIUS, Product
 from starcert.core.halves import count_cells
 from starcert.core.margins import Margin, MultiClass, Slacks, TwoClass
@@ -147,8 +149,8 @@ def _search(margin: Margin, axes: Alike) -> Found:
 class Frontiers:
     """The frontiers of one noise in one box, each searched and proved once.
 
-    A two-class frontier stays the same while the failure probability moves between two proved slacks, so most graphs
-    are a look-up.
+    A two-class frontier stays the same while the failure probability moves between two proved slacks, and a multi-class
+    one between any two bounds that share it: most graphs, and most nodes of a large one, are a look-up.
     """
 
     def __init__(self, slacks: Slacks, limits: tuple[int | None, ...]) -> None:
@@ -156,16 +158,17 @@ class Frontiers:
         self._limits = limits
         self._starts: list[float] = []
         self._known: list[tuple[float, Frontier]] = []
-        self._multi: dict[tuple[float, float], Frontier] = {}
+        self._multi = _Sandwich()
 
     def of(self, margin: TwoClass | MultiClass) -> Frontier:
-        """The frontier under either margin; that of a multi-class one is remembered for the same bounds alone."""
+        """The frontier under either margin."""
         if isinstance(margin, TwoClass):
             return self.at(margin.failure)
-        bounds = margin.failure, margin.other
-        if bounds not in self._multi:
-            self._multi[bounds] = find_frontier(margin, self._limits)
-        return self._multi[bounds]
+        frontier = self._multi.find(margin.failure, margin.other)
+        if frontier is None:
+            frontier = find_frontier(margin, self._limits)
+            self._multi.add(margin.failure, margin.other, frontier)
+        return frontier
 
     def at(self, failure: float) -> Frontier:
         """The frontier of a graph with this upper bound on 1 − p_A."""
@@ -184,6 +187,44 @@ class Frontiers:
             self._starts.insert(position, start)
             self._known.insert(position, (end, frontier))
         return frontier
+
+
+class _Sandwich:
+    """Multi-class frontiers by their two bounds, with the ones in between for nothing.
+
+    Smaller bounds certify more. So a complete frontier that two pairs of bounds share is that of every pair between
+    them, and its verdicts are proved there too.
+    """
+
+    def __init__(self) -> None:
+        self._of_bounds: dict[tuple[float, float], Frontier] = {}
+        self._frontiers: list[Frontier] = []
+        self._numbers: dict[Frontier, int] = {}
+        self._known = np.empty((64, 3))  # failure, other, number of the frontier
+        self._used = 0
+
+    def find(self, failure: float, other: float) -> Frontier | None:
+        """The frontier for these bounds, if it is known or lies between two equal ones."""
+        if (failure, other) in self._of_bounds:
+            return self._of_bounds[failure, other]
+        failures, others, numbers = self._known[: self._used].T
+        better = np.unique(numbers[(failures <= failure) & (others <= other)])
+        worse = numbers[(failures >= failure) & (others >= other)]
+        both = better[np.isin(better, worse)]
+        return self._frontiers[int(both[0])] if both.size else None
+
+    def add(self, failure: float, other: float, frontier: Frontier) -> None:
+        """Remembers the frontier that was found for these bounds."""
+        self._of_bounds[failure, other] = frontier
+        if frontier.incomplete or not frontier.verified:  # others may find more: each looks for itself
+            return
+        if frontier not in self._numbers:
+            self._numbers[frontier] = len(self._frontiers)
+            self._frontiers.append(frontier)
+        if self._used == len(self._known):
+            self._known = np.concatenate([self._known, np.empty_like(self._known)])
+        self._known[self._used] = failure, other, self._numbers[frontier]
+        self._used += 1
 
 
 @dataclass(frozen=True)

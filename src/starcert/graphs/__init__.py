@@ -4,5 +4,6 @@ from starcert.graphs.graph import Frame, Graph
 from starcert.graphs.layers import CleanObject, Layer, Numbered, Region
 from starcert.graphs.partition import Partition
 from starcert.graphs.sites import Sites
+from starcert.graphs.target_nodes import TargetNodes
 
-__all__ = ["CleanObject", "Frame", "Graph", "Layer", "Numbered", "Partition", "Region", "Sites"]
+__all__ = ["CleanObject", "Frame", "Graph", "Layer", "Numbered", "Partition", "Region", "Sites", "TargetNodes"]

@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from starcert import metrics
 from starcert.archive import Archive
-from starcert.attacks import slacks_of, tradeoffs_of
-from starcert.core.frontier import Frontier, Frontiers, find_frontier
-from starcert.core.margins import MultiClass
+from starcert.attacks import slacks_of
+from starcert.certificate import margin_of
+from starcert.core.frontier import Frontiers
 from starcert.metrics import certified_counts, has_sites, open_ended, right
 from starcert.noise import Noise
 
@@ -118,10 +118,8 @@ class Slices:
         bounds = archive.certificates.bounds
         self._failure: list[float] = bounds.failure.tolist()
         self._other: list[float] = bounds.other.tolist()
-        product = archive.noise.product
-        self._tradeoffs = tradeoffs_of(product)
-        self._two_class = {pair: Frontiers(slacks_of(product), self._box_of(pair)) for pair in self.pairs}
-        self._multi_class = {pair: _Sandwich() for pair in self.pairs}
+        self._noise, product = archive.noise, archive.noise.product
+        self._searched = {pair: Frontiers(slacks_of(product), self._box_of(pair)) for pair in self.pairs}
 
     @property
     def with_evidence(self) -> bool:
@@ -140,59 +138,17 @@ class Slices:
 
     def counted(self, graph: int, pair: Pair) -> Radii:
         """Those that the bounds on the class probabilities certify alone."""
-        frontier = self._frontier(pair, self._failure[graph], self._other[graph])
+        frontier = self._searched[pair].of(margin_of(self._noise, self._failure[graph], self._other[graph]))
         self.verified = self.verified and frontier.verified
         return clip(project(frontier.radii, pair), tuple(self._limits[graph][axis] for axis in pair))
 
     def reach(self, axis: int, failure: float) -> int:
         """How far an axis alone is certified, in the two-class margin, for any graph with this bound on 1 − p_A."""
-        radii = self._two_class[next(pair for pair in self.pairs if axis in pair)].at(failure).radii
+        radii = self._searched[next(pair for pair in self.pairs if axis in pair)].at(failure).radii
         return max((radius[axis] for radius in radii), default=0)
-
-    def _frontier(self, pair: Pair, failure: float, other: float) -> Frontier:
-        if not other < failure:
-            return self._two_class[pair].at(failure)
-        known = self._multi_class[pair]
-        frontier = known.find(failure, other)
-        if frontier is None:
-            frontier = find_frontier(MultiClass(self._tradeoffs, failure, other), self._box_of(pair))
-            known.add(failure, other, frontier)
-        return frontier
 
     def _box_of(self, pair: Pair) -> Limits:
         return tuple(limit if axis in pair else 0 for axis, limit in enumerate(self.box))
-
-
-class _Sandwich:
-    """Multi-class frontiers by their two bounds, with the ones in between for nothing.
-
-    Smaller bounds certify more. So a frontier that two pairs of bounds share is that of every pair between them, and
-    its verdicts are proved there too.
-    """
-
-    def __init__(self) -> None:
-        self._frontiers: list[Frontier] = []
-        self._numbers: dict[Frontier, int] = {}
-        self._known = np.empty((64, 3))  # failure, other, number of the frontier
-        self._used = 0
-
-    def find(self, failure: float, other: float) -> Frontier | None:
-        """The frontier for these bounds, if it is known or lies between two equal ones."""
-        failures, others, numbers = self._known[: self._used].T
-        better = numbers[(failures <= failure) & (others <= other)]
-        worse = numbers[(failures >= failure) & (others >= other)]
-        both = np.intersect1d(better, worse)
-        return self._frontiers[int(both[0])] if both.size else None
-
-    def add(self, failure: float, other: float, frontier: Frontier) -> None:
-        """Remembers the frontier that was found for these bounds."""
-        if frontier not in self._numbers:
-            self._numbers[frontier] = len(self._frontiers)
-            self._frontiers.append(frontier)
-        if self._used == len(self._known):
-            self._known = np.concatenate([self._known, np.empty_like(self._known)])
-        self._known[self._used] = failure, other, self._numbers[frontier]
-        self._used += 1
 
 
 def project(radii: Iterable[Sequence[int]], pair: Pair) -> Radii:

@@ -1,6 +1,6 @@
 """The file of a vote store: how it is opened, and the checks before any of it is believed.
 
-A store is an SQLite database with four tables, whose definitions carry their own explanation (`SCHEMAS`). It may come
+A store is an SQLite database with five tables, whose definitions carry their own explanation (`SCHEMAS`). It may come
 from anywhere, so nothing in it is taken on trust: who wrote it, its format, the exact text of its schema, SQLite's own
 `quick_check`, and the types, ranges and digest of every row are checked first. Nothing in it is ever unpickled or run.
 
@@ -24,6 +24,7 @@ from typing import NamedTuple
 from starcert.errors import InvalidParameterError, StoreError
 from starcert.store.evidence import StoredAttack, StoredFlips
 from starcert.store.records import MAX_TARGETS, GraphRecord, Record, Session, StoredChunk, VoteSettings, record_row
+from starcert.store.tallies import StoredTally, joined
 from starcert.system.files import lock_file, unlock_file
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 3
+FORMAT = 4
 RECORDS = """CREATE TABLE records (
   kind TEXT NOT NULL, -- settings, graph or session
   number INTEGER NOT NULL, -- 0, 1, 2, ... within a kind
@@ -57,6 +58,15 @@ CHUNKS = """CREATE TABLE chunks (
   counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
   PRIMARY KEY (graph, target, purpose, chunk)
+) WITHOUT ROWID"""
+TALLIES = """CREATE TABLE tallies (
+  graph INTEGER NOT NULL, -- number of the record of a graph with several targets
+  purpose TEXT NOT NULL, -- selection or estimation
+  chunk INTEGER NOT NULL, -- 0, 1, 2, ...
+  samples INTEGER NOT NULL, -- votes in the chunk, on each target
+  counts BLOB NOT NULL, -- votes for each class, target after target, little-endian 64-bit integers
+  digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
+  PRIMARY KEY (graph, purpose, chunk)
 ) WITHOUT ROWID"""
 FLIPS = """CREATE TABLE flips (
   graph INTEGER NOT NULL, -- number of the graph's record
@@ -85,13 +95,14 @@ ATTACKS = """CREATE TABLE attacks (
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
   PRIMARY KEY (graph, flips, size, chunk)
 ) WITHOUT ROWID"""
-# Format 1 knew no targets, format 2 neither flips nor attacks. Such a file is read as it is, and gets the format of
-# today when it is continued.
+# Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target in place of tallies.
+# Such a file is read as it is, and gets the format of today when it is continued.
 _CHUNKS_1 = re.sub(r"  target .*\n", "", CHUNKS).replace("target, ", "")
 SCHEMAS = {
     1: {"records": RECORDS, "chunks": _CHUNKS_1},
     2: {"records": RECORDS, "chunks": CHUNKS},
-    FORMAT: {"records": RECORDS, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
+    3: {"records": RECORDS, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
+    FORMAT: {"tallies": TALLIES, "records": RECORDS, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
 }
 
 RECORDED_FLIPS = """SELECT flips.*, chunks.target, chunks.samples, chunks.counts, chunks.digest FROM flips
@@ -178,15 +189,24 @@ def create_schema(db: sqlite3.Connection) -> None:
         db.execute(text)
 
 
-def upgrade(db: sqlite3.Connection, version: int) -> None:
+def upgrade(db: sqlite3.Connection, contents: Contents) -> None:
     """Gives a file of an older format the tables of this one; inside a transaction, like `create_schema`."""
+    version = contents.format
     if version == 1:
         db.execute("ALTER TABLE chunks RENAME TO chunks_1")
         db.execute(CHUNKS)
         db.execute(f"INSERT INTO chunks SELECT {chunk_columns(1)} FROM chunks_1")
         db.execute("DROP TABLE chunks_1")
-    db.execute(FLIPS)
-    db.execute(ATTACKS)
+    if version < 3:
+        db.execute(FLIPS)
+        db.execute(ATTACKS)
+    db.execute(TALLIES)
+    rows = db.execute(f"SELECT {chunk_columns(FORMAT)} FROM chunks ORDER BY graph, purpose, chunk")
+    several = [graph.graph for graph in contents.graphs if graph.n_targets > 1]
+    chunks = (StoredChunk.from_row(row, contents.settings) for row in rows if row[0] in several)
+    tallies = [tally.row for tally in joined(chunks, contents.graphs)]
+    db.executemany("INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?)", tallies)
+    db.executemany("DELETE FROM chunks WHERE graph = ?", [(graph,) for graph in several])
     db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -255,8 +275,14 @@ def verify(db: sqlite3.Connection) -> Contents:
             if chunk.target >= (n_targets := contents.graphs[chunk.graph].n_targets):
                 name = f"target {chunk.target} of graph {chunk.graph}"
                 raise ValueError(f"there are votes on {name}, which has only {n_targets}")
+            if version == FORMAT and n_targets > 1:
+                raise ValueError(f"there are votes on single targets of graph {chunk.graph}, which has {n_targets}")
             n_chunks += 1
         if version == FORMAT:
+            for row in db.execute("SELECT * FROM tallies"):
+                StoredTally.from_row(row, contents.settings).check_place(contents.settings, contents.graphs)
+                n_chunks += 1
+        if version >= 3:
             _verify_evidence(db, contents)
         return contents._replace(n_chunks=n_chunks, format=version)
     finally:

@@ -1,9 +1,9 @@
 """Votes on disk: durable, resumable, self-describing.
 
 A run votes on graphs 0..G−1 (or on targets 0, 1, 2, … of each), for two purposes, in chunks 0, 1, 2, …; one row holds
-one chunk of one target. Votes are a function of the settings, so a chunk that was lost can be drawn again, but a stored
-one is never counted twice or in part: rows are written in transactions, and a kill at any moment loses at most what
-came in the last half second.
+one chunk of a graph, with the votes on all its targets. Votes are a function of the settings, so a chunk that was lost
+can be drawn again, but a stored one is never counted twice or in part: rows are written in transactions, and a kill at
+any moment loses at most what came in the last half second.
 
 Beside the votes of a chunk there may be a record of the flips in those against a class (`FlipRecord`), and beside the
 graphs of a run votes at attacked graphs: those that come from them by flipping some sites.
@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
@@ -53,20 +54,25 @@ from starcert.store.records import (
     record_row,
     whole,
 )
+from starcert.store.tallies import StoredTally, joined
 from starcert.system.processes import in_words
 
 __all__ = ["GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
 
 Counts = npt.NDArray[np.int64]
-Stored: TypeAlias = StoredChunk | StoredFlips | StoredAttack
-Row = TypeVar("Row", StoredChunk, StoredFlips, StoredAttack)
+Stored: TypeAlias = StoredChunk | StoredTally | StoredFlips | StoredAttack
+Row = TypeVar("Row", StoredChunk, StoredTally, StoredFlips, StoredAttack)
 
 TABLES: dict[object, tuple[str, ...]] = {
     StoredChunk: ("chunks", "graph", "target", "purpose", "chunk"),
+    StoredTally: ("tallies", "graph", "purpose", "chunk"),
     StoredFlips: ("flips", "graph", "chunk"),
     StoredAttack: ("attacks", "graph", "flips", "size", "chunk"),
 }
 """Where each kind of row is, and the columns of its key."""
+
+SINCE = {StoredFlips: 3, StoredAttack: 3, StoredTally: FORMAT}
+"""The first format that has a kind of row, where it is not the first of all."""
 
 COMMIT_SECONDS = 0.5
 COMMIT_ROWS = 256
@@ -128,7 +134,6 @@ class VoteStore:
         self._db = connect(path, resources, writing=writing)
         self._resources = resources
         self._n_committed = 0
-        self._format = FORMAT
         self._waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
         self._waiting_since, self._waiting_bytes = 0.0, 0
         self._alarm: threading.Timer | None = None
@@ -177,12 +182,12 @@ class VoteStore:
             records += [record_row("graph", record.graph, record) for record in graphs[len(contents.graphs) :]]
             with transaction(store._db, target, "create the file" if new else "continue", contents.n_chunks):
                 if contents.format != FORMAT:
-                    upgrade(store._db, contents.format)
+                    upgrade(store._db, contents)
                 if new:
                     create_schema(store._db)
                     records.append(record_row("settings", 0, settings))
                 store._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
-            store.sessions, store._format = (*contents.sessions, session), FORMAT
+            store.sessions = (*contents.sessions, session)
             store._resources = resources.pop_all()
         return store
 
@@ -221,12 +226,22 @@ class VoteStore:
 
     def done(self, graph: int, purpose: str, target: int = 0) -> dict[int, int]:
         """The chunks that need not be drawn again, with their samples; those not yet committed are among them."""
-        return {chunk.chunk: chunk.samples for chunk in self._chunks_of(graph, purpose, target)}
+        self._place(graph, purpose, target)
+        return {number: samples for number, samples, _ in self.tallies(graph, purpose)}
 
     def chunks(self, graph: int, purpose: str, target: int = 0) -> list[tuple[int, int, Counts]]:
         """The chunks of a target in order: number, samples, votes for each class."""
-        chunks = self._chunks_of(graph, purpose, target)
-        return [(chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64)) for chunk in chunks]
+        self._place(graph, purpose, target)
+        return [(number, samples, counts[target]) for number, samples, counts in self.tallies(graph, purpose)]
+
+    def tallies(self, graph: int, purpose: str) -> list[tuple[int, int, Counts]]:
+        """The chunks of a graph in order: number, samples, votes on each target for each class."""
+        graph, _, purpose = self._place(graph, purpose, 0)
+        if self.graphs[graph].n_targets > 1:
+            found = self._found(StoredTally, graph, purpose)
+            return [(tally.chunk, tally.samples, tally.counts(self.settings)) for tally in found]
+        chunks = self._found(StoredChunk, graph, 0, purpose)
+        return [(chunk.chunk, chunk.samples, np.array([chunk.counts], dtype=np.int64)) for chunk in chunks]
 
     def counts(self, purpose: str, *, limit: Mapping[int, int] | None = None) -> Counts:
         """The votes for each class, summed over chunks, shape (graphs, classes); one row for each target of a graph.
@@ -247,8 +262,11 @@ class VoteStore:
         totals = np.zeros((int(firsts[-1]), self.settings.n_classes), dtype=np.int64)
         first = {graph: whole(chunks, f"limit[{graph}]", MAX_COUNT) for graph, chunks in (limit or {}).items()}
         for chunk in self._select(StoredChunk, "purpose = ?", purpose):
-            if chunk.chunk < first.get(chunk.graph, MAX_COUNT):
-                totals[firsts[chunk.graph] + chunk.target] += chunk.counts
+            if chunk.chunk < first.get(chunk.graph, MAX_COUNT) and self.graphs[chunk.graph].n_targets == 1:
+                totals[firsts[chunk.graph]] += chunk.counts
+        for tally in self._select(StoredTally, "purpose = ?", purpose):
+            if tally.chunk < first.get(tally.graph, MAX_COUNT):
+                totals[firsts[tally.graph] : firsts[tally.graph + 1]] += tally.counts(self.settings)
         return totals
 
     def flips(self, graph: int) -> dict[int, FlipRecord]:
@@ -259,7 +277,7 @@ class VoteStore:
         graph = whole(graph, "graph", len(self.graphs) - 1)
         with self._turn:
             found = self._found(StoredFlips, graph)
-            chunks = {chunk.chunk: chunk for chunk in self._chunks_of(graph, "estimation", 0)} if found else {}
+            chunks = {chunk.chunk: chunk for chunk in self._found(StoredChunk, graph, 0, "estimation")} if found else {}
             with read_errors(self.path):
                 return {flips.chunk: flips.record(chunks.get(flips.chunk)) for flips in found}
 
@@ -297,9 +315,11 @@ class VoteStore:
             with self._turn, read_errors(self.path):
                 file_bytes = self.path.stat().st_size
                 verify(self._db)
-            for chunk in self._select(StoredChunk, "1"):
-                chunks[chunk.purpose] += 1
-                by_graph[chunk.purpose][chunk.graph] += chunk.samples
+            alone = (each for each in self._select(StoredChunk, "1") if self.graphs[each.graph].n_targets == 1)
+            each: StoredChunk | StoredTally
+            for each in chain[StoredChunk | StoredTally](alone, self._select(StoredTally, "1")):
+                chunks[each.purpose] += 1
+                by_graph[each.purpose][each.graph] += each.samples * self.graphs[each.graph].n_targets
         except OSError as error:  # a StoreError is one
             integrity = str(error)
         samples = {purpose: sum(each) for purpose, each in by_graph.items()}
@@ -314,10 +334,9 @@ class VoteStore:
         counts: npt.ArrayLike,
         *,
         samples: int,
-        target: int = 0,
         record: FlipRecord | None = None,
     ) -> None:
-        """Takes in one chunk of one target; it is committed within half a second.
+        """Takes in one chunk of a graph; it is committed within half a second.
 
         Adding a chunk again changes nothing if its votes are the same. A chunk with fewer samples is the beginning of
         the same chunk with more: the longer one is kept.
@@ -326,9 +345,8 @@ class VoteStore:
             graph: the number of the graph.
             purpose: "selection" or "estimation".
             chunk: the number of the chunk.
-            counts: votes for each class.
-            samples: how many they are.
-            target: the number of the target in its graph.
+            counts: votes for each class; of a graph with several targets, shape (targets, classes).
+            samples: how many they are, on each target.
             record: the flips of those against a class; in the place of any that are stored of another class.
 
         Raises:
@@ -336,7 +354,14 @@ class VoteStore:
                 case they are kept and tried again by the next `add`, `flush` or `close`.
         """
         self._require_writer()
-        new = StoredChunk.from_caller(self.settings, self._place(graph, purpose, target), chunk, counts, samples)
+        place = self._place(graph, purpose, 0)
+        if self.graphs[place[0]].n_targets > 1:
+            if record is not None:
+                raise InvalidParameterError("record", "be of estimation votes on one target", purpose)
+            graph_record = self.graphs[place[0]]
+            self._take(StoredTally.from_caller(self.settings, graph_record, place[2], chunk, counts, samples))
+            return
+        new = StoredChunk.from_caller(self.settings, place, chunk, counts, samples)
         self._take(new, None if record is None else StoredFlips.from_caller(new, record))
 
     def add_attack(
@@ -366,12 +391,13 @@ class VoteStore:
         size = self.settings.chunk_size if chunk_size is None else chunk_size
         self._take(StoredAttack.from_caller(self.settings, (graph, positions, size), number, counts, samples, numbers))
 
-    def _take(self, votes: StoredChunk | StoredAttack, flips: StoredFlips | None = None) -> None:
+    def _take(self, votes: StoredChunk | StoredTally | StoredAttack, flips: StoredFlips | None = None) -> None:
         """Has votes, and flips of theirs, wait for the next commit, unless what is there serves as well."""
         with self._turn:
             old = self._old(votes)
             if old is None or not self._serves(old, votes):
                 self._wait(votes)
+                self._waiting_bytes += len(votes.blob) if isinstance(votes, StoredTally) else 0
             if flips is not None:
                 recorded = None if old is None else self._old(flips)  # no flips are there without their votes
                 if recorded is None or not self._serves(recorded, flips):
@@ -441,7 +467,6 @@ class VoteStore:
         # Of a graph that is stored, the stored record with its name is the one to show.
         self.graphs = (*contents.graphs[: len(graphs)], *graphs[len(contents.graphs) :])
         self.settings, self.sessions, self._n_committed = contents.settings, contents.sessions, contents.n_chunks
-        self._format = contents.format
 
     def _require_open(self) -> None:
         if not self._open or self._process != os.getpid():
@@ -455,17 +480,34 @@ class VoteStore:
 
     def _select(self, kind: type[Row], condition: str, *values: object) -> Iterator[Row]:
         """Stored rows of a kind, each checked again: the file may have changed since it was opened."""
-        columns = chunk_columns(self._format) if kind is StoredChunk else "*"
-        query = f"SELECT {columns} FROM {TABLES[kind][0]} WHERE graph < ? AND {condition}"
         self._require_open()
-        if kind is not StoredChunk and self._format < FORMAT:
-            return
         with self._turn, read_errors(self.path):
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]  # it may have been continued meanwhile
+            if version < SINCE.get(kind, 1):
+                if kind is StoredTally:
+                    old: Iterator[Any] = joined(self._targets(version, condition, *values), self.graphs)
+                    yield from old
+                return
+            columns = chunk_columns(version) if kind is StoredChunk else "*"
+            query = f"SELECT {columns} FROM {TABLES[kind][0]} WHERE graph < ? AND {condition}"
             for row in self._db.execute(query, (len(self.graphs), *values)):
-                found = kind.from_row(row, self.settings)
-                if isinstance(found, StoredChunk) and found.target >= self.graphs[found.graph].n_targets:
-                    raise ValueError(f"there are votes on target {found.target} of graph {found.graph}, which has none")
-                yield found
+                yield self._checked(kind, row)
+
+    def _checked(self, kind: type[Row], row: Sequence[object]) -> Row:
+        found = kind.from_row(row, self.settings)
+        if isinstance(found, StoredTally):
+            found.check_place(self.settings, self.graphs)
+        if isinstance(found, StoredChunk) and found.target >= self.graphs[found.graph].n_targets:
+            raise ValueError(f"there are votes on target {found.target} of graph {found.graph}, which has none")
+        return found
+
+    def _targets(self, version: int, condition: str, *values: object) -> Iterator[StoredChunk]:
+        """The rows of graphs with several targets in an old format, in the order of graph, purpose and chunk."""
+        query = f"SELECT {chunk_columns(version)} FROM chunks WHERE graph < ? AND {condition} ORDER BY 1, 3, 4"
+        for row in self._db.execute(query, (len(self.graphs), *values)):
+            chunk = self._checked(StoredChunk, row)
+            if self.graphs[chunk.graph].n_targets > 1:
+                yield chunk
 
     def _committed(self, kind: type[Row], *key: object) -> list[Row]:
         """The stored rows of a kind whose key begins so."""
@@ -486,9 +528,6 @@ class VoteStore:
         graph = whole(graph, "graph", len(self.graphs) - 1)
         return graph, whole(target, "target", self.graphs[graph].n_targets - 1), _purpose(purpose)
 
-    def _chunks_of(self, graph: int, purpose: str, target: int) -> list[StoredChunk]:
-        return self._found(StoredChunk, *self._place(graph, purpose, target))
-
     def _old(self, new: Stored) -> Stored | None:
         """What waits or is stored in the place of a new row."""
         kind: Any = type(new)
@@ -501,20 +540,26 @@ class VoteStore:
 
     def _serves(self, old: Stored, new: Stored) -> bool:
         """Whether the old row makes the new one needless; an error if one is not the beginning of the other."""
+        where = self._where(new)
         if isinstance(old, StoredFlips) and isinstance(new, StoredFlips):
             if not old.is_alike(new):  # against another class: the one that is asked for is kept
                 return False
             differ, stored, now = not old.agrees_with(new), f"{old.votes} votes", f"{new.votes} votes with other flips"
+        elif isinstance(old, StoredTally) and isinstance(new, StoredTally):
+            found = old.difference(new, self.settings)
+            differ = found is not None
+            target, stored, now = (0, "", "") if found is None else (found[0], str(found[1]), str(found[2]))
+            where = f"graph {new.graph}, target {target}, {new.purpose}, chunk {new.chunk}"
         else:
-            assert not isinstance(old, StoredFlips)
-            assert not isinstance(new, StoredFlips)
+            assert not isinstance(old, StoredFlips | StoredTally)
+            assert not isinstance(new, StoredFlips | StoredTally)
             shorter, longer = sorted((old, new), key=lambda chunk: chunk.samples)
             begins = all(few <= many for few, many in zip(shorter.counts, longer.counts, strict=True))
             differ = not begins or (old.samples == new.samples and old != new)
             stored, now = str(list(old.counts)), str(list(new.counts))
         if differ:
             raise StoreError(
-                f"{self.path}: the same settings gave other votes on {self._where(new)}: stored {stored}, now {now}."
+                f"{self.path}: the same settings gave other votes on {where}: stored {stored}, now {now}."
                 " The classifier has changed, or it is not deterministic: write into another file, or take the old one."
             )
         return old.samples >= new.samples
@@ -524,8 +569,7 @@ class VoteStore:
             return f"graph {row.graph} attacked at {list(row.flips)}, chunk {row.chunk}"
         if isinstance(row, StoredFlips):
             return f"graph {row.graph}, estimation, chunk {row.chunk}"
-        of_target = f", target {row.target}" if self.graphs[row.graph].n_targets > 1 else ""
-        return f"graph {row.graph}{of_target}, {row.purpose}, chunk {row.chunk}"
+        return f"graph {row.graph}, {row.purpose}, chunk {row.chunk}"
 
     def _set_alarm(self) -> None:
         """Has what waits now committed in time, even if nothing more is added."""
