@@ -304,7 +304,6 @@ class _Count:
             or (number in records and all(each is None or each.samples[0] == n for each in records[number]))
         }
 
-
     def _stored_flips(self, graph: int, recorded: Recorded) -> dict[int, tuple[FlipRecord | None, ...]]:
         """The flips that the store has of the chunks of a graph: for each target those that are wanted, or none."""
         assert self._store is not None
