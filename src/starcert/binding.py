@@ -31,6 +31,7 @@ __all__ = [
     "bind",
     "bind_all",
     "check_noise_and_regions",
+    "clean_values",
     "filled_noise",
 ]
 
@@ -166,6 +167,14 @@ def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
         # A law on two values takes all that is there for 1.
         found[positions[here]] = axis_of[np.minimum(values[here], law.alphabet - 1)]
     return found
+
+
+def clean_values(sites: Sites) -> npt.NDArray[np.uint8]:
+    """The clean value of every site."""
+    values = np.zeros(sites.n_sites, dtype=np.uint8)
+    positions, others = sites.nonzero
+    values[positions] = others
+    return values
 
 
 def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | None) -> Problem:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import axes_of_sites
+from starcert.binding import axes_of_sites, clean_values
 from starcert.core.attack_axis import AttackAxis, Moves
 from starcert.core.evidence import shown_outcomes
 from starcert.laws.outcomes import axis_moves, why_not_alike
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
 
-__all__ = ["MOST_SITES", "axes_from", "axes_of", "clean_values", "first_axes", "influences", "why_not"]
+__all__ = ["MOST_SITES", "axes_from", "axes_of", "first_axes", "influences", "why_not"]
 
 MOST_SITES = 2**22
 """On an object with more sites, votes are not looked at one by one."""
@@ -79,14 +79,6 @@ def first_axes(noise: Noise) -> tuple[int, ...]:
         starts = [frozenset(axis.starts) for axis in axis_moves(noise[region])]
         found += [len(found) + starts.index(one) for one in starts]
     return tuple(found)
-
-
-def clean_values(sites: Sites) -> npt.NDArray[np.uint8]:
-    """The clean value of every site."""
-    values = np.zeros(sites.n_sites, dtype=np.uint8)
-    positions, others = sites.nonzero
-    values[positions] = others
-    return values
 
 
 def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np.float64]:
