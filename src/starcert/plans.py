@@ -21,6 +21,7 @@ To write one, derive it from `Plan`. This one asks for more votes as long as som
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ import numpy.typing as npt
 from starcert.binding import axes_of_sites
 from starcert.core.confidence import Votes
 from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, StarcertWarning
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.sampler import way_of
 from starcert.voting import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of, tallies
@@ -186,6 +187,8 @@ class _Count:
 
     def votes(self) -> Votes:
         """The votes, once nothing is waiting."""
+        for graph in self._recordings:
+            self._tell_what_is_missing(graph)
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
         return Votes(
@@ -252,6 +255,18 @@ class _Count:
         return what_to_record(
             self._job, graph, self._counts["selection"][self._rows(graph)], self._plan.most.estimation
         )
+
+    def _tell_what_is_missing(self, graph: int) -> None:
+        """Warns where the flips of some targets were not recorded."""
+        against = self._recorded(graph).against
+        kept = sum(label != NOT_RECORDED for label in against) if isinstance(against, tuple) else 1
+        if kept < self._n_targets[graph]:
+            warnings.warn(
+                f"the flips of {kept:,} of {self._n_targets[graph]:,} targets of graph {graph} are recorded: those of "
+                f"all would take more than {MOST_BYTES:,} bytes. The others have certificates by p_A alone.",
+                StarcertWarning,
+                stacklevel=1,
+            )
 
     def _records(self, graph: int) -> tuple[FlipRecord | None, ...]:
         """The records of all targets of a graph, each look's being there."""
