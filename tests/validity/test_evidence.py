@@ -364,18 +364,18 @@ def test_flips_without_what_they_show_break_the_promise():
 def test_axes_on_the_same_sites_that_are_taken_for_two_pools_break_the_promise():
     """A negative control: what is attacked on one axis changes the flip number that the other one's λ is chosen by."""
     rng = np.random.default_rng(7)
-    world, level, false, honest, runs = VALUED["typed pairs"], (1, 0, 2), 0, 0, 60
+    world, level, false, honest, runs = VALUED["typed pairs"], (2, 0, 1), 0, 0, 60
     for _ in range(runs):
         edge = valued_near_the_edge(rng, world, level)
         votes = edge.votes(rng, 8_192)
         for apart in (False, True):
             evidence = Evidence(votes, edge.axes, alpha=Fraction(ALPHA), failure=0.3, box=level)
             if apart:
-                evidence.pools = (0, 1, 2)
+                evidence.pools, evidence._numbers = (0, 1, 2), votes.numbers([axis.sites for axis in edge.axes])
             proved = evidence.weighed(level, evidence.schemes(level)[0]).proved
             false, honest = false + proved * apart, honest + proved * (not apart)
     assert honest <= most_often(ALPHA, runs) * runs
-    assert false > honest
+    assert false > 3 * ALPHA * runs
 
 
 TARGETS = ("three values", "typed pairs")
