@@ -19,6 +19,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 import examples
 import starcert as sc
+from starcert.display.drawing import style
+from starcert.experiments.digits import DigitsData, images_figure
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "pictures"
@@ -106,7 +108,14 @@ def photographs(page: Path) -> dict[str, bytes]:
         driver.quit()
 
 
+def draw_digits(path: Path) -> None:
+    """Images of digits, and a noisy copy of each."""
+    with style():
+        images_figure(DigitsData.split(1)).savefig(path)
+
+
 if __name__ == "__main__":
     draw_slack_map(FOLDER / "slack_map.png")
     draw_evidence(FOLDER / "evidence.png")
+    draw_digits(FOLDER / "digits.png")
     draw_report(FOLDER)

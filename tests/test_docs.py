@@ -32,6 +32,7 @@ NEEDS = {
     "certificates": (),
     "classifiers": (),
     "commands": (),
+    "digits-results": ("sklearn",),
     "evidence": ("grakel",),
     "evidence-results": (),
     "mathematics": (),

@@ -197,6 +197,10 @@ class TestNodes:
         assert nodes().certify(graphs()[:1], **WANTED)[3].node == 3
         assert nodes(FirstNode()).certify(graphs()[:1], **WANTED)[0].node is None
 
+    def test_every_node_is_meant_where_there_are_as_many_targets(self):
+        assert Busy().target_nodes(named_star().frame).tolist() == [0, 1, 2, 3, 4]
+        assert FirstNode().target_nodes(named_star().frame) is None
+
     def test_votes_are_those_of_all_nodes_at_these(self):
         some = nodes(Some()).vote([named_star()], **WANTED)
         every = nodes().vote([named_star()], **WANTED)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starcert.core.confidence import Bounds, Votes, clopper_pearson
     from starcert.core.frontier import Frontier
     from starcert.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
-    from starcert.graphs import Graph, Partition
+    from starcert.graphs import Bits, Categories, Graph, Partition
     from starcert.laws import Categorical, Edges, Flip, Law
     from starcert.noise import Noise
     from starcert.smoothing import ABSTAIN, SmoothedClassifier
@@ -30,7 +30,7 @@ _HOME = {
     "starcert.core.confidence": ("Bounds", "Votes", "clopper_pearson"),
     "starcert.core.frontier": ("Frontier",),
     "starcert.errors": ("ArchiveError", "ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
-    "starcert.graphs": ("Graph", "Partition"),
+    "starcert.graphs": ("Bits", "Categories", "Graph", "Partition"),
     "starcert.laws": ("Categorical", "Edges", "Flip", "Law"),
     "starcert.noise": ("Noise",),
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
@@ -52,8 +52,10 @@ _PACKAGES = (
 __all__ = [
     "ABSTAIN",
     "ArchiveError",
+    "Bits",
     "Bounds",
     "Categorical",
+    "Categories",
     "Certificate",
     "Certificates",
     "ClassifierError",

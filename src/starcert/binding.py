@@ -18,6 +18,7 @@ import numpy.typing as npt
 from starcert.errors import InvalidParameterError
 from starcert.graphs import CleanObject, Graph, Partition, Sites
 from starcert.graphs.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
+from starcert.graphs.vectors import ColumnRegions, Vector, column_sites
 from starcert.laws import Flip, Law
 from starcert.noise import Noise
 
@@ -35,12 +36,10 @@ __all__ = [
     "filled_noise",
 ]
 
-NO_AXIS = 2**16 - 1
-"""The number of the axis of a site that lies on none."""
-
-Regions: TypeAlias = Partition | Mapping[str, str] | Callable[[Any], Partition | Sites]
-"""A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; a rule
-from a graph to its partition; for objects that are no graphs, a function from an object to its sites."""
+Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
+"""A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; for
+vectors, the columns of each region; a rule from a graph to its partition; for objects that are no graphs, a function
+from an object to its sites."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,6 +141,10 @@ def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
     return [noise[region].acting(counts) for region, counts in zip(sites.regions, sites.counts, strict=True)]
 
 
+NO_AXIS = 2**16 - 1
+"""The number of the axis of a site that lies on none."""
+
+
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     """For every site the number of the axis that an attack on it counts on, in the order of `noise.axes`.
 
@@ -201,11 +204,13 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
         Sites(all: 6)
     """
     if not isinstance(clean, CleanObject):
-        hint = "Convert it first, for instance with Graph.from_networkx(graph)."
+        hint = "Convert it first, for instance with Graph.from_networkx(graph) or Bits.rows(X)."
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
     if regions is None:
         everything = Sites.everything(clean, noise.regions[0])
         return _with_frozen_edges(everything, noise)
+    if isinstance(clean, Vector) and isinstance(regions, Mapping):
+        return column_sites(clean, regions)
     if isinstance(clean, Graph):
         if isinstance(regions, Mapping):
             regions = Partition.of_layers(regions)

@@ -27,7 +27,8 @@ from starcert.deciding import DecidedPlan
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
-from starcert.graphs import Graph, Sites
+from starcert.graphs import CleanObject, Sites, Vector
+from starcert.graphs.vectors import matrix_of
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
@@ -70,8 +71,9 @@ class SmoothedClassifier(ClassifierConventions):
             `fit` trains: a copy of it, on clean graphs.
         noise: a flip law for every region.
         regions: where the regions are: a `Partition`, or a rule from a graph to its partition. Without it, the one
-            region of the noise is every node pair. A mapping from regions to names of layers, such as
-            {"bonds": "pairs", "atoms": "element"}, means whole layers.
+            region of the noise is every node pair, or every column. A mapping from regions to names of layers, such as
+            {"bonds": "pairs", "atoms": "element"}, means whole layers; for `Bits` and `Categories`, a mapping from
+            regions to columns, such as {"border": [0, 1, 2], "centre": [3, 4]}, means those.
         samples: estimation votes for each graph in `predict`, where the call does not say.
         alpha: the probability that a certificate fails, where a call does not say.
         seed: of the noise in `predict`, where the call does not say: a whole number, 0 or more.
@@ -145,7 +147,7 @@ class SmoothedClassifier(ClassifierConventions):
     def __sklearn_is_fitted__(self) -> bool:
         return self._trained is not None
 
-    def fit(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> Self:
+    def fit(self, graphs: Sequence[CleanObject], labels: npt.ArrayLike) -> Self:
         """Trains a copy of a scikit-learn estimator on these graphs. A base classifier that is trained stays as it is.
 
         Args:
@@ -162,11 +164,12 @@ class SmoothedClassifier(ClassifierConventions):
             raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
-        trained = from_sklearn(clone(self.base).fit(graphs, classes))
+        rows = bool(graphs) and isinstance(graphs[0], Vector)
+        trained = from_sklearn(clone(self.base).fit(matrix_of(graphs) if rows else graphs, classes))
         self._trained, self._taught = trained, np.asarray(trained.estimator.classes_)
         return self
 
-    def score(self, graphs: Sequence[Graph], labels: npt.ArrayLike) -> float:
+    def score(self, graphs: Sequence[CleanObject], labels: npt.ArrayLike) -> float:
         """The share of graphs that `predict` answers right; an abstention is no right answer."""
         graphs = _as_list(graphs)
         given = _classes(labels, len(graphs)).tolist()
@@ -175,18 +178,18 @@ class SmoothedClassifier(ClassifierConventions):
         truth = [numbers.get(label, self.n_classes) for label in given]
         return accuracy(self.certify(graphs, samples=self.samples, seed=self.seed), truth)
 
-    def sites(self, graph: Graph) -> Sites:
+    def sites(self, graph: CleanObject) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is asked anew each time, see `problem`."""
         return bind(graph, self.noise, self.regions)
 
-    def problem(self, graphs: Sequence[Graph]) -> Problem:
+    def problem(self, graphs: Sequence[CleanObject]) -> Problem:
         """What is to be certified: these graphs and their regions, a rule asked once for each of them.
 
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
         return bind_all(_as_list(graphs), self.noise, self.regions)
 
-    def _bound(self, graphs: Sequence[Graph] | Problem) -> Problem:
+    def _bound(self, graphs: Sequence[CleanObject] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
         if graphs.noise not in (self.noise, filled_noise(self.noise, graphs.sites)):
@@ -196,7 +199,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def vote(
         self,
-        graphs: Sequence[Graph] | Problem,
+        graphs: Sequence[CleanObject] | Problem,
         *,
         samples: int | Plan,
         selection_samples: int | None = None,
@@ -257,7 +260,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def certify(
         self,
-        graphs: Sequence[Graph] | Problem,
+        graphs: Sequence[CleanObject] | Problem,
         *,
         samples: int,
         alpha: float | None = None,
@@ -344,7 +347,7 @@ class SmoothedClassifier(ClassifierConventions):
                 opened.close()
 
     def undefended(
-        self, graphs: Sequence[Graph] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
+        self, graphs: Sequence[CleanObject] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
     ) -> list[Verdict]:
         """What attacks of exactly so many flips do to the base classifier by itself, without noise: all are tried.
 
@@ -367,7 +370,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def predict(
         self,
-        graphs: Sequence[Graph] | Problem,
+        graphs: Sequence[CleanObject] | Problem,
         *,
         samples: int | None = None,
         alpha: float | None = None,
@@ -421,8 +424,8 @@ class SmoothedClassifier(ClassifierConventions):
         return VoteStore.open(path, settings, records, provenance=provenance() | stopping)
 
 
-def _as_list(graphs: Sequence[Graph]) -> list[Graph]:
-    if isinstance(graphs, Graph):
+def _as_list(graphs: Sequence[CleanObject]) -> list[CleanObject]:
+    if isinstance(graphs, CleanObject):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
     return list(graphs)
 

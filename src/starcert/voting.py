@@ -233,7 +233,7 @@ def _check_travels(classifier: Classifier, executor: Executor) -> None:
     if isinstance(executor, ProcessPoolExecutor) and type(executor).__module__.startswith("concurrent."):
         try:
             pickle.dumps(classifier)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
+        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
             raise InvalidParameterError(
                 "base",
                 "be picklable to travel to another process",

@@ -180,3 +180,49 @@ def test_pairs_are_as_wide_as_their_influence_and_an_attack_is_red():
     assert widths[-1] == pytest.approx(3.5)
     assert len(region_graph(there).get_lines()) < len(axes.get_lines())
     assert len(region_graph(there, influence=0 * influence).get_lines()) == len(region_graph(there).get_lines())
+
+
+ARCS = sc.Graph(
+    4,
+    [(0, 1), (1, 0), (1, 2), (2, 3)],
+    directed=True,
+    edge_types=["likes", "follows", "likes", "follows"],
+    type_names=("follows", "likes"),
+    node_data={"x": np.eye(4, dtype=int)},
+)
+
+
+def test_arcs_have_regions_of_their_own_and_heads():
+    sites = sc.Partition.from_arcs({"there": [(0, 1)], "back": [(1, 0), (2, 3)]}).sites(ARCS)
+    found = region_matrix(sites)
+    assert (found[0, 1], found[1, 0], found[2, 3], found[3, 2]) == (0, 1, 1, -1)
+    ax = region_graph(sites)
+    heads = [text.arrow_patch for text in ax.texts]
+    assert [patch.get_linestyle() for patch in heads] == [(0, (6, 2)), "-", (0, (6, 2)), "-"]
+    assert [patch.get_edgecolor()[:3] for patch in heads] == [
+        pytest.approx(matplotlib_colour(colour)) for colour in (colour_of(0), colour_of(1), FIXED, colour_of(1))
+    ]
+    labels = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
+    assert labels == ["there", "back", "follows", "likes", "fixed"]
+
+
+def test_the_matrix_of_a_directed_graph_has_both_triangles():
+    graph = sc.Graph(3, [(0, 1)], directed=True)
+    noise = sc.Noise(all=sc.Flip(delete=0.1, add=0.3))
+    ax = noise_matrix(sc.Partition.everything("all").sites(graph), noise)
+    shown = ax.images[0].get_array().filled(-1)
+    assert shown.tolist() == [[-1, 0.1, 0.3], [0.3, -1, 0.3], [0.3, 0.3, -1]]
+
+
+def test_features_of_nodes_are_no_pairs():
+    sites = sc.Partition.of_layers(edges="arcs", words="x").sites(ARCS.with_bits("x"))
+    assert set(region_matrix(sites)[~np.eye(4, dtype=bool)].tolist()) == {0}
+    ax = region_graph(sites, attack=[0, sites.n_sites - 1])
+    labels = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
+    assert labels == ["edges", "follows", "likes", "attack"]
+
+
+def matplotlib_colour(name):
+    from matplotlib.colors import to_rgb  # noqa: PLC0415
+
+    return to_rgb(name)

@@ -104,3 +104,25 @@ def test_a_verdict_map_has_four_tones(tmp_path):
     assert wider.tones.shape == (13, 10)
     with pytest.raises(InvalidParameterError, match="two axes"):
         sc.display.verdict_map(sc.certify(BOUNDS, sc.Noise(a=0.1))[0])
+
+
+def test_a_map_of_nodes_takes_the_labels_of_all_nodes():
+    class Even(sc.classifiers.Classifier):
+        n_classes = 2
+        description = "even nodes"
+
+        def n_targets(self, frame):
+            return 2
+
+        def target_nodes(self, frame):
+            return np.array([0, 2])
+
+        def classify(self, graphs):
+            return graphs.degrees()[:, ::2] > 1
+
+    graph = sc.Graph(4, [(0, 1), (0, 2), (0, 3)])
+    noise = sc.Noise(all=sc.Flip(delete=0.1, add=0.1))
+    result = sc.SmoothedClassifier(Even(), noise).certify([graph], samples=500, seed=1)
+    found = sc.display.RadiusMap.from_certificates(result, [1, 0, 0, 0], max_radius=(1, 1))
+    assert (found.many, found.majority_share) == ("nodes", 0.5)
+    assert found.plot().figure.axes[-1].get_ylabel() == "share of nodes\nright and certified"

@@ -5,8 +5,8 @@ import starcert as sc
 from report_worlds import graphs
 from starcert.graphs.blocks import from_json
 from starcert.graphs.pairsets import Across, Within
-from starcert.report import report_page as module
-from starcert.report.report_page import DRAWN_NODES, drawings
+from starcert.report import drawings as module
+from starcert.report.drawings import DRAWN_NODES, drawings
 
 GROUPS = (frozenset([0, 4, 5]), frozenset([1]), frozenset([2, 3, 9, 11]))
 

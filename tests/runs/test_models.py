@@ -166,7 +166,10 @@ class Nodes(Net):
         return self.linear(self.conv(x, edge_index))
 class OfData(Net):
     def forward(self, data):
-        return data
+        return super().forward(data.x, data.edge_index, data.batch)
+class Unpooled(Net):
+    def forward(self, x, ei):
+        return x
 class Dense(torch.nn.Module):
     def forward(self, x, adjacency):
         edges = adjacency.sum(dim=(1, 2)) / 2
@@ -194,6 +197,14 @@ class Dense(torch.nn.Module):
                 expected.append(int(classifier.model(x, edge_index, torch.zeros(6, dtype=torch.long)).argmax()))
         assert answers(classifier, reference, data) == expected
 
+    def test_a_module_of_data(self, tmp_path):
+        data = make_data()
+        by_name, of_data = (
+            made(tmp_path, self.MODULE + f"def f(): torch.manual_seed(0); return {name}(3, 4)", data)
+            for name in ("Net", "OfData")
+        )
+        assert answers(*of_data, data) == answers(*by_name, data)
+
     def test_a_module_on_dense_adjacency(self, tmp_path):
         data = make_data()
         classifier, reference = made(tmp_path, self.MODULE + "def f(): return Dense()", data)
@@ -215,7 +226,7 @@ class Dense(torch.nn.Module):
             ("Net(7)", "the node data: x (6 × 3). If the model expects other features"),
             ("Nodes()", "'model' must return logits of shape (graphs, classes). Got (12, 2) instead."),
             ("Net(3, 1)", "'model' must return logits of shape (graphs, classes). Got (2, 1) instead."),
-            ("OfData()", "'model' must be called as model(x, edge_index, batch). Got ['data'] instead."),
+            ("Unpooled()", "Got 'forward(x, ei)' instead. Say what ei is: arguments={'ei': 'edge_index'}"),
         ],
     )
     def test_modules_that_do_not_fit_are_told_why(self, tmp_path, model, words):

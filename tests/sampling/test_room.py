@@ -90,3 +90,15 @@ def test_batches_shrink_where_noise_adds_many_edges():
 
     assert [fitting(LARGE, p) for p in (1e-6, 0.1)] == [12, 3]
     assert fitting(sc.Graph(20, [(0, 1)]), 0.4) == 1024
+
+
+def test_batches_shrink_where_node_data_are_sites():
+    data = {"x": np.zeros((1000, 2000), dtype=np.uint8)}
+    graph = sc.Graph(1000, [(0, 1)], node_data=data).with_bits("x")
+    sites, noise = sc.Partition.of_layers(words="x").sites(graph), sc.Noise(words=sc.Flip(delete=0.6, add=0.01))
+    fitting = fitting_batch(sites, noise, wanted=1024, device="cpu", copy_bytes=nothing_more)
+    assert fitting * 16 * 2_000_000 <= 2**30 < (fitting + 1) * 17 * 2_000_000
+    free = 100 * 2**20
+    check_room(sites, noise, name="it", room=free, copy_bytes=nothing_more)
+    with pytest.raises(StarcertError, match=r"The noisy copies of it do not fit: 1,000 nodes have 2,000,000 sites"):
+        check_room(sites, noise, name="it", room=free // 4, copy_bytes=nothing_more)

@@ -11,7 +11,8 @@ import starcert as sc
 from starcert.errors import InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling import sparse as sparse_module
-from starcert.sampling.sampler import sampler
+from starcert.sampling.draws import Way
+from starcert.sampling.sampler import sampler, way_of
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import FlippedGraphs, SlicedGraphs
 
@@ -136,3 +137,20 @@ def test_ten_thousand_nodes_are_easy():
 def test_regions_and_noise_must_match():
     with pytest.raises(InvalidParameterError, match="Give every region of the partition a flip law"):
         sampler(PARTITION.sites(GRAPH), sc.Noise(a=0.1))
+
+
+def test_bits_of_nodes_are_drawn_where_the_model_is():
+    """Dense features are asked for there; few flips of edges alone are listed here, as they always were."""
+    graph = sc.Graph(200, [(0, 1)], node_data={"x": np.zeros((200, 100), dtype=np.uint8)}).with_bits("x")
+    noise = {name: sc.Noise({name: sc.Flip(delete=0.6, add=0.01)}) for name in ("pairs", "x")}
+    ways = {
+        (name, device): way_of(sc.Partition.of_layers({name: name}).sites(graph), noise[name], device)[0]
+        for name in noise
+        for device in ("cpu", "cuda")
+    }
+    assert ways == {
+        ("pairs", "cpu"): Way.SPARSE,
+        ("pairs", "cuda"): Way.SPARSE,
+        ("x", "cpu"): Way.SPARSE,
+        ("x", "cuda"): Way.DEVICE,
+    }

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier, from_callable
     from starcert.classifiers.sklearn import from_sklearn
     from starcert.classifiers.torch import from_dense, from_pyg
+    from starcert.classifiers.torch_rows import from_torch
 
-__all__ = ["Classifier", "features", "from_callable", "from_dense", "from_pyg", "from_sklearn"]
+__all__ = ["Classifier", "features", "from_callable", "from_dense", "from_pyg", "from_sklearn", "from_torch"]
 
 _HOME = {
     "Classifier": ("base", ""),
@@ -22,6 +23,7 @@ _HOME = {
     "from_dense": ("torch", "torch"),
     "from_pyg": ("torch", "torch"),
     "from_sklearn": ("sklearn", "kernels"),
+    "from_torch": ("torch_rows", "torch"),
 }
 
 
@@ -36,3 +38,7 @@ def __getattr__(name: str) -> object:
         if not extra or (error.name or "").startswith("starcert"):
             raise
         raise StarcertError(f"{name} needs {error.name}: pip install 'starcert[{extra}]'") from error
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs import Frame
+from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
 from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
-    from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.sampler import Sampler
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "checked_answers",
     "from_callable",
     "is_classifier",
+    "rows_of",
 ]
 
 CHUNK_SIZE = 1024
@@ -181,8 +182,18 @@ def checked_answers(
     return array.astype(np.int64)
 
 
+def rows_of(copies: NoisyCopies) -> npt.NDArray[np.int64]:
+    """Copies of a plain vector as an array, shape (copies, columns), for those who classify rows.
+
+    The numbers have a sign and room: 2·x − 1 is −1 where x is 0.
+    """
+    if not isinstance(copies, NoisyVectors):
+        raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
+    return copies.vectors().astype(np.int64)
+
+
 class CallableClassifier(Classifier):
-    """A function of a graph, or of a batch of graphs, as a base classifier. See `from_callable`."""
+    """A function of a graph, of a batch of graphs, or of rows, as a base classifier. See `from_callable`."""
 
     def __init__(
         self, function: Callable[[Any], Any], n_classes: int, on: str, description: str | None, batch_size: int
@@ -207,9 +218,11 @@ class CallableClassifier(Classifier):
 
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each graph."""
-        if self.on == "batch":
-            answers: npt.ArrayLike = self.function(graphs)
+        if self.on != "networkx":
+            answers: npt.ArrayLike = self.function(rows_of(graphs) if self.on == "vectors" else graphs)
             return answers
+        if not isinstance(graphs, NoisyGraphs):
+            raise ValueError("it classifies networkx graphs, and these are plain vectors: write on='vectors'")
         return [self.function(graph) for graph in graphs.networkx()]
 
 
@@ -217,7 +230,7 @@ def from_callable(
     function: Callable[[Any], Any],
     *,
     n_classes: int = 2,
-    on: Literal["networkx", "batch"] = "networkx",
+    on: Literal["networkx", "batch", "vectors"] = "networkx",
     description: str | None = None,
     batch_size: int = 256,
 ) -> CallableClassifier:
@@ -226,22 +239,28 @@ def from_callable(
     Args:
         function: with `on="networkx"`, takes one networkx graph (names and node data as in the clean graph) and returns
             its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `bits`, `adjacency()`,
-            `edge_index()` and `degrees()`, and returns one class for each graph.
+            `edge_index()` and `degrees()`, and returns one class for each graph; with `on="vectors"`, for `Bits` and
+            `Categories`, takes an array of whole numbers, shape (copies, columns), and returns one class for each row.
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
         on: what the function is called with.
         description: says which classifier it is, for the record in a vote store. By default the function's name with a
             digest of its code, of what it closes over or is bound to, and of the functions, classes and data of your
             own modules that it names, as they are when the store is opened. Give one of your own for a function that
             may be rewritten without a change of its answers, or that holds what has no content: a lock, a connection.
-        batch_size: the most graphs in a batch. With 1, a function of a batch sees one graph at a time.
+        batch_size: the most copies in a batch. With 1, a function of a batch sees one at a time.
 
     Example:
         >>> from_callable(lambda graph: int(graph.number_of_edges() > 10), description="many edges").n_classes
         2
+        >>> import starcert as sc
+        >>> most = from_callable(lambda rows: rows.mean(axis=1) > 0.5, on="vectors")
+        >>> smoothed = sc.SmoothedClassifier(most, sc.Noise(all=0.1))
+        >>> smoothed.predict(sc.Bits.rows([[0, 0, 0, 1, 0], [1, 1, 0, 1, 1]]), samples=1000, seed=1).tolist()
+        [0, 1]
     """
     if not callable(function):
         raise InvalidParameterError("function", "be callable", function)
     n_classes = whole_number("n_classes", n_classes, 2)
-    if on not in ("networkx", "batch"):
-        raise InvalidParameterError("on", "be 'networkx' or 'batch'", on)
+    if on not in ("networkx", "batch", "vectors"):
+        raise InvalidParameterError("on", "be 'networkx', 'batch' or 'vectors'", on)
     return CallableClassifier(function, n_classes, on, description, whole_number("batch_size", batch_size, 1))

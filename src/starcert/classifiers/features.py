@@ -6,15 +6,17 @@ graph is called for each copy, unless it shows that it needs no edges.
 
 | features | what x is |
 | --- | --- |
-| `"x"` | the node data of that name |
+| `"x"` | the node data of that name; those that are sites are those of the copy, in the form in which they came |
+| `one_hot("element")` | a column for each category of such node data |
 | `degree()`, `log_degree()`, `one_hot_degree(largest)`, `constant()` | ready-made, as fast as the model |
+| `in_degree()`, `out_degree()` | the arcs that end at a node, and those that begin there |
 | a function | what it gives for the noisy copy, a `Graph`: an array of numbers with a row for each node |
 | `("x", degree())` | several of them, column by column |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -35,12 +37,17 @@ __all__ = [
     "Constant",
     "DegreeFeatures",
     "Features",
+    "OneHot",
     "constant",
     "degree",
     "features_of_copies",
     "features_of_nodes",
+    "in_degree",
     "log_degree",
+    "name_of",
+    "one_hot",
     "one_hot_degree",
+    "out_degree",
     "side_by_side",
     "sources_of",
 ]
@@ -58,19 +65,59 @@ class DegreeFeatures:
         largest: the last degree with a column of its own, if they are one-hot.
     """
 
-    kind: Literal["degree", "log degree", "one-hot degree"]
+    kind: Literal["degree", "log degree", "one-hot degree", "in-degree", "out-degree"]
     largest: int = 0
 
-    def table(self, n_nodes: int) -> npt.NDArray[np.float64]:
-        """The features of nodes with the degrees 0, 1, …, n_nodes − 1, a row each."""
-        degrees = np.arange(n_nodes)
+    def table(self, count: int) -> npt.NDArray[np.float64]:
+        """The features of nodes with the degrees 0, 1, …, count − 1, a row each."""
+        degrees = np.arange(count)
         if self.kind == "one-hot degree":
             return np.eye(self.largest + 1)[np.minimum(degrees, self.largest)]
         return (np.log1p(degrees) if self.kind == "log degree" else degrees.astype(np.float64))[:, None]
 
     def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
         """The features of a graph's nodes, shape (nodes, columns)."""
-        return self.table(graph.n_nodes)[np.bincount(graph.edges.reshape(-1), minlength=graph.n_nodes)]
+        side = _SIDES.get(self.kind) if graph.directed else None
+        ends = graph.edges.reshape(-1) if side is None else graph.edges[:, side]
+        return self.table(2 * graph.n_nodes)[np.bincount(ends, minlength=graph.n_nodes)]
+
+    def of_copies(self, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """The features of the nodes of noisy copies, shape (copies, nodes, columns)."""
+        n, directed = graphs.frame.n_nodes, graphs.frame.directed
+        if directed and self.kind in _SIDES:
+            ends = graphs.edge_index_on(device)[0][_SIDES[self.kind]]
+            degrees = torch.bincount(ends, minlength=len(graphs) * n).view(len(graphs), n)
+        else:
+            degrees = graphs.degrees_on(device)
+        table = torch.from_numpy(self.table(2 * n if directed else n)).to(device, dtype)
+        return torch.nn.functional.embedding(degrees, table)
+
+
+_SIDES = {"out-degree": 0, "in-degree": 1}
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """A column for each category of node data.
+
+    Attributes:
+        name: the node data.
+        categories: all categories there may be; None for data that are sites, which know theirs.
+    """
+
+    name: str
+    categories: tuple[Hashable, ...] | None = None
+
+    def __call__(self, graph: Graph) -> npt.NDArray[np.float64]:
+        """The features of a graph's nodes, shape (nodes, columns)."""
+        if self.categories is None:
+            raise ValueError(f"{self.name!r} are no sites: name all categories, one_hot({self.name!r}, ('C', 'N', …))")
+        places = {category: place for place, category in enumerate(self.categories)}
+        data = np.asarray(graph.node_data[self.name]).tolist()
+        for each in data:
+            if each not in places:
+                raise ValueError(f"the node data {self.name!r} has {each!r}, which one_hot was not told of")
+        return np.eye(len(places))[[places[each] for each in data]]
 
 
 @dataclass(frozen=True)
@@ -120,6 +167,48 @@ def one_hot_degree(largest: int) -> DegreeFeatures:
     return DegreeFeatures("one-hot degree", whole_number("largest", largest, 1))
 
 
+def in_degree() -> DegreeFeatures:
+    """One column: how many arcs of the noisy copy end at a node; of an undirected graph its degree.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> in_degree()(Graph(3, [(0, 1), (2, 1)], directed=True)).tolist()
+        [[0.0], [2.0], [0.0]]
+    """
+    return DegreeFeatures("in-degree")
+
+
+def out_degree() -> DegreeFeatures:
+    """One column: how many arcs of the noisy copy begin at a node; of an undirected graph its degree.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> out_degree()(Graph(3, [(0, 1), (2, 1)], directed=True)).tolist()
+        [[1.0], [0.0], [1.0]]
+    """
+    return DegreeFeatures("out-degree")
+
+
+def one_hot(name: str, categories: Sequence[Hashable] | None = None) -> OneHot:
+    """A column for each category of node data: a one in that of the node, zeros elsewhere.
+
+    Args:
+        name: the node data. Where they are sites, the category is that of the noisy copy.
+        categories: all categories there may be, in the order of the columns; data that are sites know theirs.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> one_hot("element", "CNO")(Graph(2, [], node_data={"element": ["O", "C"]})).tolist()
+        [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    if not isinstance(name, str):
+        raise InvalidParameterError("name", "be the name of node data", name)
+    known = None if categories is None else tuple(categories)
+    if known is not None and len(set(known)) < max(2, len(known)):
+        raise InvalidParameterError("categories", "be two names or more, each once", categories)
+    return OneHot(name, known)
+
+
 def constant(value: float = 1.0) -> Constant:
     """One column with one value: for graphs without node data, whose model looks at edges alone.
 
@@ -141,9 +230,15 @@ def sources_of(features: Features) -> tuple[Source, ...]:
             "features",
             "be the name of node data, a function of a graph, or a tuple of such",
             features,
-            "starcert.classifiers.features has degree(), log_degree(), one_hot_degree(largest) and constant().",
+            "starcert.classifiers.features has degree(), log_degree(), one_hot_degree(largest), one_hot(name) and "
+            "constant().",
         )
     return sources
+
+
+def name_of(source: Source) -> str:
+    """The node data that a source is; "" if it is something else."""
+    return source if isinstance(source, str) else source.name if isinstance(source, OneHot) else ""
 
 
 def features_of_nodes(source: Source, frame: Frame) -> torch.Tensor | None:
@@ -151,15 +246,20 @@ def features_of_nodes(source: Source, frame: Frame) -> torch.Tensor | None:
 
     A function is of the nodes alone if it answers, twice the same, for a graph that has no edges to look at.
     """
-    if isinstance(source, str):
-        if source not in frame.node_data:
+    if isinstance(source, str | OneHot):
+        name = name_of(source)
+        if name in frame.node_sites:
+            return None
+        if name not in frame.node_data:
             raise ValueError(
-                f"the graph has no node data {source!r}; it has {sorted(frame.node_data) or 'none'}: "
+                f"the graph has no node data {name!r}; it has {sorted(frame.node_data) or 'none'}: "
                 "name others with features=…, or give a function of the graph, such as "
                 "starcert.classifiers.features.degree()"
             )
-        return _as_tensor(frame.node_data[source], frame.n_nodes, f"the node data {source!r}")
-    if isinstance(source, DegreeFeatures):
+        if isinstance(source, OneHot):
+            return _given(source, frame.with_edges(()))
+        return _as_tensor(frame.node_data[name], frame.n_nodes, f"the node data {name!r}")
+    if isinstance(source, DegreeFeatures) or (frame.node_sites and not isinstance(source, Constant)):
         return None
     try:
         one, other = (without_edges(partial(_given, source), frame) for _ in range(2))
@@ -171,15 +271,35 @@ def features_of_nodes(source: Source, frame: Frame) -> torch.Tensor | None:
 def features_of_copies(source: Source, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """Features of each noisy copy, shape (copies, nodes, …)."""
     if isinstance(source, DegreeFeatures):
-        table = torch.from_numpy(source.table(graphs.frame.n_nodes)).to(device, dtype)
-        return torch.nn.functional.embedding(graphs.degrees_on(device), table)
-    assert callable(source)  # node data are never those of the copy
+        return source.of_copies(graphs, dtype, device)
+    if isinstance(source, str | OneHot):  # of the copy: they are sites
+        name = name_of(source)
+        return _site_features(name, graphs, dtype, device, one_hot=isinstance(source, OneHot))
     given = [_given(source, copy) for copy in graphs.copies()]
     kinds = dict.fromkeys((tuple(x.shape), x.dtype) for x in given)
     if len(kinds) > 1:
         told = " and ".join(f"shape {shape} of {dtype}" for shape, dtype in list(kinds)[:2])
         raise ValueError(f"what {_name(source)} gave differs from copy to copy: {told}; it must be alike for all")
     return torch.stack(given).to(device)
+
+
+def _site_features(
+    name: str, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device, *, one_hot: bool
+) -> torch.Tensor:
+    """Node data that are sites, as each copy shows them: in the form in which they came, or one-hot."""
+    form, values = graphs.frame.node_sites[name], graphs.node_values_on(name, device)
+    if one_hot or form.one_hot:
+        if form.values.shape[1] > 1:
+            raise ValueError(f"{name!r} has {form.values.shape[1]} columns; one_hot is for one category a node")
+        columns = torch.eye(form.alphabet, dtype=dtype, device=device)
+        return torch.nn.functional.embedding(values[..., 0].long(), columns)
+    if form.categories is not None:  # by their own numbers, where they are numbers
+        own = np.asarray(form.categories)
+        numbers = torch.as_tensor(own if own.dtype.kind in "biuf" else np.arange(form.alphabet), device=device)
+        return numbers[values[..., 0].long()]
+    kind = torch.as_tensor(np.empty(0, form.dtype)).dtype
+    shown = values.to(dtype if kind.is_floating_point else kind)
+    return shown[..., 0] if form.flat else shown
 
 
 def side_by_side(parts: Sequence[torch.Tensor], *, of_copies: bool) -> torch.Tensor:

@@ -1,7 +1,8 @@
-"""scikit-learn estimators on graphs as base classifiers; kernels of `starcert.kernels` see whole batches.
+"""scikit-learn estimators on graphs or on rows as base classifiers; kernels of `starcert.kernels` see whole batches.
 
-A fitted `KernelSVM` or `Pipeline` on such a kernel answers from the features of whole batches of noisy copies. Every
-other estimator, kernels of GraKeL among them, answers for a list of graphs.
+Copies of `Bits` and `Categories` are rows of an array, which any estimator of scikit-learn's takes. Of graphs, a fitted
+`KernelSVM` or `Pipeline` on such a kernel answers from the features of whole batches of noisy copies. Every other
+estimator, kernels of GraKeL among them, answers for a list of graphs.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from starcert.classifiers.anatomy import leaf
-from starcert.classifiers.base import Classifier, Scores
+from starcert.classifiers.base import Classifier, Scores, rows_of
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.kernels import GraphKernel
 from starcert.models import KernelSVM
+from starcert.sampling.batch import NoisyVectors
 
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
@@ -34,7 +36,7 @@ DOUBT = 1e-11
 
 
 class SklearnClassifier(Classifier):
-    """A fitted estimator whose `predict` takes a list of starcert `Graph`s. See `from_sklearn`."""
+    """A fitted estimator whose `predict` takes rows, or a list of starcert `Graph`s. See `from_sklearn`."""
 
     def __init__(self, estimator: Any, batch_size: int) -> None:  # noqa: ANN401
         self.estimator = estimator
@@ -64,6 +66,8 @@ class SklearnClassifier(Classifier):
 
     def _question(self, graphs: NoisyGraphs) -> tuple[Any, Any]:
         """Who is asked, and what it sees of the copies: something with a slice for each of them."""
+        if isinstance(graphs, NoisyVectors):
+            return self.estimator, rows_of(graphs)
         return self.estimator, list(graphs.copies())
 
     def _predicted(self, estimator: Any, copies: Any, count: int) -> npt.NDArray[np.int64]:  # noqa: ANN401
@@ -162,7 +166,9 @@ class KernelClassifier(SklearnClassifier):
 
 
 def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnClassifier:  # noqa: ANN401
-    """A base classifier from a fitted scikit-learn estimator on graphs.
+    """A base classifier from a fitted scikit-learn estimator on rows or on graphs.
+
+    Of `Bits` and `Categories`, any estimator sees noisy copies as an array of whole numbers, shape (copies, columns).
 
     A `starcert.models.KernelSVM` on one of `starcert.kernels`, and a `Pipeline` that begins with one, answer from
     compiled features of whole batches. Any other estimator answers through its own `predict`, which gets a list of
@@ -178,6 +184,9 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
         >>> star, ring = Graph(4, [(0, 1), (0, 2), (0, 3)]), Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
         >>> from_sklearn(vertex_histogram_svm().fit([star, ring], ["star", "ring"])).n_classes
         2
+        >>> from sklearn.svm import SVC
+        >>> from_sklearn(SVC().fit([[0, 0, 1], [1, 1, 0], [0, 1, 0]], ["a", "b", "c"])).class_names
+        ('a', 'b', 'c')
     """
     _check(estimator)
     if batch_size is not None:

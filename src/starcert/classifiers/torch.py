@@ -2,162 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
+from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
+from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_sources_of, edge_weight_of
 from starcert.classifiers.features import (
     Features,
     features_of_copies,
     features_of_nodes,
+    name_of,
     side_by_side,
     sources_of,
 )
-from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError, whole_number
-from starcert.system.processes import available_bytes
+from starcert.classifiers.modules import ModuleClassifier
+from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame, Sites
-    from starcert.noise import Noise
+    from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
-    from starcert.sampling.sampler import Sampler
 
 __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 
-DEVICE_CHUNK = 131_072
-"""Samples in a chunk on a device: it wants much to do at once."""
 
-PROBE = 64
-
-
-class TorchClassifier(DrawsItself):
-    """A module in evaluation mode, without gradients, asked about whole batches. See `from_pyg` and `from_dense`.
-
-    On another device than the CPU the noisy graphs are drawn there. The batch is as large as memory allows, and halved
-    where it does not.
-    """
+class TorchClassifier(ModuleClassifier):
+    """A module on graphs. See `from_pyg` and `from_dense`."""
 
     def __init__(
-        self, model: torch.nn.Module, n_classes: int, *, dense: bool, features: Features, description: str | None
+        self,
+        model: torch.nn.Module,
+        n_classes: int,
+        *,
+        dense: bool,
+        features: Features,
+        description: str | None,
+        arguments: Arguments = None,
+        output: str | int | None = None,
+        targets: Targets = "graph",
+        nodes: Nodes = None,
+        edge_features: EdgeFeatures = None,
+        edge_weight: str | None = None,
     ) -> None:
-        if not isinstance(model, torch.nn.Module):
-            raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
-        self.model = model.eval()
-        self.n_classes = whole_number("n_classes", n_classes, 2)
+        # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
+        super().__init__(model, n_classes, batch_size=512 if dense else 96, description=description)
         self.dense = dense
         self.features = features
+        self.targets = targets
+        self.nodes = checked_targets(targets, nodes)
+        self.output = output
+        self._calling = ON_MATRICES if dense else calling_of(model, arguments, of_graphs=targets == "graph")
+        self.edge_weight = edge_weight
+        self._edge_sources = edge_sources_of(edge_features)
+        said: dict[str, object] = {
+            "arguments": arguments,
+            "output": output,
+            "targets": None if targets == "graph" else targets,
+            "nodes": self.nodes,
+            "edge features": self._edge_sources,
+            "edge weight": edge_weight,
+        }
+        self._said = {name: value for name, value in said.items() if value is not None}
         self._sources = sources_of(features)
-        self._description = description
-        on_cpu = self.device.type == "cpu"
-        self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
-        self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
-        # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
-        self.batch_size = DEVICE_CHUNK if not on_cpu else 512 if dense else 96
         self._input: tuple[str, list[torch.Tensor | None]] | None = None
-        self._fits: tuple[str, int] | None = None
 
-    @property
-    def description(self) -> str:
-        """Which classifier it is: what was given, or its class and a digest of weights, code and features as of now."""
-        if self._description:
-            return self._description
-        self.model.eval()  # as it is when it answers
-        return f"{type(self.model).__name__} {identity((self.model, self.dense, self.features))}"
+    def _content(self) -> tuple[object, ...]:
+        return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
 
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-        parameter = next(self.model.parameters(), None)
-        return torch.device("cpu") if parameter is None else parameter.device
+    def n_targets(self, frame: Frame) -> int | None:
+        """How many nodes are classified; None: the graph is."""
+        return None if self.targets == "graph" else len(nodes_of(self.nodes, frame))
+
+    def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64] | None:
+        """The node index of each target; None: the graph is classified."""
+        return None if self.targets == "graph" else nodes_of(self.nodes, frame)
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the model sees it: a matrix of bytes and one of floats, or both directions."""
         return 5 * n_nodes**2 if self.dense else 32 * n_edges + 8 * n_nodes
 
-    def free_memory(self) -> int | None:
-        """The bytes that are free where the model is, as far as that is known."""
-        if self.device.type != "cuda":
-            return available_bytes() if self.device.type == "cpu" else None
-        unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
-        return int(torch.cuda.mem_get_info(self.device)[0]) + unused
-
-    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
-        """The sampler of a graph, on the model's device."""
-        from starcert.sampling.sampler import sampler  # noqa: PLC0415  (voting has it loaded already)
-
-        return sampler(sites, noise, str(self.device))
-
-    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        """One class for each graph."""
-        return self._answers(self.logits(graphs))
-
-    def scored(self, graphs: NoisyGraphs) -> Scores:
-        """One class for each graph, and the logits."""
-        logits = self.logits(graphs)
-        precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
-        return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
-
-    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
-        found = logits.argmax(dim=1).where(~logits.isnan().any(dim=1), -1)  # one trip from the device for both
-        answers: npt.NDArray[np.int64] = found.cpu().numpy()
-        if (answers < 0).any():
-            raise ValueError("its logits have a NaN")
-        return answers
-
-    def logits(self, graphs: NoisyGraphs) -> torch.Tensor:
-        """What the model gives for each graph, shape (graphs, classes); in portions where memory is short."""
-        self.model.eval()  # it may have been trained since
-        most = min(len(graphs), self._fitting(graphs))
-        while True:
-            try:
-                with torch.inference_mode():
-                    parts = [self._forward(part) for part in graphs.split(most)]
-                    return parts[0] if len(parts) == 1 else torch.cat(parts)
-            except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
-                short = isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
-                if not short or most == 1:
-                    raise
-                most = -(-most // 2)
-                self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
-                if self.device.type == "cuda":
-                    torch.cuda.empty_cache()
-
-    def _fitting(self, graphs: NoisyGraphs) -> int:
-        """So many graphs as half of the device's free memory holds, judged by what a few of them take."""
-        if self.device.type != "cuda" or len(graphs) <= PROBE:
-            return len(graphs)
-        kept = self._fits
-        if kept is None or kept[0] != graphs.frame.key:
-            torch.cuda.reset_peak_memory_stats(self.device)
-            before = torch.cuda.memory_allocated(self.device)
-            with torch.inference_mode():
-                self._forward(graphs[:PROBE])
-            each = max(1, (torch.cuda.max_memory_allocated(self.device) - before) // PROBE)
-            free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
-            kept = self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
-        return kept[1]
+    def _feature_bytes(self, frame: Frame) -> int:
+        """What the features of one copy take, where that can be told without asking for them."""
+        shared = self._shared_features(frame)
+        known = 0 if self.dense else sum(x.nbytes for x in shared if x is not None)
+        sites = [frame.node_sites[name] for name in map(name_of, self._sources) if name in frame.node_sites]
+        return known + sum(8 * each.values.size * (each.alphabet if each.one_hot else 1) for each in sites)
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
         with torch.inference_mode():
+            return self._asked(self.inputs(graphs), len(graphs))
+
+    def inputs(self, graphs: NoisyGraphs) -> dict[str, torch.Tensor | None]:
+        """What the model is given of these copies, by the names of `starcert.classifiers.calling`."""
+        if self.dense:
+            return {"x": self._features_of(graphs)[0], "adjacency": graphs.adjacency_on(self.device)}
+        edge_index, batch = graphs.edge_index_on(self.device)
+        given: dict[str, torch.Tensor | None] = {"edge_index": edge_index, "batch": batch}
+        if "x" in self._calling.wanted:
             x, of_copies = self._features_of(graphs)
-            if self.dense:
-                return self.model(x, graphs.adjacency_on(self.device))  # type: ignore[no-any-return]
-            edge_index, batch = graphs.edge_index_on(self.device)
-            x = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
-            return self.model(x, edge_index, batch)  # type: ignore[no-any-return]
+            given["x"] = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
+        if "edge_attr" in self._calling.wanted:
+            given["edge_attr"] = edge_attr_of(self._edge_sources, graphs, self._dtype, self.device)
+        if "edge_weight" in self._calling.wanted:
+            given["edge_weight"] = edge_weight_of(self.edge_weight, graphs, self._dtype, self.device)
+        return given
+
+    def logits_from(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int) -> torch.Tensor:
+        """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes)."""
+        of_nodes = self.targets == "nodes"
+        return logits_of(self._asked(inputs, n_copies), n_copies, self.n_classes, n_nodes=n_nodes, of_nodes=of_nodes)
+
+    def _asked(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int) -> torch.Tensor:
+        return picked(self._calling.call(self.model, inputs, n_copies), self.output)
 
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        logits = self.raw(graphs)
-        if logits.shape != (len(graphs), self.n_classes):
-            raise ValueError(
-                f"it gave logits of shape {tuple(logits.shape)} for {len(graphs)} graphs and {self.n_classes} classes"
-            )
-        return torch.as_tensor(logits)
+        logits = self.logits_from(self.inputs(graphs), len(graphs), graphs.frame.n_nodes)
+        if self.nodes is None:
+            return logits
+        return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""
@@ -176,49 +142,98 @@ class TorchClassifier(DrawsItself):
         """The features that noise does not touch, brought to the device once a graph; None for those of the copy."""
         kept = self._input  # read once: another thread may put another graph's there
         if kept is None or kept[0] != frame.key:
-            shared = [features_of_nodes(source, frame) for source in self._sources]
-            known = [x for x in shared if x is not None]
-            whole = [side_by_side(known, of_copies=False)] if len(known) == len(shared) else shared
-            kept = self._input = (frame.key, [x if x is None else self._ready(x) for x in whole])
+            with torch.inference_mode(False):  # whoever trains next needs them as plain tensors
+                shared = [features_of_nodes(source, frame) for source in self._sources]
+                known = [x for x in shared if x is not None]
+                whole = [side_by_side(known, of_copies=False)] if len(known) == len(shared) else shared
+                kept = self._input = (frame.key, [x if x is None else self._ready(x) for x in whole])
         return kept[1]
 
     def _ready(self, x: torch.Tensor) -> torch.Tensor:
         return x.to(self.device, self._dtype if x.is_floating_point() else x.dtype)
 
-    @property
-    def _dtype(self) -> torch.dtype:
-        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
-
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_input": None, "_fits": None}
+        return super().__getstate__() | {"_input": None}
 
 
 def from_pyg(
-    model: torch.nn.Module, *, n_classes: int, features: Features = "x", description: str | None = None
+    model: torch.nn.Module,
+    *,
+    n_classes: int,
+    features: Features = "x",
+    arguments: Arguments = None,
+    output: str | int | None = None,
+    targets: Targets = "graph",
+    nodes: Nodes = None,
+    edge_features: EdgeFeatures = None,
+    edge_weight: str | None = None,
+    description: str | None = None,
 ) -> TorchClassifier:
-    """A base classifier from any module called as `model(x, edge_index, batch)` that returns one row of logits a graph.
+    """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
+
+    The module's forward pass is read once, and its parameters get what they are named after: `x`, `edge_index`,
+    `edge_attr`, `edge_weight`, `batch`, or all of it as `data`. So `forward(x, edge_index, batch)`,
+    `forward(x, edge_index, edge_weight=None, batch=None)` and `forward(data)` work as they are. Three parameters with
+    names of their own are x, edge_index and batch. Modules from `torch.compile` and from `torch.jit` go by the names of
+    what they were made from; the latter need a `description` for the record.
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.
-        n_classes: how many columns its logits have.
-        features: what x is: the name of node data, which noise leaves alone; something ready-made from
-            `starcert.classifiers.features`, such as `degree()`; a function from a graph to an array with a row for each
-            node; or a tuple of such, side by side. What depends on edges is computed on every noisy copy: the
-            ready-made for all copies at once, a function copy by copy. A function that asks for nothing but nodes and
-            their data is called once a graph.
+        n_classes: how many columns its logits have. One logit tells two classes apart: class 1 where it is above 0.
+        features: what x is: the name of node data, which noise leaves alone, or which every copy shows as noise left
+            them, where they are sites; something ready-made from `starcert.classifiers.features`, such as `degree()`; a
+            function from a graph to an array with a row for each node; or a tuple of such, side by side. What depends
+            on edges or sites is computed on every noisy copy: the ready-made for all copies at once, a function copy by
+            copy. A function that asks for nothing but nodes and their data is called once a graph.
+        arguments: what parameters with other names get, such as `{"h": "x", "ei": "edge_index"}`; for a forward without
+            names, what it gets one after the other, such as `("x", "edge_index", "batch")`.
+        output: the entry that holds the logits, where the module returns a dict (its name) or a tuple (its index).
+        targets: what is classified: "graph", or "nodes", each by itself, from a row of logits for each.
+        nodes: which nodes are: None for all, the name of node data of zeros and ones such as "test_mask", or indices.
+        edge_features: what edge_attr is: by default the type of the edge, one-hot; or an array with a row for each
+            type, the name of edge data, or a tuple of such, side by side. See `starcert.classifiers.edge_features`.
+        edge_weight: the edge data that are edge_weight; by default those of that name.
         description: says which classifier it is, for the record; by default its class and a digest of its weights, its
             code and its features.
     """
-    return TorchClassifier(model, n_classes, dense=False, features=features, description=description)
+    return TorchClassifier(
+        model,
+        n_classes,
+        dense=False,
+        features=features,
+        description=description,
+        arguments=arguments,
+        output=output,
+        targets=targets,
+        nodes=nodes,
+        edge_features=edge_features,
+        edge_weight=edge_weight,
+    )
 
 
 def from_dense(
-    model: torch.nn.Module, *, n_classes: int, features: Features = "x", description: str | None = None
+    model: torch.nn.Module,
+    *,
+    n_classes: int,
+    features: Features = "x",
+    output: str | int | None = None,
+    targets: Targets = "graph",
+    nodes: Nodes = None,
+    description: str | None = None,
 ) -> TorchClassifier:
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
     x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
     edges; adjacency is (copies, nodes, nodes), zeros and ones as floats. For small graphs this is the fastest way by
-    far. Arguments as in `from_pyg`.
+    far. With `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments as in `from_pyg`.
     """
-    return TorchClassifier(model, n_classes, dense=True, features=features, description=description)
+    return TorchClassifier(
+        model,
+        n_classes,
+        dense=True,
+        features=features,
+        description=description,
+        output=output,
+        targets=targets,
+        nodes=nodes,
+    )

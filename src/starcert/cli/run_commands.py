@@ -172,7 +172,9 @@ def init(
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(help="synthetic, samples, kernels, mutag, evidence, or all.", metavar="NAME")],
+    name: Annotated[
+        str, typer.Argument(help="synthetic, samples, kernels, mutag, evidence, digits, or all.", metavar="NAME")
+    ],
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and the page; an interrupted one goes on.")],
     samples: Annotated[
         int | None, typer.Option(help="Estimation votes for each graph.", show_default="as in the paper")

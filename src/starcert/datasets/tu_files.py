@@ -35,7 +35,13 @@ __all__ = ["CATALOGUE", "NowhereError", "local_names", "read", "tu"]
 CATALOGUE = "https://chrsmrrs.github.io/datasets"
 
 
-def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bool = False) -> Dataset:
+def tu(
+    name: str,
+    *,
+    root: str | os.PathLike[str] | None = None,
+    edge_labels: bool = False,
+    edge_types: bool = False,
+) -> Dataset:
     r"""A data set of the TU collection, such as MUTAG or PROTEINS, with its classes numbered from 0.
 
     Every graph has, as far as the data set does, the node data `label` (whole numbers), `x` (the labels one-hot, in the
@@ -51,6 +57,7 @@ def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bo
         root: a folder that holds NAME_A.txt and the files beside it, or holds them in NAME/raw or in NAME.
         edge_labels: whether to keep the labels of edges, as the anchored data `edge_labels`: for each node the pairs
             (neighbour, label). Regions of molecules can be made from them; noisy copies come without them.
+        edge_types: whether the labels of edges are their types, which noise and attacks may change.
 
     Raises:
         StarcertError: if it is nowhere to be had, or if its files contradict each other.
@@ -67,7 +74,7 @@ def tu(name: str, *, root: str | os.PathLike[str] | None = None, edge_labels: bo
     if not (isinstance(name, str) and re.fullmatch(r"\w[\w.+-]*", name)):
         hint = f"The names are listed at {CATALOGUE}."
         raise InvalidParameterError("name", "be the name of a TU data set, such as 'MUTAG'", name, hint)
-    graphs, labels, label_names = read(_folder(name, root), name, edge_labels=edge_labels)
+    graphs, labels, label_names = read(_folder(name, root), name, edge_labels=edge_labels, edge_types=edge_types)
     return Dataset(name, Split(graphs, labels), label_names)
 
 
@@ -203,13 +210,16 @@ class _Table(NamedTuple):
             )
 
 
-def read(folder: Path, name: str, *, edge_labels: bool = False) -> tuple[list[Graph], Indices, tuple[int, ...]]:
+def read(
+    folder: Path, name: str, *, edge_labels: bool = False, edge_types: bool = False
+) -> tuple[list[Graph], Indices, tuple[int, ...]]:
     """The graphs of a data set, their classes from 0, and the labels that the files have for those classes.
 
     Args:
         folder: where the files are.
         name: the name of the data set.
         edge_labels: whether to keep the labels of edges, with the nodes at their ends.
+        edge_types: whether they are the types of edges; all labels of the data set are types of every graph.
 
     Raises:
         StarcertError: if a file is missing or malformed, naming the file and the line.
@@ -224,12 +234,16 @@ def read(folder: Path, name: str, *, edge_labels: bool = False) -> tuple[list[Gr
         key: np.split(rows, starts[1:-1]) for key, rows in _node_data(folder, name, int(starts[-1])).items()
     }
     of_edges = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, starts) if edge_labels else None
+    types = _edge_types(_table(folder, name, "edge_labels", columns=1), arcs, edges) if edge_types else None
+    names = None if types is None else tuple(np.unique(types).tolist())
     graphs = [
         Graph(
             int(starts[number + 1] - starts[number]),
             ours - starts[number],
             node_data={key: pieces[number] for key, pieces in node_data.items()},
             anchored_data=None if of_edges is None else {"edge_labels": of_edges[number]},
+            edge_types=None if types is None else np.split(types, cuts)[number],
+            type_names=names,
         )
         for number, ours in enumerate(np.split(edges, cuts))
     ]
@@ -273,6 +287,18 @@ def _node_data(folder: Path, name: str, n_nodes: int) -> dict[str, npt.NDArray[A
         attributes.refuse_length(n_nodes, "nodes")
         data["attributes"] = attributes.rows
     return data
+
+
+def _edge_types(labels: _Table, arcs: _Table, edges: Indices) -> Indices:
+    """The label of each edge u < v."""
+    labels.refuse_length(len(arcs.rows), f"lines of {arcs.path.name}")
+    u, v = arcs.rows.T - 1
+    n_nodes = int(max(u.max(initial=0), v.max(initial=0))) + 1
+    _, first, same = np.unique(np.minimum(u, v) * n_nodes + np.maximum(u, v), return_index=True, return_inverse=True)
+    labels.refuse(labels.rows[:, 0] != labels.rows[first[same], 0], "the edge of this line has another label elsewhere")
+    assert len(first) == len(edges)  # both in lexicographic order
+    types: Indices = labels.rows[first, 0]
+    return types
 
 
 def _edge_labels(labels: _Table, arcs: _Table, starts: Indices) -> list[list[frozenset[tuple[int, int]]]]:

@@ -66,6 +66,9 @@ ATTACK = "#C1121F"
 LEAST_SHARE = 0.05
 """Pairs with less than this share of the greatest influence are as narrow as those without any."""
 
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 3)))
+"""How edges of each type are drawn; after the last it begins anew."""
+
 COLUMN, PAGE = 3.4, 7.0
 """Widths of a column and of a page, in inches."""
 
@@ -124,6 +127,8 @@ Positions = npt.NDArray[np.float64]
 def region_matrix(sites: Sites) -> npt.NDArray[np.int64]:
     """The number of the region of every node pair, −1 for fixed ones; shape (nodes, nodes), symmetric.
 
+    Of a directed graph entry [u, v] is that of the arc from u to v. Regions of other sites play no part.
+
     Example:
         >>> from starcert.graphs import Graph, Partition
         >>> sites = Partition.from_node_sets({"core": [0, 1], "rest": [2, 3]}).sites(Graph(4, [(0, 1)]))
@@ -132,8 +137,12 @@ def region_matrix(sites: Sites) -> npt.NDArray[np.int64]:
     """
     n = sites.graph.n_nodes
     regions = np.full((n, n), -1, dtype=np.int64)
-    u, v = sites.coordinates(np.arange(sites.n_sites))
-    regions[u, v] = regions[v, u] = np.repeat(np.arange(len(sites.regions)), sites.sizes)
+    for number, block in enumerate(sites.blocks):
+        if block.layer == sites.graph.layers[0].name:
+            u, v = block.coordinates(np.arange(block.size))
+            regions[u, v] = number
+            if not sites.graph.directed:
+                regions[v, u] = number
     return regions
 
 
@@ -157,6 +166,8 @@ def region_graph(
 ) -> Axes:
     """Draws a graph: each edge in the colour of its region, each node in that of the region most of its pairs are in.
 
+    Arcs have heads, and types of edges are told apart by their dashes.
+
     Args:
         sites: the graph and its regions.
         positions: where the nodes are, shape (nodes, 2); by default from `layout`.
@@ -170,12 +181,23 @@ def region_graph(
     regions = region_matrix(sites)
     colours: Mapping[int, str] = {-1: FIXED} | {i: colour_of(i) for i in range(len(sites.regions))}
     edges = {(u, v) for u, v in sites.graph.edges.tolist()}
-    for u, v in sites.graph.edges.tolist():
-        ax.plot(*places[[u, v]].T, color=colours[int(regions[u, v])], lw=0.9, zorder=1, solid_capstyle="round")
+    types = np.zeros(len(edges), dtype=int) if sites.graph.edge_types is None else sites.graph.edge_types - 1
+    for (u, v), number in zip(sites.graph.edges.tolist(), types.tolist(), strict=True):
+        look = {"color": colours[int(regions[u, v])], "lw": 0.9, "ls": DASHES[number % len(DASHES)], "zorder": 1}
+        if sites.graph.directed:
+            bend = {"connectionstyle": "arc3,rad=0.15"} if (v, u) in edges else {}
+            arrow = {"arrowstyle": "-|>", "shrinkA": 3, "shrinkB": 3, "mutation_scale": 8, **bend, **look}
+            ax.annotate("", places[v], places[u], arrowprops=arrow, zorder=1)
+        else:
+            ax.plot(*places[[u, v]].T, solid_capstyle="round", **look)
+    ends = {position: block.layer == sites.graph.layers[0].name for position, block in enumerate(sites.blocks)}
 
     def pair(site: int, **look: Any) -> None:  # noqa: ANN401  (what a line of matplotlib's takes)
+        if not ends[int(np.searchsorted(np.cumsum(sites.sizes), site, side="right"))]:
+            return  # a feature of a node, which is no pair
         u, v = (int(end[0]) for end in sites.coordinates([site]))
-        dashes = "-" if (min(u, v), max(u, v)) in edges else (0, (2, 1.5))
+        there = (u, v) in edges or (not sites.graph.directed and (v, u) in edges)
+        dashes = "-" if there else (0, (2, 1.5))
         ax.plot(*places[[u, v]].T, ls=dashes, **{"color": colours[int(regions[u, v])], **look})
 
     if influence is not None and influence.max(initial=0) > 0:
@@ -189,7 +211,10 @@ def region_graph(
         home = int(np.argmax(counts)) if any(counts) else -1
         ax.plot(*place, "o", ms=5, color=colours[home], mec="white", mew=0.6, zorder=2)
     for i, region in enumerate(sites.regions):
-        ax.plot([], [], color=colours[i], marker="o", lw=0.9, ms=4, label=region)
+        if ends[i]:
+            ax.plot([], [], color=colours[i], marker="o", lw=0.9, ms=4, label=region)
+    for number, name in enumerate(sites.graph.type_names):
+        ax.plot([], [], color=FIXED, lw=0.9, ls=DASHES[number % len(DASHES)], label=str(name))
     if len(sites.fixed_edges):
         ax.plot([], [], color=FIXED, lw=0.9, label="fixed")
     if len(attack):
@@ -200,18 +225,23 @@ def region_graph(
 
 
 def noise_matrix(sites: Sites, noise: Noise, *, ax: Axes | None = None) -> Axes:
-    """Draws the probability with which every node pair flips, in the upper triangle; fixed pairs are left white."""
+    """Draws the probability with which every node pair flips, in the upper triangle; fixed pairs are left white.
+
+    Of a directed graph both triangles are drawn: row u, column v has the arc from u to v.
+    """
     ax = new_axes(ax)
     regions = region_matrix(sites)
     n = sites.graph.n_nodes
     present = np.zeros((n, n), dtype=bool)
     present[tuple(sites.graph.edges.T)] = True
-    present |= present.T
+    if not sites.graph.directed:
+        present |= present.T
     flips = np.full((n, n), np.nan)
     for i, region in enumerate(sites.regions):
         flips[(regions == i) & present] = noise[region].change(1)
         flips[(regions == i) & ~present] = noise[region].change(0)
-    flips[np.tril_indices(n)] = np.nan
+    if not sites.graph.directed:
+        flips[np.tril_indices(n)] = np.nan
     image = ax.imshow(flips, cmap=SHADES, vmin=0, vmax=0.5, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="probability of a flip")
     ax.set(xlabel="node", ylabel="node")

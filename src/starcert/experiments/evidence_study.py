@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from starcert.experiments.parts import StudyParts
 
-__all__ = ["TITLE", "EvidenceSettings", "RadiusTally", "checks", "run", "settings", "tallies"]
+__all__ = ["TITLE", "EvidenceSettings", "RadiusTally", "checks", "run", "settings", "tallies", "verdict_bars"]
 
 TITLE = "Beyond p_A: certificates from where the flips fell"
 
@@ -112,7 +112,7 @@ def run(settings: EvidenceSettings, parts: StudyParts) -> Outcome:
                 "verdicts",
                 "Graphs that are answered right, by what is known about a radius: certified by p_A, by evidence from "
                 "the same votes, with votes at attacked graphs; open; broken.",
-                partial(_figure, told),
+                partial(verdict_bars, told),
             )
         ],
         [_table(told, found), _why(found)],
@@ -196,7 +196,8 @@ def _named(question: Question) -> str:
     return f"{question.data}, {question.model}, {question.noise[0]:g}/{question.noise[1]:g}"
 
 
-def _figure(told: Sequence[RadiusTally]) -> Figure:
+def verdict_bars(told: Sequence[RadiusTally], things: str = "graphs") -> Figure:
+    """What is known of each radius, as shares of those graphs, or other things, that are answered right."""
     figure = new_figure(PAGE, 1.2 + 0.16 * len(told))
     ax = figure.add_subplot()
     tones = {"by p_A": COLOURS[0], "by evidence": COLOURS[4], "with own votes": COLOURS[2], "open": FIXED,
@@ -208,7 +209,7 @@ def _figure(told: Sequence[RadiusTally]) -> Figure:
         left += widths
     ax.set_yticks(range(len(told)), [f"{_named(one.question)}: {one.radius}" for one in told])
     ax.invert_yaxis()
-    ax.set(xlabel="share of right graphs", xlim=(0, 1))
+    ax.set(xlabel=f"share of right {things}", xlim=(0, 1))
     figure.legend(*ax.get_legend_handles_labels(), ncols=len(tones), frameon=False, loc="outside upper center")
     return figure
 

@@ -32,11 +32,23 @@ from starcert.smoothing import SmoothedClassifier
 from starcert.voting import Job
 
 if TYPE_CHECKING:
+    from starcert.binding import Problem
     from starcert.classifiers.base import Classifier
+    from starcert.core.confidence import Votes
     from starcert.datasets.dataset import Dataset, Split
     from starcert.graphs import Graph
 
-__all__ = ["EvidenceSettings", "Judged", "Question", "Radius", "compute", "judged", "questions", "settings"]
+__all__ = [
+    "EvidenceSettings",
+    "Judged",
+    "Question",
+    "Radius",
+    "compute",
+    "judged",
+    "judged_votes",
+    "questions",
+    "settings",
+]
 
 Radius: TypeAlias = tuple[int, int]
 Judged: TypeAlias = dict[str, Any]
@@ -154,8 +166,15 @@ def judged(
 ) -> list[Judged]:
     """The verdicts on some graphs, as plain numbers and words, one entry a graph."""
     problem = smoothed.problem(graphs)
-    job = Job(smoothed.classifier, problem, seed, smoothed.classifier.chunk_size)
     votes = smoothed.vote(problem, samples=question.samples, seed=seed, record=True, progress=False)
+    return judged_votes(smoothed, problem, votes, truth, question, seed)
+
+
+def judged_votes(
+    smoothed: SmoothedClassifier, problem: Problem, votes: Votes, truth: Sequence[int], question: Question, seed: int
+) -> list[Judged]:
+    """The same where the votes on the clean objects, with their flips, are there."""
+    job = Job(smoothed.classifier, problem, seed, smoothed.classifier.chunk_size)
     share = float(AlphaShares.of(Fraction(ALPHA)).counts)
     paper, counts = (
         certify(

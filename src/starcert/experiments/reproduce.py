@@ -71,6 +71,9 @@ STUDIES = {
             "starcert.experiments.evidence_study",
             "certificates from where the flips fell, beyond the paper",
         ),
+        Study(
+            "digits", "starcert.experiments.digits", "plain vectors: images of digits in two regions, beyond the paper"
+        ),
     )
 }
 

@@ -1,7 +1,8 @@
 """Graphs from pairs of nodes, and from and to networkx, numpy, scipy and PyTorch Geometric.
 
-Every format is checked on its way in: what is no undirected, unweighted, simple graph is refused with the
-offending pair. On the way out anchored data stay behind: no other format keeps them apart from the data that are safe.
+Every format is checked on its way in: what is no simple graph is refused with the offending pair. Data of edges come
+along where they are named, as types or as numbers; others are left out, and that is said. On the way out anchored data
+stay behind: no other format keeps them apart from the data that are safe.
 Each function speaks of the parts of a graph (see `Parts`) and imports the other library where it needs it.
 """
 
@@ -57,25 +58,41 @@ def is_index(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def from_networkx(source: object) -> Parts:
-    """The parts of a `networkx.Graph`."""
+def from_networkx(
+    source: object,
+    edge_types: str | None = None,
+    type_names: Sequence[Hashable] | None = None,
+    edge_data: Sequence[str] = (),
+) -> Parts:
+    """The parts of a `networkx.Graph` or `DiGraph`; the other arguments as in `Graph.from_networkx`."""
     graph: Any = source
     if not all(hasattr(graph, method) for method in ("is_directed", "is_multigraph", "edges", "nodes")):
         raise InvalidParameterError("graph", "be a networkx graph", source)
-    for refused, kind in ((graph.is_directed(), "directed"), (graph.is_multigraph(), "a multigraph")):
-        if refused:
-            raise InvalidParameterError(
-                "graph", f"not be {kind}", source, "Convert it first, for example with networkx.Graph(graph)."
-            )
+    if graph.is_multigraph():
+        hint = "Convert it first, for example with networkx.Graph(graph)."
+        raise InvalidParameterError("graph", "not be a multigraph", source, hint)
+    wanted = _names(edge_types, edge_data)
     nodes = list(graph)
     index = {node: position for position, node in enumerate(nodes)}
     edges = np.empty((graph.number_of_edges(), 2), dtype=np.int64)
-    for row, (u, v, weight) in enumerate(graph.edges(data="weight", default=1)):
+    carried: dict[str, list[Any]] = {name: [] for name in wanted}
+    left_out: set[str] = set()
+    for row, (u, v, carries) in enumerate(graph.edges(data=True)):
         if u == v:
             raise InvalidParameterError("graph", "have no self-loops", (u, v))
-        if weight != 1:
-            raise InvalidParameterError("graph", "be unweighted", f"{(u, v)!r} with weight {weight!r}")
+        weight = carries.get("weight", 1)
+        if weight != 1 and "weight" not in wanted:
+            hint = "Name it to keep it: edge_data=['weight']."
+            raise InvalidParameterError("graph", "be unweighted", f"{(u, v)!r} with weight {weight!r}", hint)
+        for name in wanted:
+            if name not in carries:
+                raise InvalidParameterError(
+                    "graph", f"have the attribute {name!r} on every edge", f"{(u, v)!r} without"
+                )
+            carried[name].append(carries[name])
+        left_out.update(str(name) for name in carries if name not in wanted and name != "weight")
         edges[row] = index[u], index[v]
+    _say_left_out(sorted(left_out))
     records = [graph.nodes[node] for node in nodes]
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
@@ -86,22 +103,56 @@ def from_networkx(source: object) -> Parts:
             StarcertWarning,
             stacklevel=3,
         )
-    return Parts(len(nodes), edges, nodes, {name: [record[name] for record in records] for name in names})
+    return Parts(
+        len(nodes),
+        edges,
+        nodes,
+        {name: [record[name] for record in records] for name in names},
+        directed=graph.is_directed(),
+        edge_types=None if edge_types is None else carried[edge_types],
+        type_names=type_names,
+        edge_data={name: carried[name] for name in edge_data},
+    )
+
+
+def _names(edge_types: object, edge_data: object) -> list[str]:
+    """The names of the data of edges that are asked for."""
+    if not isinstance(edge_types, str | None):
+        raise InvalidParameterError("edge_types", "be the name of an edge attribute", edge_types)
+    if isinstance(edge_data, str) or not isinstance(edge_data, Sequence):
+        raise InvalidParameterError("edge_data", "be a list of names of edge attributes", edge_data)
+    return [*([] if edge_types is None else [edge_types]), *edge_data]
+
+
+def _say_left_out(names: Sequence[str]) -> None:
+    if names:
+        warnings.warn(
+            f"Data of edges are left out: {', '.join(names)}. Name them to keep them, as types of edges "
+            f"(edge_types={names[0]!r}) or as numbers (edge_data=[{names[0]!r}]).",
+            StarcertWarning,
+            stacklevel=4,
+        )
 
 
 def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
-    """A `networkx.Graph` with the names of the nodes and their data as attributes."""
-    graph = _load("networkx", "networkx").Graph()
+    """A `networkx.Graph` or `DiGraph` with the names of the nodes, and data of nodes and edges as attributes."""
+    networkx = _load("networkx", "networkx")
+    graph = networkx.DiGraph() if parts.directed else networkx.Graph()
     nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
     graph.add_nodes_from(nodes)
     for name, values in (parts.node_data or {}).items():
         for node, value in zip(nodes, _entries(values), strict=True):
             graph.nodes[node][name] = value
-    graph.add_edges_from((nodes[u], nodes[v]) for u, v in parts.edges)
+    named = [(nodes[u], nodes[v]) for u, v in parts.edges.tolist()]
+    graph.add_edges_from(named)
+    carried = {**(parts.edge_data or {}), **({} if parts.edge_types is None else {"type": parts.edge_types})}
+    for name, values in carried.items():
+        for edge, value in zip(named, _entries(values), strict=True):
+            graph.edges[edge][name] = value
     return graph
 
 
-def from_numpy(adjacency: npt.ArrayLike) -> Parts:
+def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
     """The parts of a graph with this dense adjacency matrix."""
     matrix = np.asarray(adjacency)
     if matrix.dtype.kind not in "biuf":
@@ -113,18 +164,17 @@ def from_numpy(adjacency: npt.ArrayLike) -> Parts:
         pair = tuple(map(int, np.unravel_index(int(wrong.argmax()), wrong.shape)))
         _refuse_value(pair, matrix[pair])
     rows, columns = np.nonzero(matrix)
-    return Parts(len(matrix), _both_ways(rows, columns, len(matrix), "adjacency"))
+    return Parts(len(matrix), _edges_of(rows, columns, len(matrix), "adjacency", directed)[0], directed=directed)
 
 
 def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
     """The dense adjacency matrix."""
     matrix = np.zeros((parts.n_nodes, parts.n_nodes), dtype=np.int8)
-    rows, columns = parts.edges.T
-    matrix[rows, columns] = matrix[columns, rows] = 1
+    matrix[_arcs(parts)[:2]] = 1
     return matrix
 
 
-def from_scipy(source: object) -> Parts:
+def from_scipy(source: object, directed: bool = False) -> Parts:
     """The parts of a graph with this sparse adjacency matrix, which stays sparse."""
     from scipy import sparse  # noqa: PLC0415
 
@@ -142,20 +192,27 @@ def from_scipy(source: object) -> Parts:
         first = int(wrong.argmax())
         _refuse_value((int(matrix.row[first]), int(matrix.col[first])), matrix.data[first])
     n_nodes = matrix.shape[0]
-    return Parts(n_nodes, _both_ways(matrix.row, matrix.col, n_nodes, "adjacency"))
+    edges, _ = _edges_of(matrix.row, matrix.col, n_nodes, "adjacency", directed)
+    return Parts(n_nodes, edges, directed=directed)
 
 
 def to_scipy(parts: Parts) -> Any:  # noqa: ANN401  (scipy carries no types)
     """The adjacency matrix as a `scipy.sparse.csr_array`, with sorted indices."""
     from scipy import sparse  # noqa: PLC0415
 
-    rows, columns = _arcs(parts.edges)
+    rows, columns, _ = _arcs(parts)
     ones = np.ones(len(rows), dtype=np.int8)
     return sparse.csr_array((ones, (rows, columns)), shape=(parts.n_nodes, parts.n_nodes))
 
 
-def from_pyg(source: object) -> Parts:
-    """The parts of a `torch_geometric.data.Data`."""
+def from_pyg(
+    source: object,
+    directed: bool = False,
+    edge_types: str | None = None,
+    type_names: Sequence[Hashable] | None = None,
+    edge_data: Sequence[str] = (),
+) -> Parts:
+    """The parts of a `torch_geometric.data.Data`; the other arguments as in `Graph.from_pyg`."""
     data: Any = source
     edge_index = getattr(data, "edge_index", None)
     if not (is_tensor(edge_index) and hasattr(data, "is_node_attr")) or edge_index.shape[:1] != (2,):
@@ -167,10 +224,12 @@ def from_pyg(source: object) -> Parts:
     weights = getattr(data, "edge_weight", None)
     if weights is not None and (not is_tensor(weights) or weights.shape[:1] != edge_index.shape[1:]):
         raise InvalidParameterError("edge_weight", "be a tensor with an entry for each column of edge_index", weights)
-    if weights is not None and bool((weights != 1).any()):
+    wanted = _names(edge_types, edge_data)
+    if weights is not None and "edge_weight" not in wanted and bool((weights != 1).any()):
         first = int((weights != 1).int().argmax())
         pair = tuple(data.edge_index[:, first].tolist())
-        raise InvalidParameterError("data", "be unweighted", f"{pair} with weight {weights[first].tolist()}")
+        hint = "Name it to keep it: edge_data=['edge_weight']."
+        raise InvalidParameterError("data", "be unweighted", f"{pair} with weight {weights[first].tolist()}", hint)
     rows, columns = data.edge_index.numpy(force=True)
     n_nodes = _as_count(data.num_nodes)
     for key in _OF_NODES:
@@ -180,8 +239,60 @@ def from_pyg(source: object) -> Parts:
             raise InvalidParameterError(key, requirement, f"a tensor of shape {tuple(values.shape)}")
     # PyG also calls those node attributes that run over the nodes in their last dimension, such as mesh faces.
     of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
-    edges = _both_ways(rows, columns, n_nodes, "edge_index")
-    return Parts(n_nodes, edges, None, {key: data[key] for key in of_nodes})
+    # By their names: what has as many entries as there are edges may have them by chance.
+    of_edges = [key for key in data.keys() if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]  # noqa: SIM118
+    _say_left_out([key for key in of_edges if key not in wanted and key not in of_nodes])
+    edges, kept = _edges_of(rows, columns, n_nodes, "edge_index", directed)
+    carried = {name: _of_both_ways(data, name, rows, columns, kept, directed=directed) for name in wanted}
+    types: list[Hashable] | None = None
+    if edge_types is not None:
+        given, n_columns = carried[edge_types]
+        types = given.tolist()
+        if n_columns:
+            type_names = range(n_columns) if type_names is None else list(type_names)
+            if len(type_names) != n_columns:
+                raise InvalidParameterError("type_names", f"name the {n_columns} columns of {edge_types}", type_names)
+            types = [type_names[column] for column in given.tolist()]
+    return Parts(
+        n_nodes,
+        edges,
+        None,
+        {key: data[key] for key in of_nodes},
+        directed=directed,
+        edge_types=types,
+        type_names=type_names,
+        edge_data={name: data[name].numpy(force=True)[kept] for name in edge_data},
+    )
+
+
+def _of_both_ways(
+    data: Any,  # noqa: ANN401  (torch may be missing)
+    name: str,
+    rows: npt.NDArray[Any],
+    columns: npt.NDArray[Any],
+    kept: Indices,
+    *,
+    directed: bool,
+) -> tuple[npt.NDArray[Any], int]:
+    """The data of the edges that are kept, checked to be the same both ways: one-hot rows by their column.
+
+    Returns:
+        The data, and how many columns one-hot rows have; 0 for others.
+    """
+    if name not in data or not is_tensor(data[name]) or len(data[name]) != len(rows):
+        raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
+    values = data[name].numpy(force=True)
+    if not directed:
+        place = {pair: number for number, pair in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))}
+        back = np.array([place[v, u] for u, v in zip(rows.tolist(), columns.tolist(), strict=True)], dtype=np.int64)
+        differ = (values != values[back]).reshape(len(values), -1).any(axis=1)
+        if differ.any():
+            pair = int(rows[differ.argmax()]), int(columns[differ.argmax()])
+            hint = "Give directed=True to keep them apart."
+            raise InvalidParameterError("data", f"have the same {name} both ways", f"{pair} differs", hint)
+    if values.ndim == 2 and values.shape[1] > 1 and np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all():
+        return values.argmax(axis=1)[kept], values.shape[1]
+    return (values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values)[kept], 0
 
 
 _OF_NODES = ("x", "pos")
@@ -200,8 +311,14 @@ def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no ty
     """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors."""
     pyg = _load("torch_geometric.data", "'starcert[torch]'")
     torch = import_module("torch")
-    edge_index = torch.from_numpy(np.stack(_arcs(parts.edges)))
-    data = pyg.Data(edge_index=edge_index, num_nodes=parts.n_nodes)
+    rows, columns, order = _arcs(parts)
+    data = pyg.Data(edge_index=torch.from_numpy(np.stack([rows, columns])), num_nodes=parts.n_nodes)
+    for name, numbers in (parts.edge_data or {}).items():
+        data[name] = torch.from_numpy(np.asarray(numbers, dtype=np.float32)[order])
+    if parts.edge_types is not None:
+        names = list(parts.type_names or ())
+        types = torch.tensor([names.index(each) for each in parts.edge_types], dtype=torch.int64)[order]
+        data["edge_attr"] = torch.nn.functional.one_hot(types, len(names)).float()
     for name, values in (parts.node_data or {}).items():
         if name in ("edge_index", "num_nodes"):
             raise InvalidParameterError("node_data", "not use a name that PyG uses for the graph itself", name)
@@ -229,15 +346,27 @@ def _entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
     return values.tolist() if one_number_each else list(values)
 
 
-def _arcs(edges: Indices) -> tuple[Indices, Indices]:
-    """Both directions of every edge, sorted by the first and then by the second node."""
+def _arcs(parts: Parts) -> tuple[Indices, Indices, Indices]:
+    """Both directions of every edge, or the arcs, sorted by the first and then by the second node; and their edges."""
+    edges = parts.edges
+    if parts.directed:
+        return edges[:, 0], edges[:, 1], np.arange(len(edges))
     rows, columns = np.concatenate([edges, edges[:, ::-1]]).T
     order = np.lexsort([columns, rows])
-    return rows[order], columns[order]
+    return rows[order], columns[order], order % max(1, len(edges))
 
 
-def _both_ways(rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, name: str) -> Indices:
-    """The edges u < v of a list of directed pairs that must hold each direction of each edge once."""
+def _edges_of(
+    rows: npt.NDArray[Any],
+    columns: npt.NDArray[Any],
+    n_nodes: int,
+    name: str,
+    directed: bool,
+) -> tuple[Indices, Indices]:
+    """The edges of a list of directed pairs, and which of the pairs each is.
+
+    Of an undirected graph it must hold each direction of each edge once; its edges are those with u < v.
+    """
     arcs = np.stack([rows, columns], axis=1).astype(np.int64)
     wrong = ((arcs < 0) | (arcs >= n_nodes)).any(axis=1)
     if wrong.any():
@@ -246,17 +375,21 @@ def _both_ways(rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, 
     loops = arcs[:, 0] == arcs[:, 1]
     if loops.any():
         raise InvalidParameterError(name, "have no self-loops", _pair(arcs[loops.argmax()]), remedies.get("loops", ""))
-    arcs = arcs[np.lexsort([arcs[:, 1], arcs[:, 0]])]
+    order = np.lexsort([arcs[:, 1], arcs[:, 0]])
+    arcs = arcs[order]
     twice = (arcs[1:] == arcs[:-1]).all(axis=1)
     if twice.any():
         got = f"{_pair(arcs[twice.argmax()])} twice"
         raise InvalidParameterError(name, "have each direction of an edge once", got, remedies.get("twice", ""))
+    if directed:
+        return arcs, order
     missing = np.setdiff1d(arcs @ [n_nodes, 1], arcs @ [1, n_nodes], assume_unique=True)
     if len(missing):
         u, v = divmod(int(missing[0]), n_nodes)
-        hint = f"Directed graphs are not covered. {remedies.get('directed', '')}".rstrip()
+        hint = f"Give directed=True to keep directions. {remedies.get('directed', '')}".rstrip()
         raise InvalidParameterError(name, "have both directions of every edge", f"{(u, v)} without {(v, u)}", hint)
-    return arcs[arcs[:, 0] < arcs[:, 1]]
+    forth = arcs[:, 0] < arcs[:, 1]
+    return arcs[forth], order[forth]
 
 
 _REMEDIES = {

@@ -250,16 +250,33 @@ class Graph:
         return _restore, (self._arguments, dict(self.node_sites))
 
     @classmethod
-    def from_networkx(cls, graph: object) -> Self:
-        """The graph of a `networkx.Graph`.
+    def from_networkx(
+        cls,
+        graph: object,
+        *,
+        edge_types: str | None = None,
+        type_names: Sequence[Hashable] | None = None,
+        edge_data: Sequence[str] = (),
+    ) -> Self:
+        """The graph of a `networkx.Graph`, or the directed one of a `networkx.DiGraph`.
 
-        The nodes keep their names and their order. Attributes that all nodes carry become node data; edge attributes
-        are left out, but a weight other than 1 is refused, and so are directed graphs, multigraphs and self-loops.
+        The nodes keep their names and their order. Attributes that all nodes carry become node data. Edge attributes
+        that are not named here are left out, which a warning says; a weight other than 1 is refused, and so are
+        multigraphs and self-loops.
+
+        Args:
+            graph: the networkx graph.
+            edge_types: the edge attribute that is the type of an edge.
+            type_names: all types there may be.
+            edge_data: edge attributes that are numbers.
         """
-        return cls._of(convert.from_networkx(graph))
+        return cls._of(convert.from_networkx(graph, edge_types, type_names, edge_data))
 
     def to_networkx(self) -> Any:  # noqa: ANN401  (networkx carries no types)
-        """A `networkx.Graph` with the names of the nodes and their data as attributes; anchored data are left out."""
+        """A `networkx.Graph` or `DiGraph` with the names of the nodes and their data; anchored data are left out.
+
+        The type of an edge is its attribute `type`; data of edges are attributes of their names.
+        """
         return convert.to_networkx(self._parts)
 
     @classmethod
@@ -269,15 +286,18 @@ class Graph:
         *,
         nodes: Iterable[Hashable] | None = None,
         node_data: Mapping[str, object] | None = None,
+        directed: bool = False,
     ) -> Self:
-        """The graph of a dense adjacency matrix: square, symmetric, of zeros and ones, with a zero diagonal.
+        """The graph of a dense adjacency matrix: square, of zeros and ones, with a zero diagonal.
+
+        It must be symmetric, unless the graph is directed: row and column of an arc are its source and target.
 
         Example:
             >>> Graph.from_numpy([[0, 1], [1, 0]])
             Graph(2 nodes, 1 edges)
         """
-        parts = convert.from_numpy(adjacency)
-        return cls(parts.n_nodes, parts.edges, nodes=nodes, node_data=node_data)
+        parts = convert.from_numpy(adjacency, directed)
+        return cls(parts.n_nodes, parts.edges, nodes=nodes, node_data=node_data, directed=directed)
 
     def to_numpy(self) -> npt.NDArray[np.int8]:
         """The dense adjacency matrix, of zeros and ones in bytes: widen it before counting with it."""
@@ -290,33 +310,51 @@ class Graph:
         *,
         nodes: Iterable[Hashable] | None = None,
         node_data: Mapping[str, object] | None = None,
+        directed: bool = False,
     ) -> Self:
-        """The graph of a sparse adjacency matrix: square, symmetric, of zeros and ones, with a zero diagonal."""
-        parts = convert.from_scipy(adjacency)
-        return cls(parts.n_nodes, parts.edges, nodes=nodes, node_data=node_data)
+        """The graph of a sparse adjacency matrix, which is as `from_numpy` has it."""
+        parts = convert.from_scipy(adjacency, directed)
+        return cls(parts.n_nodes, parts.edges, nodes=nodes, node_data=node_data, directed=directed)
 
     def to_scipy(self) -> Any:  # noqa: ANN401  (scipy carries no types)
         """The adjacency matrix as a `scipy.sparse.csr_array` of bytes: widen it before counting with it."""
         return convert.to_scipy(self._parts)
 
     @classmethod
-    def from_pyg(cls, data: object) -> Self:
+    def from_pyg(
+        cls,
+        data: object,
+        *,
+        directed: bool = False,
+        edge_types: str | None = None,
+        type_names: Sequence[Hashable] | None = None,
+        edge_data: Sequence[str] = (),
+    ) -> Self:
         """The graph of a `torch_geometric.data.Data`.
 
-        Its edge_index must hold both directions of every edge once, and no self-loops. Whatever PyG calls a node
-        attribute becomes node data; edge attributes are left out, but an edge_weight other than 1 is refused.
+        Its edge_index must hold both directions of every edge once, unless the graph is directed, and no self-loops.
+        Whatever PyG calls a node attribute becomes node data. Edge attributes that are not named here are left out,
+        which a warning says, but an edge_weight other than 1 is refused.
+
+        Args:
+            data: the `Data`.
+            directed: whether the columns of edge_index are arcs.
+            edge_types: the attribute that is the type of an edge, for instance "edge_attr": one-hot rows, or numbers.
+            type_names: what the types are called, in the order of the columns; their numbers if left out.
+            edge_data: attributes that are numbers of edges.
         """
-        return cls._of(convert.from_pyg(data))
+        return cls._of(convert.from_pyg(data, directed, edge_types, type_names, edge_data))
 
     def to_pyg(self) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
         """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors.
 
-        PyG has no names for nodes: they are left out, and so are anchored data. Data that are no numbers become lists.
+        Arcs come in their own direction. Types are one-hot rows of `edge_attr`; data of edges keep their names. PyG has
+        no names for nodes: they are left out, and so are anchored data. Data that are no numbers become lists.
         """
         return convert.to_pyg(self._parts)
 
     @classmethod
-    def from_rdkit(cls, molecule: object, *, elements: Sequence[str] | None = None) -> Self:
+    def from_rdkit(cls, molecule: object, *, elements: Sequence[str] | None = None, bond_types: bool = False) -> Self:
         """The graph of an RDKit molecule: atoms are nodes, bonds are edges. It needs the extra `molecules`.
 
         The node data are `atomic_number` and `formal_charge`, whole numbers. What follows from the bonds is anchored
@@ -326,11 +364,12 @@ class Graph:
         Args:
             molecule: an `rdkit.Chem.Mol`, sanitized.
             elements: symbols such as ("C", "N", "O"); then the node data `x` has a column for each of them, one-hot.
+            bond_types: whether the orders of bonds are types of edges: single, double, triple and aromatic.
         """
-        return cls._of(molecules.from_rdkit(molecule, elements))
+        return cls._of(molecules.from_rdkit(molecule, elements, bond_types))
 
     @classmethod
-    def from_smiles(cls, smiles: str, *, elements: Sequence[str] | None = None) -> Self:
+    def from_smiles(cls, smiles: str, *, elements: Sequence[str] | None = None, bond_types: bool = False) -> Self:
         """The graph of the molecule that a SMILES string describes, hydrogens left out; see `from_rdkit`.
 
         Example:
@@ -339,8 +378,10 @@ class Graph:
             Graph(7 nodes, 7 edges, node data: atomic_number, formal_charge, x, anchored data: hydrogens, bonds)
             >>> aniline.anchored_data["hydrogens"].tolist()
             [1, 1, 1, 1, 1, 0, 2]
+            >>> Graph.from_smiles("CC=O", bond_types=True).type_names
+            ('single', 'double', 'triple', 'aromatic')
         """
-        return cls._of(molecules.from_smiles(smiles, elements))
+        return cls._of(molecules.from_smiles(smiles, elements, bond_types))
 
     @classmethod
     def _of(cls, parts: convert.Parts) -> Self:

@@ -1,7 +1,8 @@
-"""Molecules of RDKit as parts of graphs: atoms are nodes, bonds are edges, and the orders of bonds are anchored data.
+"""Molecules of RDKit as parts of graphs: atoms are nodes, bonds are edges, and their orders types or anchored data.
 
-A graph has no data of edges, for noise adds and removes them. What a bond was in the molecule is kept with its two
-atoms, as a pair of the neighbour and the order. That tells of edges, and so do the hydrogens that an atom has room for.
+Orders that are types may be changed by noise and attacks. Otherwise what a bond was in the molecule is kept with its
+two atoms, as a pair of the neighbour and the order. That tells of edges, and so do the hydrogens that an atom has room
+for.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def load_rdkit(module: str) -> Any:  # noqa: ANN401  (RDKit may be missing)
         raise StarcertError("Molecules need RDKit: pip install 'starcert[molecules]'") from error
 
 
-def from_smiles(smiles: str, elements: Sequence[str] | None) -> Parts:
+def from_smiles(smiles: str, elements: Sequence[str] | None, bond_types: bool = False) -> Parts:
     """The parts of the molecule that a SMILES string describes."""
     chem = load_rdkit("Chem")
     if not isinstance(smiles, str):
@@ -50,10 +51,10 @@ def from_smiles(smiles: str, elements: Sequence[str] | None) -> Parts:
         except (chem.MolSanitizeException, RuntimeError, UnicodeError) as error:  # the second: no such element
             reason = str(error).strip().split("\n", maxsplit=1)[0]
             raise InvalidParameterError("smiles", "describe a possible molecule", smiles, f"RDKit: {reason}.") from None
-    return from_rdkit(molecule, elements)
+    return from_rdkit(molecule, elements, bond_types)
 
 
-def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
+def from_rdkit(source: object, elements: Sequence[str] | None, bond_types: bool = False) -> Parts:
     """The parts of an RDKit molecule."""
     chem = load_rdkit("Chem")
     if not isinstance(source, chem.Mol):
@@ -68,6 +69,7 @@ def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
     if max(numbers, default=0) > HEAVIEST:
         raise InvalidParameterError("molecule", f"have elements up to number {HEAVIEST}", max(numbers))
     bonds: list[set[tuple[int, str]]] = [set() for _ in atoms]
+    orders = list[str]()
     edges = np.empty((molecule.GetNumBonds(), 2), dtype=np.int64)
     for row, bond in enumerate(molecule.GetBonds()):
         u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
@@ -76,6 +78,7 @@ def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
             requirement = f"have bonds that are {', '.join(ORDERS)}"
             raise InvalidParameterError("molecule", requirement, f"{order} between the atoms {u} and {v}")
         edges[row] = u, v
+        orders.append(order)
         bonds[u].add((v, order))
         bonds[v].add((u, order))
     node_data: dict[str, object] = {
@@ -88,7 +91,8 @@ def from_rdkit(source: object, elements: Sequence[str] | None) -> Parts:
     }
     if elements is not None:
         node_data["x"] = _one_hot([atom.GetSymbol() for atom in atoms], elements)
-    return Parts(len(atoms), edges, None, node_data, anchored_data)
+    parts = Parts(len(atoms), edges, None, node_data, anchored_data)
+    return parts._replace(edge_types=orders, type_names=ORDERS) if bond_types else parts
 
 
 def _one_hot(symbols: Sequence[str], elements: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:

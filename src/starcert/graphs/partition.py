@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -219,7 +220,7 @@ class Partition:
         return cls(tuple(parts), anchored, reason)
 
     @classmethod
-    def of_layers(cls, layers: Mapping[str, str] | None = None, /, **regions: str) -> Partition:
+    def of_layers(cls, layers: Mapping[str, Any] | None = None, /, **regions: str) -> Partition:
         """Regions that are whole layers, each by the name of its layer: "pairs" or "arcs", or data of nodes.
 
         Example:

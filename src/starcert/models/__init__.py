@@ -1,4 +1,4 @@
-"""The paper's classifiers as ready models, each imported when it is first used."""
+"""Ready models, the paper's among them, and their training with noise; each is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -8,21 +8,32 @@ from typing import TYPE_CHECKING
 from starcert.errors import StarcertError
 
 if TYPE_CHECKING:
+    from starcert.models.fitting import fit_nodes_with_noise, fit_with_noise
     from starcert.models.gcn import GCN
+    from starcert.models.gine import GIN, GINE
     from starcert.models.kernel_svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
+    from starcert.models.node_gcn import NodeGCN
     from starcert.models.training import Training, accuracy, train
 
 _HOME = {
+    "starcert.models.fitting": ("fit_nodes_with_noise", "fit_with_noise"),
     "starcert.models.gcn": ("GCN",),
+    "starcert.models.gine": ("GIN", "GINE"),
     "starcert.models.kernel_svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
+    "starcert.models.node_gcn": ("NodeGCN",),
     "starcert.models.training": ("Training", "accuracy", "train"),
 }
 
 __all__ = [
     "GCN",
+    "GIN",
+    "GINE",
     "KernelSVM",
+    "NodeGCN",
     "Training",
     "accuracy",
+    "fit_nodes_with_noise",
+    "fit_with_noise",
     "graphlet_svm",
     "nspd_svm",
     "train",

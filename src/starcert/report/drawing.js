@@ -1,4 +1,5 @@
-// A graph as a drawing: edges in the colour of their region, absent pairs of a region hinted at, fixed edges grey.
+// A graph as a drawing: edges in the colour of their region, absent pairs of a region hinted at, fixed edges grey. Arcs have
+// heads, and types of edges are told apart by their dashes.
 // With evidence, node pairs are as wide as their influence is great, and the pairs of a known attack are red.
 const Drawing = (() => {
   // Okabe and Ito's colours, which colour-blind readers tell apart; the eight repeat with dashes.
@@ -10,11 +11,16 @@ const Drawing = (() => {
 
   const colour = (region) => COLOURS[region % COLOURS.length];
   const dashes = (region) => ["", "7 4", "2 4"][Math.floor(region / COLOURS.length) % 3];
+  const TYPES = ["", "10 4", "3 3", "12 3 3 3", "1 4", "14 3 2 3 2 3"];
+  const [WIDTHS, HEAD] = [[2.4, 3.4, 2.4, 2.4, 4, 2.4], 9];
+  const dashesOf = (type) => TYPES[(type - 1) % TYPES.length];
 
   const sums = (gaps) => { let sum = 0; return gaps.map((gap) => (sum += gap)); };
 
-  // The node pairs of a block, u < v, in the order of their numbers: what `to_json` of the library's blocks wrote.
+  // The node pairs of a block, u < v, or its arcs, in the order of their numbers: what `to_json` of the library's regions wrote.
   function pairsOf(block) {
+    if (block.both) return pairsOf(block.both).flatMap(([u, v]) => [[u, v], [v, u]]);
+    if (block.arcs) return sums(block.arcs).map((code) => [Math.floor(code / block.n), code % block.n]);
     if (block.pairs) return sums(block.pairs).map((code) => [Math.floor(code / block.n), code % block.n]);
     const { nodes, first, last } = block;
     const holes = new Set(sums(block.holes || []));
@@ -29,30 +35,46 @@ const Drawing = (() => {
     return found;
   }
 
-  // What the page's data say about one graph, unpacked.
+  // What the page's data say about the graph of a row, unpacked; the graph itself once, however many rows are about it.
+  const known = new Map();
+
   function unpack(data, g) {
-    const packed = data.drawings.graphs[g];
-    if (!packed) return null;
+    const o = data.graphs.object[g];
+    if (!data.drawings.graphs[o]) return null;
+    if (!known.has(o)) known.set(o, unpackGraph(data, data.drawings.graphs[o]));
+    const graph = known.get(o);
+    const { region, present } = graph;
+    const found = data.evidence && data.evidence.graphs[g];
+    const code = (u, v) => u * graph.n + v;
+    return {
+      ...graph, base: graph,
+      pairs: found ? found.pairs.map(([u, v, share]) => [u, v, region.get(code(u, v)), share / 100, present.has(code(u, v))]) : [],
+      attack: found && found.attack ? found.attack.pairs.map(([u, v]) => [u, v, present.has(code(u, v))]) : [],
+    };
+  }
+
+  function unpackGraph(data, packed) {
     const n = packed.n;
     const edges = pairsOf(packed.edges);
     const region = new Map();
-    const blocks = packed.blocks.map((number) => data.drawings.blocks[number]);
-    blocks.forEach((block, r) => { for (const [u, v] of pairsOf(block)) region.set(u * n + v, r); });
+    const blocks = packed.blocks.map((number) => (number === null ? null : data.drawings.blocks[number]));
+    blocks.forEach((block, r) => { if (block) for (const [u, v] of pairsOf(block)) region.set(u * n + v, r); });
     const present = new Set(edges.map(([u, v]) => u * n + v));
     const absent = [...region].filter(([code]) => !present.has(code)).map(([code, r]) => [Math.floor(code / n), code % n, r]);
     // A node has the colour of a region if that is the only one that holds all pairs inside a set with this node.
     const homes = Array.from({ length: n }, () => []);
     blocks.forEach((block, r) => {
-      if (block.nodes && !block.first && !block.last && !block.holes) for (const node of block.nodes) homes[node].push(r);
+      const inner = block && (block.both || block);
+      if (inner && inner.nodes && !inner.first && !inner.last && !inner.holes) for (const node of inner.nodes) homes[node].push(r);
     });
-    const known = data.evidence && data.evidence.graphs[g];
     const names = packed.names === undefined ? null : data.drawings.names[packed.names];
     return {
-      n, absent, names: names || Array.from({ length: n }, (_, i) => String(i)),
+      n, absent, region, present, directed: Boolean(packed.directed), blocks: blocks.some(Boolean),
+      names: names || Array.from({ length: n }, (_, i) => String(i)),
+      typeNames: packed.types ? data.drawings.names[packed.type_names] : [],
       home: homes.map((list) => (list.length === 1 ? list[0] : -1)),
+      types: packed.types || [],
       edges: edges.map(([u, v]) => [u, v, region.has(u * n + v) ? region.get(u * n + v) : -1]),
-      pairs: known ? known.pairs.map(([u, v, share]) => [u, v, region.get(u * n + v), share / 100, present.has(u * n + v)]) : [],
-      attack: known && known.attack ? known.attack.pairs.map(([u, v]) => [u, v, present.has(u * n + v)]) : [],
     };
   }
 
@@ -72,6 +94,34 @@ const Drawing = (() => {
     return shape("line", { x1, y1, x2, y2, ...attributes });
   }
 
+  // An arc: a line with a head at its target, bent where there is one back.
+  function arc(points, u, v, size, bent, attributes) {
+    const [[x1, y1], [x2, y2]] = [points[u], points[v]];
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
+    const bend = bent ? Math.min(18, length / 6) : 0;
+    const [cx, cy] = [(x1 + x2) / 2 - bend * dy * 2, (y1 + y2) / 2 + bend * dx * 2];
+    const toward = Math.hypot(x2 - cx, y2 - cy) || 1;
+    const [ex, ey] = [(x2 - cx) / toward, (y2 - cy) / toward];
+    const [tx, ty] = [x2 - (size + 1) * ex, y2 - (size + 1) * ey];
+    const [bx, by] = [tx - HEAD * ex, ty - HEAD * ey];
+    const at = (...numbers) => numbers.map((number) => number.toFixed(1)).join(" ");
+    const group = shape("g", { class: "arc" });
+    group.append(shape("path", { d: `M ${at(x1, y1)} Q ${at(cx, cy)} ${at(bx, by)}`, fill: "none", ...attributes }));
+    group.append(shape("polygon", {
+      class: "head", points: `${at(tx, ty)} ${at(bx - 4 * ey, by + 4 * ex)} ${at(bx + 4 * ey, by - 4 * ex)}`,
+      fill: attributes.stroke, "fill-opacity": attributes["stroke-opacity"] || 1,
+    }));
+    return group;
+  }
+
+  // A short piece of a line as edges of this type have it, for a legend.
+  function sample(type) {
+    const svg = shape("svg", { viewBox: "0 0 42 10", width: 42, height: 10, "aria-hidden": "true", class: "sample" });
+    svg.append(shape("line", { x1: 1, y1: 5, x2: 41, y2: 5, stroke: "#1d2733", "stroke-width": WIDTHS[(type - 1) % WIDTHS.length], ...(dashesOf(type) && { "stroke-dasharray": dashesOf(type) }) }));
+    return svg;
+  }
+
   function scaled(points) {
     const low = [0, 1].map((k) => Math.min(...points.map((point) => point[k])));
     const high = [0, 1].map((k) => Math.max(...points.map((point) => point[k])));
@@ -83,11 +133,12 @@ const Drawing = (() => {
     ]);
   }
 
-  function draw(graph, withAbsent, byInfluence) {
+  // `marks` say how nodes are filled, and what a click on one does: of nodes that are classified.
+  function draw(graph, withAbsent, byInfluence, marks = null) {
     const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
-    svg.setAttribute("aria-label", `Drawing of a graph with ${graph.n} nodes and ${graph.edges.length} edges`);
+    svg.setAttribute("aria-label", `Drawing of a graph with ${graph.n} nodes and ${graph.edges.length} ${graph.directed ? "arcs" : "edges"}`);
     if (!graph.n) return svg;
-    graph.points ||= scaled(Layout.place(graph.n, graph.edges));
+    graph.points = graph.base.points ||= scaled(Layout.place(graph.n, graph.edges));
     const size = Math.max(3.2, Math.min(10, 48 / Math.sqrt(graph.n)));
     if (withAbsent) {
       for (const [u, v, r] of graph.absent.slice(0, MOST_HINTS)) {
@@ -96,12 +147,15 @@ const Drawing = (() => {
     }
     const weighed = byInfluence && graph.pairs.length > 0;
     const width = graph.edges.length > 400 ? 1.2 : weighed ? 1.6 : 2.4;
-    for (const [u, v, r] of graph.edges) {
-      const dash = r < 0 ? "" : dashes(r);
-      svg.append(line(graph.points, u, v, {
-        stroke: r < 0 ? FIXED : colour(r), "stroke-width": width, "stroke-opacity": weighed ? 0.35 : 0.85, ...(dash && { "stroke-dasharray": dash }),
-      }));
-    }
+    graph.edges.forEach(([u, v, r], e) => {
+      const type = graph.types[e];
+      const dash = graph.typeNames.length ? dashesOf(type) : r < 0 ? "" : dashes(r);
+      const attributes = {
+        stroke: r < 0 ? FIXED : colour(r), "stroke-width": graph.typeNames.length ? WIDTHS[(type - 1) % WIDTHS.length] : width,
+        "stroke-opacity": weighed ? 0.35 : 0.85, ...(dash && { "stroke-dasharray": dash }),
+      };
+      svg.append(graph.directed ? arc(graph.points, u, v, size, graph.present.has(v * graph.n + u), attributes) : line(graph.points, u, v, attributes));
+    });
     if (weighed) {
       for (const [u, v, r, share, there] of [...graph.pairs].reverse()) {
         svg.append(line(graph.points, u, v, {
@@ -115,12 +169,19 @@ const Drawing = (() => {
       svg.append(line(graph.points, u, v, { class: "attack", stroke: ATTACK, "stroke-width": 5, ...(!there && { "stroke-dasharray": "9 5" }) }));
     }
     graph.points.forEach(([cx, cy], i) => {
-      const fill = graph.home[i] < 0 ? "#fff" : colour(graph.home[i]);
-      svg.append(shape("circle", { cx, cy, r: size, fill, stroke: graph.home[i] < 0 ? "#56616e" : "#fff", "stroke-width": 1.6 }, graph.names[i]));
+      const mark = marks && marks.get(i);
+      const plain = marks ? !mark || !mark.dark : graph.home[i] < 0;
+      const fill = marks ? (mark ? mark.fill : "#fff") : plain ? "#fff" : colour(graph.home[i]);
+      const dot = shape("circle", {
+        cx, cy, r: size, fill, stroke: mark && mark.chosen ? "#c1121f" : plain ? "#56616e" : "#fff", "stroke-width": mark && mark.chosen ? 3.5 : 1.6,
+        ...(mark && { class: "target", "data-node": i }),
+      }, mark ? mark.title : graph.names[i]);
+      if (mark) dot.addEventListener("click", mark.choose);
+      svg.append(dot);
       if (graph.n <= 40 && graph.names[i].length <= 2) {
         const label = shape("text", {
           x: cx, y: cy, "text-anchor": "middle", "dominant-baseline": "central", "font-size": (size * 1.05).toFixed(1),
-          fill: graph.home[i] < 0 ? "#1d2733" : "#fff", "pointer-events": "none",
+          fill: plain ? "#1d2733" : "#fff", "pointer-events": "none",
         });
         label.textContent = graph.names[i];
         svg.append(label);
@@ -129,5 +190,5 @@ const Drawing = (() => {
     return svg;
   }
 
-  return { unpack, draw, colour, pairsOf, FIXED, MOST_HINTS };
+  return { unpack, draw, colour, sample, pairsOf, FIXED, MOST_HINTS };
 })();

@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starcert.archive import Archive
+from starcert.graphs import Graph
+from starcert.graphs.arcs import ARCS
+from starcert.graphs.blocks import PAIRS
+from starcert.graphs.sites import Sites
 from starcert.metrics import has_sites, right, too_few_votes, votes_needed
 from starcert.report.radius_tables import Limits, Slices, box_of, most_frequent
 
 __all__ = [
     "Notice",
     "ReportSummary",
+    "Words",
     "counted",
     "fixed_pairs",
     "nothing_to_flip",
@@ -23,6 +28,39 @@ __all__ = [
 
 MOST_REASONS = 5
 """So many different reasons are written out."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the rows of a page and the sites of an attacker are called.
+
+    Attributes:
+        one: a row: a graph, a node, or an object.
+        many: several of them.
+        site: what an attacker changes: a node pair, an arc, or a site of whatever kind.
+        sites: several of them.
+        present: what sites that are not 0 are called.
+    """
+
+    one: str = "graph"
+    many: str = "graphs"
+    site: str = "node pair"
+    sites: str = "node pairs"
+    present: str = "edges"
+
+    @classmethod
+    def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
+        """The words for objects with these sites; `nodes`: their nodes are the rows."""
+        graphs = all(isinstance(each.clean, Graph) for each in sites)
+        one = "node" if nodes else "graph" if graphs else "object"
+        layers = {block.layer for each in sites for block in each.blocks}
+        site, present = {frozenset({PAIRS}): ("node pair", "edges"), frozenset({ARCS}): ("arc", "present")}.get(
+            frozenset(layers), ("site", "not 0")
+        )
+        return cls(one, f"{one}s", site, f"{site}s", present)
+
+
+GRAPHS = Words()
 
 
 @dataclass(frozen=True)
@@ -69,15 +107,15 @@ def summary(archive: Archive, abstained: list[bool]) -> ReportSummary:
     )
 
 
-def notices(archive: Archive, counts: ReportSummary, slices: Slices) -> list[Notice]:
+def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> list[Notice]:
     """The warnings that apply, the weightiest first."""
     without = (~has_sites(archive.certificates)).sum(axis=0).tolist()
     found = (
-        _anchored(archive),
-        _constant(archive, counts),
+        _anchored(archive, words),
+        _constant(archive, counts, words),
         _too_few_samples(archive, slices),
-        nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive)),
-        _abstentions(counts),
+        nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words),
+        _abstentions(counts, words),
     )
     given = [notice for notice in found if notice is not None]
     if not slices.verified:
@@ -86,35 +124,37 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices) -> list[Not
     return given
 
 
-def _anchored(archive: Archive) -> Notice | None:
+def _anchored(archive: Archive, words: Words) -> Notice | None:
     reasons = Counter(reason for reason in archive.anchored if reason)
     if not reasons:
         return None
     named = " ".join(reason for reason, _ in reasons.most_common(MOST_REASONS))
     if len(reasons) > MOST_REASONS:
-        named += f" (And {len(reasons) - MOST_REASONS:,} further reasons; each graph shows its own.)"
+        named += f" (And {len(reasons) - MOST_REASONS:,} further reasons; each {words.one} shows its own.)"
     text = (
-        f"{named} The certificates of these graphs speak of a classifier whose regions are frozen at the clean graph: "
-        "an attacked graph would have other regions, and about a classifier that draws them anew nothing is certified."
+        f"{named} The certificates of these {words.many} speak of a classifier whose regions are frozen at the clean "
+        "graph: an attacked graph would have other regions, and about a classifier that draws them anew nothing is "
+        "certified."
     )
-    return Notice(f"Anchored regions in {_of(reasons.total(), len(archive))}", text)
+    return Notice(f"Anchored regions in {_of(reasons.total(), len(archive), words)}", text)
 
 
-def _constant(archive: Archive, counts: ReportSummary) -> Notice | None:
+def _constant(archive: Archive, counts: ReportSummary, words: Words) -> Notice | None:
     answered = sum(counts.answers.values())
     if len(counts.answers) == 1 and answered > 1:
         name = archive.class_names[next(iter(counts.answers))]
         text = (
-            f"Every graph that gets an answer gets {name!r}. A constant classifier is robust against everything, and "
-            "worthless: these certificates may say nothing about your model. Less noise, or training with noise, "
+            f"Every {words.one} that gets an answer gets {name!r}. A constant classifier is robust against everything, "
+            "and worthless: these certificates may say nothing about your model. Less noise, or training with noise, "
             "may help."
         )
         return Notice("The smoothed classifier answers one class only", text)
     if counts.majority is None or counts.n_labelled < 2 or counts.n_right > counts.majority[1]:
         return None
     text = (
-        f"It is right on {_of(counts.n_right, counts.n_labelled)}; always answering the majority class "
-        f"{archive.class_names[counts.majority[0]]!r} would be right on {_of(counts.majority[1], counts.n_labelled)}. "
+        f"It is right on {_of(counts.n_right, counts.n_labelled, words)}; always answering the majority class "
+        f"{archive.class_names[counts.majority[0]]!r} would be right on "
+        f"{_of(counts.majority[1], counts.n_labelled, words)}. "
         "Robust answers are worth little while a constant answer is as good."
     )
     return Notice("No more accurate than a constant classifier", text)
@@ -150,7 +190,7 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
     return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
 
 
-def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
+def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GRAPHS) -> Notice | None:
     """Warns of axes on which graphs, so many on each, have no sites; None if there are none.
 
     Example:
@@ -160,16 +200,16 @@ def nothing_to_flip(without: Mapping[str, int], n_graphs: int) -> Notice | None:
     empty = {axis: n for axis, n in without.items() if n}
     if not empty:
         return None
-    where = "; ".join(f"{axis} has none in {n:,} of {counted(n_graphs, 'graph')}" for axis, n in empty.items())
+    where = "; ".join(f"{axis} has none in {n:,} of {counted(n_graphs, words.one)}" for axis, n in empty.items())
     text = (
-        f"Of sites to flip, {where}. Such graphs would count as certified against any number of flips there, for "
-        "there are none: they are counted apart, and shares and means on these axes are of the other graphs."
+        f"Of sites to flip, {where}. Such {words.many} would count as certified against any number of flips there, for "
+        f"there are none: they are counted apart, and shares and means on these axes are of the other {words.many}."
     )
-    return Notice(f"Some graphs have nothing to flip in {', '.join(empty)}", text)
+    return Notice(f"Some {words.many} have nothing to flip in {', '.join(empty)}", text)
 
 
-def fixed_pairs(fixed: Sequence[int]) -> str:
-    """Says how many node pairs of each graph lie in no region, and what that means; "" if none do.
+def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
+    """Says how many sites of each object lie in no region, and what that means; "" if none do.
 
     Example:
         >>> fixed_pairs([0, 7])
@@ -179,7 +219,8 @@ def fixed_pairs(fixed: Sequence[int]) -> str:
     if not some:
         return ""
     lie = "lies" if sum(fixed) == 1 else "lie"
-    where = f"{counted(sum(fixed), 'node pair')} in {some:,} of {counted(len(fixed), 'graph')}"
+    what = "object" if words.one == "object" else "graph"
+    where = f"{counted(sum(fixed), words.site)} in {some:,} of {counted(len(fixed), what)}"
     return f"Fixed: {where} {lie} in no region; nothing is certified there."
 
 
@@ -188,15 +229,15 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
-def _abstentions(counts: ReportSummary) -> Notice | None:
+def _abstentions(counts: ReportSummary, words: Words) -> Notice | None:
     if not counts.n_abstained:
         return None
     text = (
         "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not certified, "
         "and where the class is known as not right. More samples may help where the votes are close."
     )
-    return Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs)}", text)
+    return Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
 
 
-def _of(part: int, whole: int) -> str:
-    return f"{part:,} of {counted(whole, 'graph')} ({part / whole:.1%})"
+def _of(part: int, whole: int, words: Words) -> str:
+    return f"{part:,} of {counted(whole, words.one)} ({part / whole:.1%})"

@@ -2,7 +2,8 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
-  const { graphs, classes, axes } = data;
+  const { graphs, classes, axes, objects, words } = data;
+  const objectOf = (g) => graphs.object[g];
   // To begin with, two axes on which there are graphs with something to flip.
   const first = data.pairs[Math.max(0, data.pairs.findIndex((_, p) => Plots.counted(data, p).whole))];
   const state = { graph: 0, failure: graphs.failure[0], up: first[0], across: first[1] ?? null, samples: null, unpacked: null };
@@ -29,21 +30,21 @@
     const all = known ? data.labelled : graphs.names.length;
     if (whole === all) return "";
     const where = (state.across === null ? [state.up] : [state.up, state.across]).map((axis) => axes[axis]).join(" or in ");
-    return ` ${Text.count(all - whole)} of ${Text.count(all)} graphs have nothing to flip in ${where} and are not counted here.`;
+    return ` ${Text.count(all - whole)} of ${Text.count(all)} ${words.many} have nothing to flip in ${where} and are not counted here.`;
   }
 
   function drawSurface() {
     const slice = Plots.counted(data, view().p);
     const { known, counts, whole, majority } = slice;
     $("surface-heading").textContent = known ? "Certified accuracy" : "Certified share";
-    const among = known && data.labelled < graphs.names.length ? ` Only the ${Text.count(data.labelled)} graphs with a known class count.` : "";
+    const among = known && data.labelled < graphs.names.length ? ` Only the ${Text.count(data.labelled)} ${words.many} with a known class count.` : "";
     $("surface-lead").textContent = (known
-      ? "The share of graphs that are answered right and certified, for an attacker who may flip so many node pairs."
-      : "The share of graphs that are certified, for an attacker who may flip so many node pairs. The true classes are not known, so this says nothing about being right.") + among;
+      ? `The share of ${words.many} that are answered right and certified, for an attacker who may flip so many ${words.sites}.`
+      : `The share of ${words.many} that are certified, for an attacker who may flip so many ${words.sites}. The true classes are not known, so this says nothing about being right.`) + among;
     $("surface-plot").hidden = !whole;
-    $("surface-caption").textContent = (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : "There is no such graph.")
+    $("surface-caption").textContent = (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : `There is no such ${words.one}.`)
       + (majority ? ` Always answering the majority class, "${classes[majority[0]]}", would be right on ${Text.percent(majority[1] / whole)}, whatever is flipped.` : "")
-      + leftOut(slice) + " A graph with fewer node pairs than so many flips counts there if it is certified even with all of them flipped." + others() + inSteps(data.surface.ticks);
+      + leftOut(slice) + ` ${words.one === "object" ? "An object" : "A graph"} with fewer ${words.sites} than so many flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks);
     $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
     Plots.surface($("surface-plot"), data, view());
     if (!data.evidence) return;
@@ -58,7 +59,7 @@
     const stored = Frontier.stored(data, view().p, g);
     const abstains = !stored.length;
     $("detail-heading").replaceChildren(Text.name(graphs.names[g]));
-    const lead = [`${Text.count(graphs.n_nodes[g])} nodes, ${Text.count(graphs.n_edges[g])} edges. `];
+    const lead = [`${graphs.node === null ? "" : "A node of a graph with "}${objects.about[objectOf(g)]}. `];
     if (abstains) lead.push("The smoothed classifier abstains: no class can be shown to be the likeliest.");
     else {
       lead.push("The smoothed classifier answers ", Text.name(classes[graphs.answer[g]]), ` with p_lower = ${Text.probability(graphs.failure[g])}`);
@@ -74,6 +75,7 @@
     drawSamples();
     drawFrontier();
     drawAttack();
+    drawPicture();
   }
 
   // The attack that breaks the smallest broken level, in words.
@@ -82,45 +84,90 @@
     const { attack } = data.evidence.graphs[state.graph];
     $("attack-text").hidden = !attack;
     if (!attack) return;
-    const names = state.unpacked ? state.unpacked.names : null;
-    const pairs = attack.pairs.map(([u, v]) => (names ? `${names[u]}–${names[v]}` : `${u}–${v}`));
-    const listed = pairs.slice(0, 8).join(", ") + (pairs.length > 8 ? ` … and ${Text.count(pairs.length - 8)} more` : "");
+    const further = attack.n_sites - attack.named.length;
+    const listed = attack.named.join(", ") + (further ? ` … and ${Text.count(further)} more` : "");
     const votes = attack.votes.map((n, c) => [n, c]).sort((a, b) => b[0] - a[0]).slice(0, 4);
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
     const level = attack.level.map((n, axis) => [n, axes[axis]]).filter(([n]) => n).map(([n, axis]) => `${Text.count(n)} in ${axis}`).join(", ");
-    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${level}), red in the drawing: flip `, listed,
-      ". Votes at the attacked graph: ", ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
+    const red = state.unpacked && attack.pairs.length ? ", red in the drawing" : "";
+    $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${level})${red}: flip `, listed,
+      `. Votes at the attacked ${objects.drawable[objectOf(state.graph)] ? "graph" : "object"}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
   }
 
   function drawRegions() {
-    const g = state.graph;
-    const graph = state.unpacked = Drawing.unpack(data, g);
-    const head = Text.element("tr", {}, ...["region", "node pairs", "edges"].map((title) => Text.element("th", { scope: "col" }, title)));
+    const o = objectOf(state.graph);
+    const graph = state.unpacked = Drawing.unpack(data, state.graph);
+    const head = Text.element("tr", {}, ...["region", words.sites, words.present].map((title) => Text.element("th", { scope: "col" }, title)));
     const rows = data.regions.map((region, r) => {
       const swatch = Text.element("span", { class: "swatch", "aria-hidden": "true" });
       swatch.style.background = Drawing.colour(r);
       return Text.element("tr", {}, Text.element("td", { title: region.law }, swatch, region.name),
-        Text.element("td", {}, Text.count(graphs.region_sites[g][r])), Text.element("td", {}, Text.count(graphs.region_edges[g][r])));
+        Text.element("td", {}, Text.count(objects.region_sites[o][r])), Text.element("td", {}, Text.count(objects.region_edges[o][r])));
     });
-    const fixed = graphs.fixed_pairs[g];
+    const fixed = objects.fixed_pairs[o];
     if (fixed) {
       const swatch = Text.element("span", { class: "swatch", "aria-hidden": "true" });
       swatch.style.background = Drawing.FIXED;
       rows.push(Text.element("tr", { class: "fixed" }, Text.element("td", {}, swatch, "in no region (fixed)"),
-        Text.element("td", {}, Text.count(fixed)), Text.element("td", {}, Text.count(graphs.fixed_edges[g]))));
+        Text.element("td", {}, Text.count(fixed)), Text.element("td", {}, Text.count(objects.fixed_edges[o]))));
     }
     $("region-table").replaceChildren(head, ...rows);
-    $("region-caption").textContent = fixed ? "Fixed node pairs never flip under the noise, and nothing is certified there: the certificate holds as long as an attacker leaves them alone." : "";
+    $("region-caption").textContent = fixed ? `Fixed ${words.sites} never flip under the noise, and nothing is certified there: the certificate holds as long as an attacker leaves them alone.` : "";
     $("absent-choice").hidden = !graph || !graph.absent.length;
+    $("type-legend").replaceChildren();
+    if (data.evidence) $("influence-choice").hidden = !graph;
     if (!graph) {
       $("drawing").replaceChildren();
-      $("drawing-caption").textContent = graphs.n_nodes[g] > data.drawn.nodes || graphs.n_edges[g] > data.drawn.edges
-        ? `Not drawn: graphs with more than ${Text.count(data.drawn.nodes)} nodes or ${Text.count(data.drawn.edges)} edges are described by the table only.`
-        : "Not drawn: there are more graphs here than one page can hold drawings of.";
+      $("drawing-caption").textContent = notDrawn(o);
       return;
     }
+    if (graph.typeNames.length) $("type-legend").append(...graph.typeNames.map((name, k) => Text.element("li", {}, Drawing.sample(k + 1), Text.name(name))));
     $("absent").checked = graph.absent.length <= 250;
     redraw();
+  }
+
+  function notDrawn(o) {
+    if (!objects.drawable[o]) return "";
+    return objects.large[o]
+      ? `Not drawn: graphs with more than ${Text.count(data.drawn.nodes)} nodes or ${Text.count(data.drawn.edges)} edges are described by the table only.`
+      : "Not drawn: there are more graphs here than one page can hold drawings of.";
+  }
+
+  // Where nodes are classified: their graph, each node in the colour of what is certified for it.
+  const KINDS = [["certified", "#0072B2"], ["answered, but not certified there", "#9ecae9"], ["abstains", "#E69F00"], ["no target", "#ffffff"]];
+
+  function drawPicture() {
+    if (graphs.node === null) return;
+    const o = objectOf(state.graph);
+    const graph = state.unpacked;
+    $("picture-controls").hidden = $("picture-legend").hidden = !graph;
+    $("picture-caption").textContent = graph ? "" : notDrawn(o);
+    if (!graph) { $("picture-drawing").replaceChildren(); return; }
+    const axis = Number($("picture-axis").value);
+    const wanted = Math.max(0, parseInt($("picture-count").value, 10) || 0);
+    const p = data.pairs.findIndex((pair) => pair.includes(axis));
+    const place = data.pairs[p].indexOf(axis);
+    const marks = new Map();
+    const totals = [0, 0, 0, graph.n];
+    graphs.node.forEach((node, g) => {
+      if (objectOf(g) !== o) return;
+      const stored = Frontier.stored(data, p, g);
+      const limit = Frontier.limits(data, g)[axis];
+      const asked = limit === null ? wanted : Math.min(wanted, limit);
+      const kind = !stored.length ? 2 : stored.some((radius) => radius[place] >= asked) ? 0 : 1;
+      totals[kind] += 1;
+      totals[3] -= 1;
+      const answer = kind === 2 ? "abstains" : classes[graphs.answer[g]];
+      marks.set(node, { fill: KINDS[kind][1], dark: kind === 0, chosen: g === state.graph, title: `${graph.names[node]}: ${answer}, ${KINDS[kind][0]}`, choose: () => choose(g) });
+    });
+    $("picture-drawing").replaceChildren(Drawing.draw(graph, false, false, marks));
+    $("picture-legend").replaceChildren(...KINDS.flatMap(([name, color], k) => {
+      if (!totals[k]) return [];
+      const swatch = Text.element("i", { class: "tone" });
+      swatch.style.background = color;
+      return [Text.element("li", {}, swatch, `${name}: ${Text.count(totals[k])}`)];
+    }));
+    $("picture-caption").textContent = "A click chooses a node; the chosen one has a ring. Edges have the colour of their region.";
   }
 
   function redraw() {
@@ -129,13 +176,15 @@
     const weighed = data.evidence && graph.pairs.length > 0 && $("influence").checked;
     if (data.evidence) $("influence-choice").hidden = !graph.pairs.length;
     $("drawing").replaceChildren(Drawing.draw(graph, shown, weighed));
-    const fixed = graph.edges.some(([, , region]) => region < 0) ? " Grey edges are fixed: they lie in no region." : "";
+    const edges = graph.directed ? "Arcs" : "Edges";
+    const fixed = graph.edges.some(([, , region]) => region < 0) ? ` Grey ${edges.toLowerCase()} are fixed: they lie in no region.` : "";
     const nodes = graph.home.some((region) => region >= 0) ? " Nodes have the colour of the region that holds the pairs among them." : "";
-    const hints = shown ? " Faint lines are absent pairs of a region, which an attacker may add." : "";
+    const hints = shown ? ` Faint lines are absent ${graph.directed ? "arcs" : "pairs"} of a region, which an attacker may add.` : "";
     const more = shown && graph.absent.length > Drawing.MOST_HINTS ? ` (${Text.count(Drawing.MOST_HINTS)} of ${Text.count(graph.absent.length)} are shown.)` : "";
     const influence = weighed ? " The wider a pair, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell); dashed pairs are absent." : "";
     const red = graph.attack.length ? " Red pairs are the attack: solid ones are removed, dashed ones are added." : "";
-    $("drawing-caption").textContent = `Edges have the colour of their region.${nodes}${fixed}${hints}${more}${influence}${red}`;
+    const coloured = graph.blocks ? `${edges} have the colour of their region.` : "";
+    $("drawing-caption").textContent = `${coloured}${nodes}${fixed}${hints}${more}${influence}${red}`;
   }
 
   function drawVotes() {
@@ -169,7 +218,7 @@
     const own = graphs.votes[g].reduce((a, b) => a + b, 0);
     const known = data.more_samples.failure[data.more_samples.of[g]];
     const choices = data.more_samples.samples.map((samples, i) => [`${Text.count(samples)}`, known[i], samples]).filter(([, , samples]) => samples !== own);
-    choices.push([`${Text.count(own)} (this graph)`, graphs.failure[g], own]);
+    choices.push([`${Text.count(own)} (this ${words.one})`, graphs.failure[g], own]);
     choices.sort((a, b) => a[2] - b[2]);
     const buttons = choices.map(([text, failure, samples]) => {
       const button = Text.element("button", { type: "button", "data-samples": samples }, text);
@@ -214,12 +263,12 @@
     line.replaceChildren(`Maximal certified radii ${named} at this p_lower: `, radii, ".");
     line.dataset.radii = JSON.stringify(found);
     line.dataset.failure = String(failure);
-    if (!found.length) line.replaceChildren("At this p_lower the two-class margin certifies nothing, not even the answer on the graph itself: it does not exceed 1/2.");
+    if (!found.length) line.replaceChildren("At this p_lower the two-class margin certifies nothing, not even the answer without any flip: it does not exceed 1/2.");
     const own = Frontier.counted(data, p, g);
     const multi = graphs.multi[g]
-      ? " The slider shows the two-class margin, which looks at p_lower alone. This graph's certificate (dotted) uses the multi-class margin, with a bound on every other class: it can reach further, and does not move with the slider."
+      ? " The slider shows the two-class margin, which looks at p_lower alone. This certificate (dotted) uses the multi-class margin, with a bound on every other class: it can reach further, and does not move with the slider."
       : "";
-    $("frontier-caption").textContent = `This graph's certificate${data.evidence ? " by p_A" : ""}: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`;
+    $("frontier-caption").textContent = `This ${words.one}'s certificate${data.evidence ? " by p_A" : ""}: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`;
     $("frontier-plot").setAttribute("aria-label", `Frontier. ${line.textContent} ${$("frontier-caption").textContent}`);
   }
 
@@ -267,6 +316,13 @@
   // Paper has its own width.
   window.addEventListener("beforeprint", () => { for (const id of plots) Plotly.relayout($(id), { width: 660, height: 400 }); });
   window.addEventListener("afterprint", () => { for (const id of plots) Plotly.relayout($(id), { width: null, height: null, autosize: true }); });
+
+  if (graphs.node !== null) {
+    axes.forEach((axis, number) => $("picture-axis").append(Text.element("option", { value: number }, axis)));
+    for (const id of ["picture-axis", "picture-count"]) $(id).addEventListener("input", drawPicture);
+    Plots.curves($("curves-plot"), data);
+    plots.push("curves-plot");
+  }
 
   const table = GraphTable.start(data, choose);
   chooseAxes();

@@ -44,7 +44,7 @@ const Plots = (() => {
     if (view.across === null) {
       const x = data.surface.ticks[view.up];
       const traces = [{
-        type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of graphs ${what}`, x, y: counts[0].map((n) => n / whole),
+        type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of ${data.words.many} ${what}`, x, y: counts[0].map((n) => n / whole),
         line: { shape: "hv", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertemplate: "%{x} flips: %{y:.1%}<extra></extra>",
       }];
       if (known) traces.push(lineTrace({ x: [x[0], x[x.length - 1]], y: [majority, majority] }, "majority-class share", { color: WARN, dash: "dash", width: 2.5 }));
@@ -76,6 +76,26 @@ const Plots = (() => {
     shown.yaxis.tickformat = ",d";
     for (const [axis, ticks] of [[shown.xaxis, across], [shown.yaxis, up]]) few(axis, ticks);
     Plotly.react(div, traces, shown, CONFIG);
+  }
+
+  // For each axis the share certified, and that right and certified, by the number of flips there alone.
+  function curves(div, data) {
+    const traces = data.axes.flatMap((name, axis) => {
+      const p = data.pairs.findIndex((pair) => pair.includes(axis));
+      const along = (table) => (data.pairs[p].length > 1 && data.pairs[p][0] === axis ? table[p].map((row) => row[0]) : table[p][0]);
+      const x = data.surface.ticks[axis];
+      const line = { shape: "hv", color: Drawing.colour(axis), width: 2.5 };
+      const kinds = [["certified", data.surface.certified, data.surface.graphs[p], {}], ["right and certified", data.surface.right, data.surface.labelled[p], { dash: "dash" }]];
+      return kinds.filter(([, , whole]) => whole).map(([what, table, whole, style]) => ({
+        type: "scatter", mode: "lines", name: `${Text.plain(name)}: ${what}`, x, y: along(table).map((n) => n / whole), line: { ...line, ...style },
+        hovertemplate: `%{x} flips in ${Text.plain(name)}: %{y:.1%} ${what}<extra></extra>`,
+      }));
+    });
+    const shown = layout("flips on one axis", `share of ${data.words.many}`, { plot_bgcolor: "#fff", showlegend: true });
+    Object.assign(shown.yaxis, { range: [-0.02, 1.04], tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
+    if (Math.max(...data.surface.ticks.flat()) <= 12) shown.xaxis.dtick = 1;
+    Plotly.react(div, traces, shown, CONFIG);
+    div.setAttribute("aria-label", `Shares of ${data.words.many} certified, axis by axis.`);
   }
 
   // A short axis has one tick for each count.
@@ -175,5 +195,5 @@ const Plots = (() => {
     Plotly.restyle(div, { x: which.map(() => lines.line.x), y: which.map(() => lines.line.y) }, which);
   }
 
-  return { counted, surface, frontier, verdicts, moveFrontier };
+  return { counted, surface, curves, frontier, verdicts, moveFrontier };
 })();

@@ -1,8 +1,8 @@
 """The page: what is said about the certificates in words, and the data that its scripts draw from.
 
-The data are one plain value, column by column, from which the browser makes everything that moves. Graphs are drawn
-from edges and the node pairs of each region, as few numbers as will do. Regions write themselves (`Block.to_json`),
-edges as a listed block does. Regions and node names that many graphs share are written once.
+The data are one plain value, column by column, from which the browser makes everything that moves. A row is what is
+classified: a graph, a node of a graph, or an object that is no graph. What is known of the object itself (how large it
+is, how it is drawn) is there once, however many rows are about it.
 """
 
 from __future__ import annotations
@@ -10,26 +10,28 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from starcert.archive import Archive
+from starcert.binding import Problem
 from starcert.core.confidence import share_of_alpha, spends_on_all_classes
 from starcert.errors import InvalidParameterError
-from starcert.graphs import Region
-from starcert.graphs.blocks import Listed
+from starcert.graphs import Graph
 from starcert.graphs.sites import Sites
 from starcert.metrics import right
 from starcert.report.document import KeyFigure, assemble, plotly_script, resources, target, write_page
-from starcert.report.findings import Notice, ReportSummary, fixed_pairs, notices, summary
+from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings, is_large
+from starcert.report.findings import Notice, ReportSummary, Words, counted, fixed_pairs, notices, summary
 from starcert.report.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
 from starcert.report.verdict_data import any_flip, verdict_data, verdict_rows
 from starcert.system.output import at_most, holds_at_least
 
-__all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "PageData", "drawings", "page_data", "write_report"]
+__all__ = ["PageData", "page_data", "write_report"]
 
 SCRIPTS = ("text.js", "charts.js", "frontier.js", "layout.js", "drawing.js", "plots.js", "table.js", "page.js")
 
@@ -37,7 +39,7 @@ SCRIPTS = ("text.js", "charts.js", "frontier.js", "layout.js", "drawing.js", "pl
 def write_report(
     path: str | os.PathLike[str],
     archive: Archive,
-    sites: Sequence[Sites],
+    problem: Problem | Sequence[Sites],
     *,
     title: str = "Robustness certificates",
 ) -> None:
@@ -48,18 +50,19 @@ def write_report(
     Args:
         path: the file to write; one that is there is replaced.
         archive: the certificates and what they are about.
-        sites: for each graph of the archive its sites, as `SmoothedClassifier.sites` makes them: they are drawn.
+        problem: what was certified, as `SmoothedClassifier.problem` makes it, or the sites of its objects: they are
+            drawn.
         title: the heading of the page.
 
     Raises:
-        InvalidParameterError: if `sites` are not those of the archive's graphs.
+        InvalidParameterError: if the sites are not those of the archive's graphs.
         StarcertError: if plotly is missing or the file cannot be written.
     """
     if not isinstance(archive, Archive):
         hint = "Make one with Archive.from_result(certificates)."
         raise InvalidParameterError("archive", "be an Archive", type(archive).__name__, hint)
     file = target(path)
-    sites = list(sites)
+    sites = list(problem.sites if isinstance(problem, Problem) else problem)
     _check_sites(archive, sites)
     archive = archive.confirmed()  # where a file states a capacity, the sites have it
     plotly = plotly_script()  # before the work, not after
@@ -69,11 +72,13 @@ def write_report(
 def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
     said = {
         "n_graphs": len(archive),
+        "words": found.words,
+        "nodes": archive.nodes is not None,
         "holds": holds_at_least(_alpha(archive)),
         "whose": _whose(archive),
         "verdicts": verdict_rows(archive),
         "known": any(label is not None for label in archive.labels),
-        "numbers": list(_numbers(archive, found.counts)),
+        "numbers": list(_numbers(archive, found.counts, found.words)),
         "notices": found.notices,
         "origin": [
             {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive))},
@@ -107,8 +112,8 @@ def _whose(archive: Archive) -> str:
     return "each certificate by itself" if archive.together == 1 else f"all {archive.together:,} certificates together"
 
 
-def _numbers(archive: Archive, counts: ReportSummary) -> Iterator[KeyFigure]:
-    yield KeyFigure(f"{counts.n_graphs:,}", "graph" if counts.n_graphs == 1 else "graphs", "number-graphs")
+def _numbers(archive: Archive, counts: ReportSummary, words: Words) -> Iterator[KeyFigure]:
+    yield KeyFigure(f"{counts.n_graphs:,}", words.one if counts.n_graphs == 1 else words.many, "number-graphs")
     if counts.majority is not None:
         among = "" if counts.n_labelled == counts.n_graphs else f" of the {counts.n_labelled:,} with a known class"
         yield KeyFigure(f"{counts.n_right / counts.n_labelled:.1%}", f"answered right{among}", "number-accuracy")
@@ -148,9 +153,15 @@ def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tup
 
 
 def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
-    if len(sites) != len(archive):
-        raise InvalidParameterError("sites", f"have one entry for each of {len(archive)} graphs", len(sites))
-    for number, (each, known) in enumerate(zip(sites, archive.boxes, strict=True)):
+    objects = objects_of(archive)
+    if len(sites) != int(objects.max()) + 1:
+        raise InvalidParameterError("sites", f"have one entry for each of {objects.max() + 1} graphs", len(sites))
+    first = dict(zip(objects[::-1].tolist(), range(len(archive) - 1, -1, -1), strict=True))
+    for number, each in enumerate(sites):
+        if number not in first:
+            raise InvalidParameterError("archive", f"have rows of graph {number}", archive)
+        row = first[number]
+        known = archive.boxes[row]
         if not isinstance(each, Sites):
             hint = "Make them with SmoothedClassifier.sites(graph)."
             raise InvalidParameterError(f"sites[{number}]", "be Sites", type(each).__name__, hint)
@@ -158,12 +169,18 @@ def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
             wanted = f"have the regions {', '.join(archive.noise.regions)}"
             raise InvalidParameterError(f"sites[{number}]", wanted, list(each.regions))
         if known is not None and each.capacity(archive.noise) != known:
-            wanted = f"offer an attacker the sites of {archive.names[number]!r}, {known}"
+            wanted = f"offer an attacker the sites of {archive.names[row]!r}, {known}"
             hint = "Give the sites of the archive's graphs in the archive's order."
             raise InvalidParameterError(f"sites[{number}]", wanted, each.capacity(archive.noise), hint)
-        if each.reason and not archive.anchored[number]:
-            wanted = f"not be anchored, as the archive says of {archive.names[number]!r}"
+        if each.reason and not archive.anchored[row]:
+            wanted = f"not be anchored, as the archive says of {archive.names[row]!r}"
             raise InvalidParameterError(f"sites[{number}]", wanted, each.reason, "Certify the graphs again.")
+
+
+def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
+    """For each row the number of the object that it is about: its own, unless objects have several targets."""
+    several = archive.nodes is not None or archive.votes.targets.any()
+    return archive.votes.objects if several else np.arange(len(archive))
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -181,16 +198,20 @@ class PageData:
         counts: the numbers that stand first.
         notices: what a reader must know.
         fixed: how many node pairs lie in no region, a sentence; "" if none do.
+        words: what rows and sites are called.
     """
 
     data: dict[str, Any]
     counts: ReportSummary
     notices: list[Notice]
     fixed: str
+    words: Words
 
 
 def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
-    """Computes the page of an archive; `sites` are those of its graphs."""
+    """Computes the page of an archive; `sites` are those of its graphs, or other objects."""
+    objects = objects_of(archive).tolist()
+    words = Words.of(sites, nodes=archive.nodes is not None)
     slices = Slices(archive)
     radii = [_once([slices.of(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
     abstained = [not radii[0][0][number] for number in radii[0][1]]
@@ -235,23 +256,47 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "votes": archive.votes.counts.tolist(),
             "limits": {"different": boxes[0], "of": boxes[1]},
             "anchored": {"different": anchors[0], "of": anchors[1]},
-            "n_nodes": [each.graph.n_nodes for each in sites],
-            "n_edges": [each.graph.n_edges for each in sites],
-            "region_sites": [_by_region(archive, each, each.sizes) for each in sites],
-            "region_edges": [_by_region(archive, each, [ones.size for ones in each.ones]) for each in sites],
-            "fixed_pairs": [each.n_fixed for each in sites],
-            "fixed_edges": [len(each.fixed_edges) for each in sites],
+            "object": objects,
+            "node": None if archive.nodes is None else list(archive.nodes),
         },
+        "objects": {
+            "about": [_about(each) for each in sites],
+            "drawable": [isinstance(each.clean, Graph) for each in sites],
+            "large": [is_large(each.clean) for each in sites],
+            "region_sites": [_by_region(archive, each, each.sizes) for each in sites],
+            "region_edges": [_by_region(archive, each, [sum(n[1:]) for n in each.counts]) for each in sites],
+            "fixed_pairs": [each.n_fixed for each in sites],
+            "fixed_edges": [_n_fixed_edges(each) for each in sites],
+        },
+        "words": asdict(words),
         "more_samples": _more_samples(archive),
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
-    beyond = verdict_data(archive, sites, [each is not None for each in drawn.graphs])
+    shown = [drawn.graphs[each] is not None for each in objects]
+    beyond = verdict_data(archive, [sites[each] for each in objects], shown)
     if beyond is not None and shares.by_counts is not None:
-        counted = [_once([slices.counted(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
+        by_p_A = [_once([slices.counted(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]  # noqa: N806
         certified, are_right = ([table.tolist() for table in tables] for tables in shares.by_counts)
-        data["evidence"] = {"slices": _flat(counted), "surface": {"certified": certified, "right": are_right}, **beyond}
-    return PageData(data, counts, notices(archive, counts, slices), fixed_pairs([each.n_fixed for each in sites]))
+        data["evidence"] = {"slices": _flat(by_p_A), "surface": {"certified": certified, "right": are_right}, **beyond}
+    fixed = fixed_pairs([each.n_fixed for each in sites], words)
+    return PageData(data, counts, notices(archive, counts, slices, words), fixed, words)
+
+
+def _about(sites: Sites) -> str:
+    """How large an object is, in words."""
+    clean = sites.clean
+    if not isinstance(clean, Graph):
+        return ", ".join(f"{layer.size:,} {layer.name}" for layer in clean.layers)
+    edges = counted(clean.n_edges, "arc" if clean.directed else "edge")
+    types = f" of {len(clean.type_names)} types" if clean.type_names else ""
+    return f"{counted(clean.n_nodes, 'node')}, {edges}{types}"
+
+
+def _n_fixed_edges(sites: Sites) -> int:
+    """How many sites of an object that are not 0 lie in no region."""
+    all_of_them = sum(len(sites.clean.nonzero(layer.name)[1]) for layer in sites.clean.layers)
+    return all_of_them - sum(sum(counts[1:]) for counts in sites.counts)
 
 
 def _flat(slices: Sequence[tuple[list[Radii], list[int]]]) -> list[dict[str, Any]]:
@@ -301,71 +346,3 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     limits = betainccinv(wrong + 1, np.where(inside, samples - wrong, 1), np.array(shares, dtype=float)[rows[:, 2:]])
     failure = np.where(inside, np.minimum(limits * (1 + 1e-9), 1.0), 1.0)
     return {"samples": list(SAMPLES), "failure": failure.tolist(), "of": of.reshape(-1).tolist()}
-
-
-DRAWN_NODES = 300
-"""Larger graphs are described, not drawn: nobody would see anything."""
-DRAWN_EDGES = 3_000
-ROOM = 4_000_000
-"""The most numbers that all drawings of a page may take; graphs beyond are described, not drawn."""
-LONGEST_NAME = 60
-
-
-class Drawings:
-    """The drawings of a page, collected graph by graph.
-
-    Attributes:
-        blocks: the different regions, as sets of pairs.
-        names: the different tuples of node names.
-        graphs: for each graph what to draw, None if it is only described.
-    """
-
-    def __init__(self, regions: Sequence[str]) -> None:
-        self.regions = regions
-        self.blocks: list[dict[str, Any]] = []
-        self.names: list[list[str]] = []
-        self.graphs: list[dict[str, Any] | None] = []
-        self._known_blocks: dict[object, int] = {}
-        self._known_names: dict[object, int] = {}
-        self._room = ROOM
-
-    def add(self, sites: Sites) -> None:
-        """Draws one more graph, if it is small enough and there is room."""
-        graph = sites.graph
-        by_name = dict(zip(sites.regions, sites.blocks, strict=True))
-        if graph.n_nodes > DRAWN_NODES or graph.n_edges > DRAWN_EDGES or self._room <= 0:
-            self.graphs.append(None)
-            return
-        self._room -= graph.n_edges
-        drawing: dict[str, Any] = {
-            "n": graph.n_nodes,
-            "edges": Listed(graph.edges).to_json(),
-            "blocks": [self._block(by_name[region]) for region in self.regions],
-        }
-        if graph.nodes != tuple(range(graph.n_nodes)):
-            drawing["names"] = self._named([str(node)[:LONGEST_NAME] for node in graph.nodes])
-        self.graphs.append(drawing)
-
-    def _block(self, block: Region) -> int:
-        key = type(block), *(array.tobytes() for array in block.content)
-        if key not in self._known_blocks:
-            self._known_blocks[key] = len(self.blocks)
-            self.blocks.append(block.to_json())
-            self._room -= sum(array.size for array in block.content)
-        return self._known_blocks[key]
-
-    def _named(self, names: list[str]) -> int:
-        key = tuple(names)
-        if key not in self._known_names:
-            self._known_names[key] = len(self.names)
-            self.names.append(names)
-            self._room -= sum(map(len, names)) // 3
-        return self._known_names[key]
-
-
-def drawings(sites: Sequence[Sites], regions: Sequence[str]) -> Drawings:
-    """The drawings of graphs with these regions."""
-    found = Drawings(regions)
-    for each in sites:
-        found.add(each)
-    return found

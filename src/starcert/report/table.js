@@ -3,7 +3,7 @@ const GraphTable = (() => {
   const PAGE = 15;
 
   function start(data, choose) {
-    const { graphs, classes } = data;
+    const { graphs, classes, words } = data;
     const total = graphs.names.length;
     const $ = (id) => document.getElementById(id);
     const className = (c) => (c < 0 ? "unknown" : classes[c]);
@@ -18,7 +18,7 @@ const GraphTable = (() => {
       `${name}\n${graphs.truth[g] < 0 ? "" : className(graphs.truth[g])}\n${abstains(g) ? "abstains" : className(graphs.answer[g])}`.toLowerCase());
     const state = { list: [], page: 0, column: null, descending: false, chosen: -1 };
 
-    const filters = { all: ["all graphs", () => true] };
+    const filters = { all: [`all ${words.many}`, () => true] };
     if (data.labelled) {
       filters.right = ["answered right", (g) => graphs.right[g]];
       filters.wrong = ["answered wrong", wrong];
@@ -30,13 +30,17 @@ const GraphTable = (() => {
 
     const several = data.axes.length > 2;
     const columns = [
-      ["name", "graph", (g) => graphs.names[g]],
+      ["name", words.one, (g) => graphs.names[g]],
       ["truth", "true class", (g) => className(graphs.truth[g])],
       ["answer", "answer", (g) => (abstains(g) ? "" : className(graphs.answer[g]))],
       ["p_lower", "p_lower", (g) => -graphs.failure[g]],
       ["votes", "votes for it", (g) => graphs.votes[g][graphs.answer[g]]],
-      ["radii", several ? "furthest on each axis alone" : `maximal radii (${data.axes.join(", ")})`, null],
     ];
+    // Of nodes there are many, to be sorted by how far they are certified on each axis alone.
+    const alone = graphs.node !== null;
+    const reaches = alone ? graphs.names.map((_, g) => (abstains(g) ? null : reach(g))) : [];
+    if (alone) data.axes.forEach((axis, k) => columns.push([`reach_${k}`, `furthest in ${axis}`, (g) => (reaches[g] ? reaches[g][k] : -1)]));
+    else columns.push(["radii", several ? "furthest on each axis alone" : `maximal radii (${data.axes.join(", ")})`, null]);
     if (data.evidence) {
       columns.push(["any_flips", "any flips", (g) => data.evidence.graphs[g].any_flips ?? -1]);
       columns.push(["broken", "broken at", (g) => data.evidence.graphs[g].broken.length]);
@@ -69,14 +73,14 @@ const GraphTable = (() => {
       const fill = Text.element("i");
       fill.style.width = `${(100 * own) / sum}%`;
       const button = Text.element("button", { type: "button" }, Text.name(graphs.names[g]));
-      const certified = several ? (abstains(g) ? "none" : reach(g).map((r, axis) => `${data.axes[axis]} ${Text.count(r)}`).join(" · ")) : Text.radii(Frontier.stored(data, 0, g), 4);
+      const certified = alone ? "" : several ? (abstains(g) ? "none" : reach(g).map((r, axis) => `${data.axes[axis]} ${Text.count(r)}`).join(" · ")) : Text.radii(Frontier.stored(data, 0, g), 4);
       const made = Text.element("tr", { "data-graph": g, "aria-selected": g === state.chosen },
         Text.element("td", { class: "name" }, button),
         Text.element("td", {}, graphs.truth[g] < 0 ? "unknown" : Text.name(className(graphs.truth[g]))),
         answerCell(g),
         Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
         Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
-        Text.element("td", { class: "radii" }, certified));
+        ...(alone ? data.axes.map((_, k) => Text.element("td", { class: "figure" }, reaches[g] ? Text.count(reaches[g][k]) : "–")) : [Text.element("td", { class: "radii" }, certified)]));
       if (data.evidence) {
         const { any_flips: any, broken } = data.evidence.graphs[g];
         made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.radii(broken, 3) : "–"));
@@ -89,7 +93,7 @@ const GraphTable = (() => {
       const pages = Math.max(1, Math.ceil(state.list.length / PAGE));
       state.page = Math.min(Math.max(state.page, 0), pages - 1);
       const rows = state.list.slice(state.page * PAGE, (state.page + 1) * PAGE).map(row);
-      if (!rows.length) rows.push(Text.element("tr", { class: "empty" }, Text.element("td", { colspan: columns.length }, "No graph matches.")));
+      if (!rows.length) rows.push(Text.element("tr", { class: "empty" }, Text.element("td", { colspan: columns.length }, `No ${words.one} matches.`)));
       $("table-body").replaceChildren(...rows);
       $("page-number").value = state.page + 1;
       $("page-number").max = pages;
@@ -98,7 +102,7 @@ const GraphTable = (() => {
       $("next-page").disabled = $("last-page").disabled = state.page === pages - 1;
       $("pager").hidden = pages === 1;
       const [from, to] = [state.page * PAGE + 1, Math.min(state.list.length, (state.page + 1) * PAGE)];
-      $("table-count").textContent = state.list.length ? `${Text.count(from)}–${Text.count(to)} of ${Text.count(state.list.length)} graphs` : "0 graphs";
+      $("table-count").textContent = state.list.length ? `${Text.count(from)}–${Text.count(to)} of ${Text.count(state.list.length)} ${words.many}` : `0 ${words.many}`;
     }
 
     function refresh() {

@@ -1,6 +1,6 @@
 """What a page shows of evidence: what is certified by which argument, broken and open, attacks, and influences.
 
-Everything here is plain: whole numbers, and node pairs as two of them.
+Everything here is plain: whole numbers, node pairs as two of them, and sites in words.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from starcert.archive import Archive
 from starcert.certificate import Certificate
 from starcert.evidence.attack_axes import influences
+from starcert.graphs import Graph
 from starcert.graphs.sites import Sites
 from starcert.metrics import radii_of_flips, radius_verdicts
 from starcert.report.document import KeyFigure
@@ -28,6 +29,11 @@ MOST_REASONS = 300
 
 MOST_PAIRS = 150
 """So many node pairs of a graph are drawn by their influence: those with most of it."""
+
+MOST_NAMED = 8
+"""So many sites of an attack are named."""
+
+LONGEST_NAME = 60
 
 LEAST_SHARE = 0.05
 """Pairs with less than this share of the greatest influence are left out."""
@@ -144,8 +150,11 @@ def _attack(one: Certificate, sites: Sites) -> dict[str, Any] | None:
     attack = one.attack(level)
     if attack is None:
         return None
-    pairs = _coordinates(np.array(attack.sites), sites)
-    return {"level": list(level), "pairs": pairs, "votes": list(attack.votes), "delta": attack.delta}
+    positions = np.array(attack.sites, dtype=np.int64)
+    named = [_site_name(sites, position) for position in attack.sites[:MOST_NAMED]]
+    pairs = _edge_pairs(positions, sites)[0]
+    told = {"pairs": pairs, "named": named, "n_sites": len(attack.sites)}
+    return {"level": list(level), **told, "votes": list(attack.votes), "delta": attack.delta}
 
 
 def _pairs(gains: np.ndarray[Any, np.dtype[np.float64]], sites: Sites) -> list[list[int]]:
@@ -155,10 +164,32 @@ def _pairs(gains: np.ndarray[Any, np.dtype[np.float64]], sites: Sites) -> list[l
         return []
     order = np.argsort(-gains, kind="stable")[:MOST_PAIRS]
     order = order[gains[order] >= LEAST_SHARE * most]
-    shares = np.rint(100 * gains[order] / most).astype(int).tolist()
-    return [[*pair, share] for pair, share in zip(_coordinates(order, sites), shares, strict=True)]
+    pairs, kept = _edge_pairs(order, sites)
+    shares = np.rint(100 * gains[kept] / most).astype(int).tolist()
+    return [[*pair, share] for pair, share in zip(pairs, shares, strict=True)]
 
 
-def _coordinates(positions: np.ndarray[Any, np.dtype[np.int64]], sites: Sites) -> list[list[int]]:
-    u, v = sites.coordinates(positions)
-    return np.stack([u, v], axis=1).tolist()  # type: ignore[no-any-return]
+Positions = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def _edge_pairs(positions: Positions, sites: Sites) -> tuple[list[list[int]], Positions]:
+    """The node indices of those sites that are node pairs or arcs, and which sites these are; of no graph, none."""
+    if not isinstance(sites.clean, Graph):
+        return [], positions[:0]
+    edges = [block.layer == sites.clean.layers[0].name for block in sites.blocks]
+    kept = positions[np.array(edges, dtype=np.bool_)[_regions(positions, sites)]]
+    return (np.stack(sites.coordinates(kept), axis=1).tolist() if len(kept) else []), kept
+
+
+def _regions(positions: Positions, sites: Sites) -> Positions:
+    return np.searchsorted(np.cumsum(sites.sizes), positions, side="right")
+
+
+def _site_name(sites: Sites, position: int) -> str:
+    """A site in words, such as a–b for a node pair, a→b for an arc, and x 3, 14 for a feature of a node."""
+    layer = sites.layers[int(_regions(np.array([position]), sites)[0])]
+    place = [int(each[0]) for each in sites.coordinates([position])]
+    if isinstance(sites.clean, Graph) and layer.name == sites.clean.layers[0].name:
+        sign = "→" if sites.clean.directed else "–"
+        return sign.join(str(sites.clean.nodes[node])[:LONGEST_NAME] for node in place)
+    return f"{layer.name} {', '.join(map(str, place))}"

@@ -1,6 +1,6 @@
 """The base classifier of a run: what the user's function returns, made ready to vote and tried before hours are spent.
 
-A model function may return a starcert classifier; a torch module called as model(x, edge_index, batch), or as
+A model function may return a starcert classifier; a torch module on x, edge_index and batch, or called as
 model(x, adjacency); a fitted scikit-learn estimator on graphs; or a plain function from a networkx graph to its class.
 """
 
@@ -168,9 +168,6 @@ def _from_module(module: Any, reference: Reference, data: RunData, device: str |
         make, module = from_dense, module.dense()
     else:
         make = from_pyg
-        if len(parameters) < 3:
-            hint = "Let its forward take (x, edge_index, batch) and return a row of logits for each graph in the batch."
-            raise InvalidParameterError("model", "be called as model(x, edge_index, batch)", parameters, hint)
     # How many columns its logits have, only the module knows: it is asked about a graph.
     trial = make(module, n_classes=2)
     sites = Partition.everything("all").sites(data.graphs[0])

@@ -122,6 +122,13 @@ class LayerPlaces(NamedTuple):
     numbers: npt.NDArray[np.int64]
     positions: npt.NDArray[np.int64]
 
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """For each site of the layer its position among those of all regions; −1 for fixed ones."""
+        order = np.full(len(self.fixed), -1, dtype=np.int64)
+        order[self.numbers] = self.positions
+        return order
+
 
 def places_of(sites: Sites) -> dict[str, LayerPlaces]:
     """The places of each layer of an object, by its name."""
@@ -157,10 +164,21 @@ class NoisyVectors(NoisyCopies):
 
     def vectors(self, layer: str | None = None) -> npt.NDArray[np.uint8]:
         """The values of all sites of a layer (the first, if it is not named), fixed ones too, shape (copies, sites)."""
-        fixed, numbers, positions = self._places[next(iter(self._places)) if layer is None else layer]
-        vectors = np.tile(fixed, (len(self), 1))
-        vectors[:, numbers] = self.values[:, positions]
-        return vectors
+        places, values = self._places_of(layer), self.values
+        if len(places.numbers) < len(places.fixed):
+            vectors = np.tile(places.fixed, (len(self), 1))
+            vectors[:, places.numbers] = values[:, places.positions]
+            return vectors
+        order = places.order
+        in_order = len(order) == values.shape[1] and (order == np.arange(len(order))).all()
+        return values if in_order else values.take(order, axis=1)
+
+    def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
+        """The same on a device, as bytes."""
+        return _on(self.vectors(layer), device)
+
+    def _places_of(self, layer: str | None) -> LayerPlaces:
+        return self._places[next(iter(self._places)) if layer is None else layer]
 
 
 class EdgeList(NamedTuple):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.errors import StarcertError
-from starcert.sampling.batch import EdgeList, NoisyGraphs, node_places
+from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
 from starcert.sampling.draws import LateFlips, packed_ones
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starcert.sampling.draws import Nonzero
     from starcert.sampling.streams import WordStream
 
-__all__ = ["DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "Places"]
+__all__ = ["DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "DeviceVectors", "Places"]
 
 DIGITS = 63
 
@@ -200,6 +200,20 @@ class DeviceGraphs(NoisyGraphs):
         ends = torch.cat([fixed, self.places.ends], dim=1)
         copy, site = present.nonzero(as_tuple=True)
         return copy, ends[0, site], ends[1, site]
+
+
+class DeviceVectors(NoisyVectors):
+    """Copies of a plain vector as bits on a device."""
+
+    _draw: DeviceDraw
+
+    def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
+        """See `NoisyVectors`: nothing leaves the device."""
+        places, bits = self._places_of(layer), self._draw.bits
+        constant = torch.tensor([[False, True]], device=bits.device).expand(len(self), 2)
+        columns = np.where(places.order < 0, bits.shape[1] + places.fixed.astype(np.int64), places.order)
+        padded = torch.cat([bits, constant], dim=1)  # a site, or always 0, or always 1
+        return padded.index_select(1, torch.from_numpy(columns).to(bits.device)).to(device, torch.uint8)
 
 
 class DeviceSampler:

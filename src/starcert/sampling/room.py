@@ -38,6 +38,9 @@ DEVICE_BITS = 36 + 64 * 10
 FLIPS = SPARSE_BYTES + 40
 """Bytes of a flip in one copy: its position, its place in the table of those seen, and its two nodes."""
 
+SHOWN = 16
+"""Bytes of a value of node data that are sites, in one copy: itself, and the numbers as which it is shown."""
+
 PLENTY = 1000
 """Bytes of a site, a node or an edge that no way of drawing and no view of it goes beyond."""
 
@@ -62,13 +65,19 @@ def seen_bytes(sites: Sites, noise: Noise, copy_bytes: CopyBytes) -> float:
     if not shows_graphs(sites):
         return float(sites.n_sites)
     n_nodes, n_edges = sites.graph.n_nodes, expected_edges(sites, noise)
-    return LISTED * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges)
+    return LISTED * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges) + SHOWN * _node_values(sites)
+
+
+def _node_values(sites: Sites) -> int:
+    """How many values of node data are sites: the layers of a graph after its edges."""
+    return sum(layer.size for layer in sites.clean.layers[1:])
 
 
 def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_bytes: CopyBytes) -> int:
     """As many copies as a classifier wants; on a CPU, not more than whose edges stay in some ten megabytes.
 
-    Where noise adds many edges, or the classifier wants matrices, not more than what takes a gigabyte to see.
+    Where noise adds many edges, the classifier wants matrices, or data of nodes are sites, not more than what takes a
+    gigabyte to see.
     """
     if device != "cpu":  # a device knows its own memory
         return wanted
@@ -77,7 +86,8 @@ def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_
     graph = sites.graph
     small = min(wanted, max(1, 500_000 // (graph.n_nodes + graph.n_edges + 1)))
     most = graph.n_edges + sites.n_sites  # whatever the noise is, no copy has more edges: most objects are small
-    if small * (1 + LISTED * most + 8 * graph.n_nodes + copy_bytes(graph.n_nodes, most)) <= MOST_SEEN:
+    edges_and_nodes = LISTED * most + 8 * graph.n_nodes + copy_bytes(graph.n_nodes, most)
+    if small * (1 + edges_and_nodes + SHOWN * _node_values(sites)) <= MOST_SEEN:
         return small
     return min(small, max(1, int(MOST_SEEN / (1 + seen_bytes(sites, noise, copy_bytes)))))
 
@@ -94,7 +104,7 @@ def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str 
     Raises:
         StarcertError: says how many bytes are needed, how many there are, and what would fit.
     """
-    n_nodes, n_edges = (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
+    n_nodes, n_edges = _nodes_and_edges(sites)
     if PLENTY * (sites.n_sites + n_nodes + n_edges) + 16 * n_nodes**2 <= room:
         return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
@@ -112,16 +122,22 @@ def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str 
     )
 
 
+def _nodes_and_edges(sites: Sites) -> tuple[int, int]:
+    """How many nodes and edges the clean object has: none, if it is no graph."""
+    return (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
+
+
 def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> float:
     """The least that drawing and showing one portion takes."""
     seen = seen_bytes(sites, noise, copy_bytes)
+    n_nodes, n_edges = _nodes_and_edges(sites)
     way, flips = way_of(sites, noise, device)
     if way is Way.VALUES:
         return VALUES * sites.n_sites + seen
     if way is Way.SPARSE:
-        return FLIPS * flips + LISTED * sites.graph.n_edges + seen
+        return FLIPS * flips + LISTED * n_edges + seen
     if way is Way.DEVICE:
-        return DEVICE_BITS * sites.n_sites + 8 * sites.graph.n_nodes**2 + seen
+        return DEVICE_BITS * sites.n_sites + 8 * n_nodes**2 + seen
     return BITS * sites.n_sites + seen
 
 

@@ -43,6 +43,10 @@ def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copi
     """The view of an object's noisy copies that were drawn in this way: a function of a draw."""
     if not shows_graphs(sites):
         layers = places_of(sites)
+        if way is Way.DEVICE:
+            from starcert.sampling.device import DeviceVectors  # noqa: PLC0415  (torch: only where a device is)
+
+            return lambda draw: DeviceVectors(sites, draw, layers)
         return lambda draw: NoisyVectors(sites, draw, layers)
     if way is Way.DENSE:
         ends = ends_of(sites)

@@ -1,0 +1,134 @@
+"""What a PyTorch module gives, as logits of targets: of each copy, or of some nodes of each copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from starcert.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.graphs import Frame
+
+__all__ = ["Nodes", "Targets", "checked_targets", "logits_of", "nodes_of", "picked"]
+
+Targets: TypeAlias = Literal["graph", "nodes"]
+Nodes: TypeAlias = "str | npt.ArrayLike | None"
+
+
+def picked(given: Any, output: str | int | None) -> torch.Tensor:  # noqa: ANN401  (whatever a module returns)
+    """The logits in what a module gave: all of it, or one entry of several.
+
+    Example:
+        >>> picked({"logits": torch.zeros(2, 3), "hidden": torch.zeros(2, 64)}, "logits").shape
+        torch.Size([2, 3])
+    """
+    if isinstance(given, torch.Tensor):
+        if output is None:
+            return given
+        raise ValueError(f"it gave one tensor, and none has the name {output!r}: leave output={output!r} out")
+    entries = dict(given) if isinstance(given, Mapping) else dict(enumerate(given)) if _is_row(given) else {}
+    found = entries.get(output)
+    if isinstance(found, torch.Tensor):
+        return found
+    tensors = [name for name, value in entries.items() if isinstance(value, torch.Tensor)]
+    if not tensors:
+        raise ValueError(f"it gave no tensor of logits, but {type(given).__name__}")
+    shown = ", ".join(f"{name!r} {tuple(entries[name].shape)}" for name in tensors)
+    raise ValueError(f"it gave a {type(given).__name__} of {shown}: say which the logits are, output={tensors[0]!r}")
+
+
+def _is_row(given: object) -> bool:
+    return isinstance(given, tuple | list)
+
+
+def logits_of(given: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: int, of_nodes: bool) -> torch.Tensor:
+    """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes).
+
+    One logit tells two classes apart: class 1 where it is above 0.
+
+    Args:
+        given: a row for each copy; or for each node of each copy, copy after copy.
+        n_copies: how many copies there are.
+        n_classes: how many classes.
+        n_nodes: how many nodes a copy has.
+        of_nodes: whether nodes are classified, and not the copy itself.
+
+    Example:
+        >>> logits_of(torch.tensor([0.5, -0.5]), 2, 2, n_nodes=7, of_nodes=False)
+        tensor([[ 0.0000,  0.5000],
+                [ 0.0000, -0.5000]])
+    """
+    all_nodes = n_copies * n_nodes
+    rows, other_rows = (all_nodes, n_copies) if of_nodes else (n_copies, all_nodes)
+    found = given.flatten(0, 1) if of_nodes and given.shape[:2] == (n_copies, n_nodes) else given
+    if n_classes == 2 and found.shape in ((rows,), (rows, 1)):
+        logit = found.reshape(rows)
+        found = torch.stack([torch.zeros_like(logit), logit], dim=1)
+    if found.shape != (rows, n_classes):
+        what = f"{n_nodes} nodes in each of {n_copies} copies" if of_nodes else f"{n_copies} graphs"
+        hint = _hint(found, rows, other_rows, of_nodes=of_nodes)
+        raise ValueError(f"it gave logits of shape {tuple(given.shape)} for {what} and {n_classes} classes{hint}")
+    return found.view(n_copies, n_nodes, n_classes) if of_nodes else found
+
+
+def _hint(found: torch.Tensor, rows: int, other_rows: int, *, of_nodes: bool) -> str:
+    """What would fit, where that can be told."""
+    columns = found.shape[1] if found.dim() == 2 else 1 if found.dim() == 1 else 0
+    if not columns or found.shape[0] not in (rows, other_rows):
+        return ""
+    if found.shape[0] == rows:
+        return f": set n_classes={max(2, columns)}, or let it have a column for each class"
+    if of_nodes:
+        return ": it answers the whole graph. Leave targets='nodes' out, or let it answer every node"
+    return ": it answers every node. Let it pool over the nodes of a graph, or say targets='nodes'"
+
+
+def checked_targets(targets: object, nodes: Any) -> Nodes:  # noqa: ANN401  (whatever a user may give)
+    """The nodes that are targets as they are kept: a name, an array of indices or of truth values, or None for all."""
+    if targets not in ("graph", "nodes"):
+        raise InvalidParameterError("targets", "be 'graph' or 'nodes'", targets)
+    if targets == "graph" and nodes is not None:
+        raise InvalidParameterError("nodes", "be left out where the graph is classified", nodes, "Say targets='nodes'.")
+    if nodes is None or isinstance(nodes, str):
+        return nodes
+    given = np.asarray(nodes)
+    if given.ndim != 1 or given.dtype.kind not in "biu" or not given.size:
+        requirement = "be node indices, a truth value for each node, or the name of node data that is one"
+        raise InvalidParameterError("nodes", requirement, nodes)
+    if given.dtype.kind != "b" and (given.min() < 0 or len(np.unique(given)) < len(given)):
+        raise InvalidParameterError("nodes", "be node indices, 0 or more, each once", nodes)
+    return given.copy()
+
+
+def nodes_of(nodes: Nodes, frame: Frame) -> npt.NDArray[np.int64]:
+    """The indices of the nodes that are targets.
+
+    Example:
+        >>> from starcert.graphs import Graph
+        >>> nodes_of("test_mask", Graph(3, [(0, 1)], node_data={"test_mask": [0, 1, 1]}).frame)
+        array([1, 2])
+    """
+    if nodes is None:
+        return np.arange(frame.n_nodes)
+    what = "nodes"
+    given = nodes
+    if isinstance(nodes, str):
+        what = f"the node data {nodes!r}"
+        if nodes not in frame.node_data:
+            raise ValueError(f"the graph has no node data {nodes!r} to say which nodes; it has {list(frame.node_data)}")
+        given = frame.node_data[nodes]  # type: ignore[assignment]
+    array = np.asarray(given)
+    if not isinstance(nodes, str) and array.dtype.kind != "b":
+        if array.max() >= frame.n_nodes:
+            raise ValueError(f"nodes names the node {array.max()}, and the graph has {frame.n_nodes}, from 0 on")
+        return array.astype(np.int64)
+    if array.shape != (frame.n_nodes,) or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        raise ValueError(f"{what} must be one 0 or 1 for each of the {frame.n_nodes} nodes; it is of {array.shape}")
+    if not array.any():
+        raise ValueError(f"{what} names no node: there is nothing to classify")
+    return np.flatnonzero(array)

@@ -1,0 +1,221 @@
+"""One large graph whose nodes have features and classes, from a file of numpy arrays in the sparse CSR layout.
+
+Such a file (`cora_ml.npz` is one) holds two matrices in compressed rows. Each is four arrays: `adj_data`,
+`adj_indices`, `adj_indptr` and `adj_shape` are the edges, the same with `attr` the features of the nodes; and `labels`
+has one class a node. `adj_matrix_data` and so on are the same under longer names. What is made of them, `npz` states;
+what had to be left out is counted and said.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs import Graph
+
+__all__ = ["NodeDataset", "npz"]
+
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_MOST_BYTES = 2**33
+"""Features of all nodes may take so much, a byte each."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeDataset:
+    """One graph whose nodes have classes.
+
+    Attributes:
+        name: what it is called.
+        graph: the graph; its nodes have the data `x`, features of 0 and 1, where there are any.
+        labels: the class of each node, numbers from 0, read-only.
+        label_names: what each class is called where the data come from.
+        masks: some nodes by name, such as `train_mask`: True for each of them.
+        said: what was left out or merged when it was read, a sentence each.
+
+    Example:
+        >>> NodeDataset("path", Graph(3, [(0, 1), (1, 2)]), np.array([0, 1, 0]), ("end", "middle"))
+        NodeDataset(path, Graph(3 nodes, 2 edges), 2 classes)
+    """
+
+    name: str
+    graph: Graph
+    labels: Indices
+    label_names: tuple[str, ...]
+    masks: Mapping[str, Mask] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.label_names)
+
+    def __repr__(self) -> str:
+        return f"NodeDataset({self.name}, {self.graph!r}, {self.n_classes} classes)"
+
+
+def npz(
+    path: str | os.PathLike[str], *, directed: bool = False, largest_component: bool = False, name: str | None = None
+) -> NodeDataset:
+    """The graph, the features and the classes of a file in the sparse CSR layout.
+
+    An entry other than 0 of the adjacency matrix is an edge, whatever its weight. Self-loops are left out. Edges are
+    undirected, one where either direction is there, unless `directed` is asked for. A feature is 1 where its entry is
+    other than 0. Boolean arrays with one entry a node are masks.
+
+    Args:
+        path: the file.
+        directed: whether entry (i, j) is an arc from i to j.
+        largest_component: whether to keep the largest connected component alone, directions aside; of equals the one
+            with the first node. Nodes then keep their numbers in the file as names.
+        name: what to call it; by default as the file.
+
+    Raises:
+        StarcertError: the file cannot be read, or does not hold such a graph; it names the array that is wrong.
+
+    Example:
+        >>> import tempfile
+        >>> arrays = {"adj_data": [1, 1, 1], "adj_indices": [1, 0, 1], "adj_indptr": [0, 1, 3], "adj_shape": [2, 2]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.savez(f"{folder}/pair.npz", labels=[0, 1], **arrays)
+        ...     data = npz(f"{folder}/pair.npz")
+        >>> data, data.said
+        (NodeDataset(pair, Graph(2 nodes, 1 edges), 2 classes), ('1 self-loop is left out.',))
+    """
+    file = Path(path)
+    arrays = _arrays(file)
+    rows, columns, shape = _matrix(file, arrays, "adj")
+    n_nodes = shape[0]
+    if shape[0] != shape[1]:
+        raise StarcertError(f"{file}: its adjacency matrix must be square. It is {shape[0]} × {shape[1]}.")
+    labels, label_names = _labels(file, arrays, n_nodes)
+    x = _features(file, arrays, n_nodes)
+    loops = rows == columns
+    rows, columns = rows[~loops], columns[~loops]
+    said = [f"{loops.sum():,} self-loop{'s are' if loops.sum() > 1 else ' is'} left out."] if loops.any() else []
+    pairs = np.stack([rows, columns], axis=1)
+    edges = np.unique(pairs if directed else np.sort(pairs, axis=1), axis=0)
+    if not directed and (merged := len(np.unique(pairs, axis=0)) - len(edges)) < len(edges):
+        said.append(f"{len(edges) - merged:,} of {len(edges):,} edges are there in one direction only.")
+    kept = _largest(edges, n_nodes) if largest_component else np.arange(n_nodes)
+    if len(kept) < n_nodes:
+        said.append(f"The largest connected component has {len(kept):,} of {n_nodes:,} nodes.")
+        place = np.full(n_nodes, -1)
+        place[kept] = np.arange(len(kept))
+        edges = place[edges[(place[edges] >= 0).all(axis=1)]]
+    graph = Graph(
+        len(kept),
+        edges,
+        nodes=kept.tolist() if len(kept) < n_nodes else None,
+        node_data={} if x is None else {"x": x[kept]},
+        directed=directed,
+    )
+    masks: dict[str, Mask] = {
+        key: array[kept].astype(np.bool_)
+        for key, array in arrays.items()
+        if array.dtype == np.bool_ and array.shape == (n_nodes,)
+    }
+    classes = labels[kept]
+    classes.setflags(write=False)
+    return NodeDataset(file.stem if name is None else name, graph, classes, label_names, masks, tuple(said))
+
+
+def _arrays(file: Path) -> dict[str, npt.NDArray[np.generic]]:
+    """The arrays of a file; nothing in it is ever run."""
+    advice = "Give a file that numpy.savez has written, with adj_data, adj_indices, adj_indptr, adj_shape and labels."
+    try:
+        found = np.load(file, allow_pickle=False)
+        if not isinstance(found, np.lib.npyio.NpzFile):
+            raise ValueError("it holds a single array")
+        with found:
+            return {name: found[name] for name in found.files}
+    except FileNotFoundError:
+        raise StarcertError(f"{file}: there is no such file.") from None
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, MemoryError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise StarcertError(f"{file}: is no file of plain arrays: {reason}. {advice}") from error
+
+
+def _part(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], matrix: str, part: str) -> npt.NDArray[np.generic]:
+    names = [f"{matrix}_{part}", f"{matrix}_matrix_{part}"]
+    for name in names:
+        if name in arrays:
+            return arrays[name]
+    raise StarcertError(f"{file}: has no array {names[0]} (nor {names[1]}). It has {', '.join(arrays) or 'none'}.")
+
+
+def _matrix(
+    file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], matrix: str
+) -> tuple[Indices, Indices, tuple[int, int]]:
+    """The places of all entries other than 0, row by row, and the shape."""
+    data, indices, starts, shape = (
+        _part(file, arrays, matrix, part) for part in ("data", "indices", "indptr", "shape")
+    )
+    for part, array in (("indices", indices), ("indptr", starts), ("shape", shape)):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise StarcertError(f"{file}: {matrix}_{part} must be a row of whole numbers. It is {_kind(array)}.")
+    if shape.shape != (2,) or shape.min() < 0:
+        raise StarcertError(f"{file}: {matrix}_shape must be two numbers of 0 or more. It is {shape.tolist()[:5]}.")
+    n_rows, n_columns = map(int, shape.tolist())
+    if data.shape != indices.shape or data.dtype.kind not in "biuf":
+        raise StarcertError(f"{file}: {matrix}_data must be a number for each of {len(indices):,} entries.")
+    ends = starts.astype(np.int64)
+    rising = len(ends) == n_rows + 1 and ends[0] == 0 and ends[-1] == len(indices) and (np.diff(ends) >= 0).all()
+    if not rising:
+        must = f"rise from 0 to the {len(indices):,} entries in {n_rows + 1:,} steps"
+        raise StarcertError(f"{file}: {matrix}_indptr must {must}.")
+    columns = indices.astype(np.int64)
+    if len(columns) and (columns.min() < 0 or columns.max() >= n_columns):
+        raise StarcertError(f"{file}: {matrix}_indices must be columns from 0 to {n_columns - 1}.")
+    there = data != 0
+    return np.repeat(np.arange(n_rows), np.diff(ends))[there], columns[there], (n_rows, n_columns)
+
+
+def _features(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes: int) -> npt.NDArray[np.uint8] | None:
+    if not any(key in arrays for key in ("attr_shape", "attr_matrix_shape")):
+        return None
+    rows, columns, shape = _matrix(file, arrays, "attr")
+    if shape[0] != n_nodes:
+        raise StarcertError(f"{file}: its features must have a row for each of {n_nodes} nodes. They have {shape[0]}.")
+    if shape[0] * shape[1] > _MOST_BYTES:
+        raise StarcertError(f"{file}: {shape[0]:,} × {shape[1]:,} features are more than can be kept, a byte each.")
+    x = np.zeros(shape, dtype=np.uint8)
+    x[rows, columns] = 1
+    return x
+
+
+def _labels(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes: int) -> tuple[Indices, tuple[str, ...]]:
+    if "labels" not in arrays:
+        raise StarcertError(f"{file}: has no array labels. It has {', '.join(arrays) or 'none'}.")
+    given = arrays["labels"]
+    if given.shape != (n_nodes,) or given.dtype.kind not in "iu" or (n_nodes and given.min() < 0):
+        raise StarcertError(f"{file}: labels must be a class from 0 for each of {n_nodes} nodes. It is {_kind(given)}.")
+    labels = given.astype(np.int64)
+    named = arrays.get("class_names")
+    if named is None or named.ndim != 1 or len(named) <= labels.max(initial=0):
+        return labels, tuple(map(str, range(int(labels.max(initial=0)) + 1)))
+    return labels, tuple(map(str, named.tolist()))
+
+
+def _largest(edges: Indices, n_nodes: int) -> Indices:
+    """The nodes of the largest component, ascending."""
+    from scipy.sparse import coo_array  # noqa: PLC0415  (only where it is asked for)
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    joined = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_nodes, n_nodes))
+    _, home = connected_components(joined, directed=False)
+    if not n_nodes:
+        raise InvalidParameterError("largest_component", "be left out of a graph without nodes", True)
+    return np.flatnonzero(home == np.bincount(home).argmax())
+
+
+def _kind(array: npt.NDArray[np.generic]) -> str:
+    return f"an array of {array.dtype} with shape {array.shape}"

@@ -1,0 +1,230 @@
+"""What a module gives, as logits of graphs and of nodes."""
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.sampling.sampler import sampler
+from starcert.sampling.streams import WordStream
+
+torch = pytest.importorskip("torch")
+pyg = pytest.importorskip("torch_geometric.nn")
+torch_worlds = pytest.importorskip("torch_worlds")
+
+from_pyg, from_dense = sc.classifiers.from_pyg, sc.classifiers.from_dense
+MASK = np.array([0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1])
+GRAPH = sc.Graph(
+    12,
+    torch_worlds.molecules(1)[0].edges,
+    node_data={"x": np.eye(12, dtype=np.float32), "test_mask": MASK, "empty": 0 * MASK, "names": list("abcdefghijkl")},
+)
+
+
+def copies(n=20):
+    sites = sc.Partition.everything("bonds").sites(GRAPH)
+    return sampler(sites, torch_worlds.NOISE).draw(WordStream.of_chunk(3, GRAPH.key, "estimation", 0), n)
+
+
+def vote(base, **settings):
+    return sc.SmoothedClassifier(base, torch_worlds.NOISE).vote([GRAPH], samples=300, seed=1, **settings)
+
+
+class Edges(torch.nn.Module):
+    """More than so many edges: by one logit, in the shape that is asked for, or by two."""
+
+    def __init__(self, shape="row", limit=20.5):
+        super().__init__()
+        self.shape, self.limit = shape, limit
+
+    def forward(self, x, edge_index, batch):
+        count = torch.bincount(batch[edge_index[0]], minlength=int(batch.max()) + 1) / 2
+        logit = count - self.limit
+        match self.shape:
+            case "row":
+                return logit
+            case "column":
+                return logit[:, None]
+            case "dict":
+                return {"hidden": x, "logits": torch.stack([-logit, logit], dim=1)}
+            case "tuple":
+                return x, torch.stack([-logit, logit], dim=1)
+            case "nothing":
+                return None
+        return torch.stack([-logit, logit], dim=1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [("row", {}), ("column", {}), ("dict", {"output": "logits"}), ("tuple", {"output": 1})],
+    ids=["row", "column", "dict", "tuple"],
+)
+def test_one_logit_and_one_entry_of_several_vote_as_two_columns_do(shape, said):
+    votes = vote(from_pyg(Edges(shape), n_classes=2, **said))
+    np.testing.assert_array_equal(votes.counts, vote(from_pyg(Edges("two"), n_classes=2)).counts)
+    assert 0 < votes.counts[0, 1] < 300
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        (
+            lambda: from_pyg(Edges("dict"), n_classes=2),
+            r"it gave a dict of 'hidden' \(1152, 12\), 'logits' \(96, 2\): say which the logits are, output='hidden'",
+        ),
+        (
+            lambda: from_pyg(Edges("tuple"), n_classes=2, output=2),
+            r"it gave a tuple of 0 \(1152, 12\), 1 \(96, 2\): say",
+        ),
+        (lambda: from_pyg(Edges("row"), n_classes=2, output="logits"), "it gave one tensor, and none has the name 'lo"),
+        (lambda: from_pyg(Edges("nothing"), n_classes=2), "it gave no tensor of logits, but NoneType"),
+        (
+            lambda: from_pyg(Edges("two"), n_classes=5),
+            r"logits of shape \(96, 2\) for 96 graphs and 5 classes: set n_classes=2, or let it have a column for each",
+        ),
+        (lambda: from_pyg(Edges("column"), n_classes=3), r"\(96, 1\) for 96 graphs and 3 classes: set n_classes=2"),
+        (
+            lambda: from_pyg(NodeDegrees(), n_classes=2, arguments=("x", "edge_index", "batch")),
+            r"\(1152, 2\) for 96 graphs and 2 classes: it answers every node\. Let it pool .*, or say targets='nodes'",
+        ),
+        (
+            lambda: from_pyg(Edges("two"), n_classes=2, targets="nodes"),
+            r"\(96, 2\) for 12 nodes in each of 96 copies and 2 classes: it answers the whole graph\. Leave targets=",
+        ),
+        (
+            lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="train_mask"),
+            "no node data 'train_mask'",
+        ),
+        (lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="empty"), "'empty' names no node"),
+        (
+            lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="x"),
+            "'x' must be one 0 or 1 for each of",
+        ),
+        (
+            lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="names"),
+            "'names' must be one 0 or 1 for",
+        ),
+        (
+            lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes=[3, 12]),
+            "names the node 12, and the gra",
+        ),
+        (lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes=[True]), "nodes must be one 0 or 1 for"),
+    ],
+)
+def test_outputs_that_do_not_fit_are_told_what_would(base, words):
+    with pytest.raises((ClassifierError, ValueError), match=words):
+        vote(base(), selection_samples=96)
+
+
+class NodeDegrees(torch.nn.Module):
+    """Of every node, whether it has more than three neighbours."""
+
+    def forward(self, x, edge_index, batch=None):
+        degrees = torch.bincount(edge_index[0], minlength=len(x))
+        return torch.stack([3.5 - degrees, degrees - 3.5], dim=1)
+
+
+class DenseDegrees(torch.nn.Module):
+    def forward(self, x, adjacency):
+        degrees = adjacency.sum(dim=2)
+        return torch.stack([3.5 - degrees, degrees - 3.5], dim=2)
+
+
+class OneLogit(NodeDegrees):
+    def forward(self, x, edge_index):
+        return super().forward(x, edge_index)[:, 1:]
+
+
+NODES = {
+    "pyg": lambda **said: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", **said),
+    "dense": lambda **said: from_dense(DenseDegrees(), n_classes=2, targets="nodes", **said),
+    "one logit": lambda **said: from_pyg(OneLogit(), n_classes=2, targets="nodes", **said),
+}
+
+
+@pytest.mark.parametrize("way", NODES)
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        (None, list(range(12))),
+        ("test_mask", [1, 4, 5, 11]),
+        ([7, 2], [7, 2]),
+        (list(range(11, -1, -1)), list(range(11, -1, -1))),
+        (MASK == 1, [1, 4, 5, 11]),
+    ],
+    ids=["all", "mask", "indices", "turned", "truth"],
+)
+def test_nodes_are_answered_each_by_itself(way, nodes, expected):
+    base = NODES[way](nodes=nodes)
+    degrees = copies().degrees()[:, expected] > 3
+    np.testing.assert_array_equal(base.classify(copies()), degrees)
+    assert base.n_targets(GRAPH.frame) == len(expected)
+    np.testing.assert_array_equal(base.target_nodes(GRAPH.frame), expected)
+    assert base.scored(copies()).numbers.shape == (20, len(expected), 2)
+
+
+def test_votes_and_certificates_of_nodes():
+    base = NODES["pyg"](nodes="test_mask")
+    votes = vote(base)
+    assert votes.targets.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(votes.counts, vote(NODES["pyg"]()).counts[[1, 4, 5, 11]])
+    np.testing.assert_array_equal(votes.counts, vote(base, batch_size=7).counts)
+    result = sc.SmoothedClassifier(base, torch_worlds.NOISE).certify([GRAPH], samples=300, seed=1)
+    assert [one.target for one in result] == [0, 1, 2, 3]
+
+
+def test_the_graph_itself_has_no_target_nodes():
+    base = from_pyg(Edges(), n_classes=2)
+    assert base.n_targets(GRAPH.frame) is None
+    assert base.target_nodes(GRAPH.frame) is None
+
+
+def test_target_nodes_of_any_classifier():
+    class Every(sc.classifiers.Classifier):
+        n_classes, description = 2, "every node"
+
+        def __init__(self, targets):
+            self.targets = targets
+
+        def n_targets(self, frame):
+            return self.targets
+
+        def classify(self, graphs):
+            return graphs.degrees() > 2
+
+    assert Every(None).target_nodes(GRAPH.frame) is None
+    assert Every(4).target_nodes(GRAPH.frame) is None
+    np.testing.assert_array_equal(Every(12).target_nodes(GRAPH.frame), np.arange(12))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"targets": "edges"}, "'targets' must be 'graph' or 'nodes'"),
+        ({"nodes": [1]}, "'nodes' must be left out where the graph is classified"),
+        ({"targets": "nodes", "nodes": []}, "'nodes' must be node indices, a truth value for each node, or the name"),
+        (
+            {"targets": "nodes", "nodes": [0.5]},
+            "'nodes' must be node indices, a truth value for each node, or the name",
+        ),
+        ({"targets": "nodes", "nodes": [1, 1]}, "'nodes' must be node indices, 0 or more, each once"),
+        ({"targets": "nodes", "nodes": [-1]}, "'nodes' must be node indices, 0 or more, each once"),
+    ],
+)
+def test_bad_targets_are_refused(said, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        from_pyg(NodeDegrees(), n_classes=2, **said)
+
+
+@pytest.mark.parametrize("shift", [9.0, 0.1], ids=["another class", "another logit"])
+def test_a_target_that_looks_at_other_copies_is_named(shift):
+    words = r"classes \[\d.*\] from target 7 on in a batch of 96, but with classes \[\d.*\] from target 7 on alone"
+
+    class Peeking(NodeDegrees):
+        def forward(self, x, edge_index, batch):
+            logits = super().forward(x, edge_index)
+            logits[7::12] += shift * (len(x) > 12) * torch.tensor([1.0, -1.0])
+            return logits
+
+    with pytest.raises(ClassifierError, match=words):
+        vote(from_pyg(Peeking(), n_classes=2, targets="nodes"), selection_samples=96)

@@ -1,0 +1,136 @@
+"""Large graphs of labelled nodes in the sparse CSR layout: one made up here, and the real Cora-ML where it lies."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import starcert as sc
+from starcert.errors import StarcertError
+
+CORA = Path(__file__).parents[2].parent / "shared" / "data" / "CORA_ML" / "cora_ml.npz"
+
+ADJACENCY = np.array(
+    [
+        [0, 1, 0, 0, 0],
+        [1, 2, 3, 0, 0],  # a self-loop, and a weight
+        [0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 1],
+        [0, 0, 0, 0, 0],
+    ]
+)
+X = np.array([[0.5, 0], [0, 0], [0, 2], [1, 1], [0, 0]])
+LABELS = [0, 2, 0, 1, 1]
+
+
+def parts(matrix, name):
+    sparse = csr_array(matrix)
+    return {f"{name}_{part}": getattr(sparse, part) for part in ("data", "indices", "indptr", "shape")}
+
+
+def arrays(**changes):
+    made = parts(ADJACENCY, "adj") | parts(X, "attr") | {"labels": LABELS, "test_mask": [True, False] * 2 + [True]}
+    return {name: value for name, value in (made | changes).items() if value is not None}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content):
+        np.savez(tmp_path / "tiny.npz", **content)
+        return tmp_path / "tiny.npz"
+
+    return write
+
+
+def test_edges_have_no_direction_and_no_weight_and_features_are_bits(file):
+    data = sc.datasets.npz(file(arrays()))
+    assert data.graph.edges.tolist() == [[0, 1], [1, 2], [3, 4]]
+    assert data.graph.node_data["x"].tolist() == [[1, 0], [0, 0], [0, 1], [1, 1], [0, 0]]
+    assert data.graph.node_data["x"].dtype == np.uint8
+    assert (data.labels.tolist(), data.label_names, data.n_classes) == (LABELS, ("0", "1", "2"), 3)
+    assert data.said == ("1 self-loop is left out.", "2 of 3 edges are there in one direction only.")
+    assert data.masks["test_mask"].tolist() == [True, False, True, False, True]
+    assert repr(data) == "NodeDataset(tiny, Graph(5 nodes, 3 edges, node data: x), 3 classes)"
+    assert data.graph.with_bits("x").layers[1].size == 10
+
+
+def test_directions_are_kept_where_they_are_wanted(file):
+    data = sc.datasets.npz(file(arrays()), directed=True, name="arcs")
+    assert data.graph.directed
+    assert data.graph.edges.tolist() == [[0, 1], [1, 0], [1, 2], [3, 4]]
+    assert data.said == ("1 self-loop is left out.",)
+    assert data.name == "arcs"
+
+
+def test_the_largest_component_keeps_the_numbers_of_its_nodes(file):
+    permuted = ADJACENCY[::-1, ::-1]
+    content = arrays(**parts(permuted, "adj"), **parts(X[::-1], "attr"), labels=LABELS[::-1])
+    data = sc.datasets.npz(file(content), largest_component=True)
+    assert data.graph.nodes == (2, 3, 4)
+    assert data.graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert data.labels.tolist() == [0, 2, 0]
+    assert data.graph.node_data["x"].tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert data.masks["test_mask"].tolist() == [True, False, True]
+    assert data.said[-1] == "The largest connected component has 3 of 5 nodes."
+
+
+def test_longer_names_class_names_and_no_features(file):
+    made = {name.replace("adj_", "adj_matrix_"): value for name, value in parts(ADJACENCY, "adj").items()}
+    data = sc.datasets.npz(file(made | {"labels": LABELS, "class_names": ["a", "b", "c"]}))
+    assert data.label_names == ("a", "b", "c")
+    assert dict(data.graph.node_data) == {}
+
+
+def test_entries_of_0_are_no_edges(file):
+    content = arrays()
+    content["adj_data"] = np.zeros_like(content["adj_data"])
+    assert sc.datasets.npz(file(content)).graph.n_edges == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"adj_data": None}, r"has no array adj_data \(nor adj_matrix_data\). It has adj_indices"),
+        ({"labels": None}, "has no array labels"),
+        ({"labels": [0, 1]}, "labels must be a class from 0 for each of 5 nodes. It is an array of int64"),
+        ({"labels": [0, 1, 2, -1, 0]}, "labels must be a class from 0 for each of 5 nodes"),
+        ({"labels": list("abcde")}, "labels must be a class from 0"),
+        ({"adj_shape": [5, 4]}, "adj_indices must be columns from 0 to 3|must be square"),
+        ({"adj_shape": [5]}, "adj_shape must be two numbers"),
+        ({"adj_shape": [4, 4]}, "adj_indptr must rise from 0 to the 5 entries in 5 steps"),
+        ({"adj_indptr": [0, 1, 9, 4, 5, 5]}, "adj_indptr must rise"),
+        ({"adj_indices": [1, 0, 1, 2, 9]}, "adj_indices must be columns from 0 to 4"),
+        ({"adj_indices": [1.0, 0, 1, 2, 4]}, "adj_indices must be a row of whole numbers. It is an array of float64"),
+        ({"adj_data": [1]}, "adj_data must be a number for each of 5 entries"),
+        ({"attr_shape": [4, 2]}, "attr_indptr must rise"),
+        (parts(X[:4], "attr"), "its features must have a row for each of 5 nodes. They have 4."),
+    ],
+)
+def test_what_is_no_such_graph_is_refused_by_name(file, changes, reason):
+    with pytest.raises(StarcertError, match=reason) as caught:
+        sc.datasets.npz(file(arrays(**changes)))
+    assert "tiny.npz" in str(caught.value)
+
+
+def test_files_that_are_none_are_refused(file, tmp_path):
+    for name, content in (("text.npz", b"hello"), ("empty.npz", b"")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(StarcertError, match="is no file of plain arrays"):
+            sc.datasets.npz(tmp_path / name)
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    with pytest.raises(StarcertError, match="it holds a single array"):
+        sc.datasets.npz(tmp_path / "one.npy")
+    with pytest.raises(StarcertError, match="there is no such file"):
+        sc.datasets.npz(tmp_path / "none.npz")
+    with pytest.raises(StarcertError, match=r"is no file of plain arrays.*pickle"):
+        sc.datasets.npz(file(arrays(more=np.array([{}], dtype=object))))
+
+
+@pytest.mark.skipif(not CORA.exists(), reason="Cora-ML is not here")
+def test_the_real_one():
+    data = sc.datasets.npz(CORA, largest_component=True)
+    assert (data.graph.n_nodes, data.graph.n_edges, data.n_classes) == (2810, 7981, 7)
+    assert data.graph.node_data["x"].shape == (2810, 2879)
+    assert set(np.unique(data.graph.node_data["x"])) == {0, 1}
+    assert data.label_names[4].endswith("Neural_Networks")

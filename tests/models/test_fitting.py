@@ -1,0 +1,174 @@
+"""Training of the classifier that votes, on graphs and on nodes."""
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+copies = pytest.importorskip("starcert.models.copies")
+
+NOISE = sc.Noise(pairs=sc.Flip(delete=0.1, add=0.02))
+
+
+def dense_or_not(n: int, seed: int) -> tuple[list[sc.Graph], np.ndarray]:
+    """Graphs with many edges, and with few."""
+    rng = np.random.default_rng(seed)
+    graphs, labels = [], np.arange(n) % 2
+    for label in labels:
+        pairs = [(u, v) for v in range(8) for u in range(v) if rng.random() < (0.7 if label else 0.3)]
+        graphs.append(sc.Graph(8, pairs, node_data={"x": np.eye(4, dtype=np.float32)[rng.integers(4, size=8)]}))
+    return graphs, labels
+
+
+def communities(seed: int = 1) -> tuple[sc.Graph, np.ndarray]:
+    """Three groups of twenty nodes, with more edges inside than between, and features that tell little."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(3), 20)
+    pairs = [(u, v) for v in range(60) for u in range(v) if rng.random() < (0.3 if labels[u] == labels[v] else 0.03)]
+    x = (rng.random((60, 12)) < np.where(np.arange(12) % 3 == labels[:, None], 0.4, 0.25)).astype(np.float32)
+    return sc.Graph(60, pairs, node_data={"x": x}), labels
+
+
+def made(model, seed=0, **settings):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return sc.SmoothedClassifier(sc.classifiers.from_pyg(model(), **settings), NOISE)
+
+
+def graph_gin():
+    return made(lambda: sc.models.GIN(4, 2, hidden=8, layers=2), n_classes=2)
+
+
+def node_gcn(**settings):
+    return made(lambda: sc.models.NodeGCN(12, 3, hidden=16), n_classes=3, targets="nodes", **settings)
+
+
+def test_graphs_are_learned_and_the_best_epoch_is_kept():
+    smoothed = graph_gin()
+    report = sc.models.fit_with_noise(
+        smoothed, *dense_or_not(40, 1), validation=dense_or_not(20, 2), epochs=25, learning_rate=0.01
+    )
+    shares = [share for _, _, share in report.history]
+    assert report.validation_accuracy == max(shares) == report.history[report.best_epoch][2]
+    graphs, labels = dense_or_not(40, 3)
+    assert np.mean(smoothed.predict(graphs, samples=200, seed=1) == labels) > 0.85
+    assert not smoothed.classifier.model.training
+
+
+def test_nodes_are_learned_from_some_and_asked_about_others():
+    graph, labels = communities()
+    order = np.random.default_rng(0).permutation(60)
+    smoothed = node_gcn(nodes=order[30:])
+    before = smoothed.vote([graph], samples=200, seed=1)  # what it keeps of the graph serves training too
+    report = sc.models.fit_nodes_with_noise(
+        smoothed, graph, labels, train=order[:15], validation=order[15:30], epochs=60, copies=2
+    )
+    votes = smoothed.vote([graph], samples=200, seed=1)
+    right = np.mean(votes.counts.argmax(axis=1) == labels[order[30:]])
+    assert right > 0.8 > np.mean(before.counts.argmax(axis=1) == labels[order[30:]])
+    assert len(report.history) == 6
+    assert report.best_epoch % 10 == 9
+
+
+def test_patience_ends_it():
+    graph, labels = communities()
+    report = sc.models.fit_nodes_with_noise(
+        node_gcn(),
+        graph,
+        labels,
+        train=np.arange(60),
+        validation=[0],
+        epochs=500,
+        patience=5,
+        validate_every=1,
+        learning_rate=1e-9,
+    )
+    assert len(report.history) < 500
+
+
+def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
+    graph, labels = communities()
+    state = torch.random.get_rng_state()
+    weights = []
+    for seed in (1, 1, 2):
+        smoothed = node_gcn()
+        sc.models.fit_nodes_with_noise(
+            smoothed, graph, labels, train=range(30), validation=range(30, 60), epochs=3, seed=seed, validate_every=1
+        )
+        weights.append(torch.cat([each.detach().flatten() for each in smoothed.classifier.model.parameters()]))
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_every_step_sees_fresh_noise_that_no_vote_sees():
+    graph, _ = communities()
+    smoothed = node_gcn()
+    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([graph]), None, 5, together=8)
+    counts = [edges for block in range(8) for edges in np.diff(drawn.block(0, 8 * block)[0].edges().starts)]
+    assert len(set(counts)) > 10
+    expected = 0.9 * graph.n_edges + 0.02 * (60 * 59 // 2 - graph.n_edges)
+    assert abs(np.mean(counts) - expected) < 5 * np.std(counts) / 8
+    stream = copies.WordStream.of_chunk(5, graph.key, "estimation", 0)
+    voting = smoothed.classifier.sampler(smoothed.sites(graph), NOISE).draw(stream, 8)
+    taught, place = drawn.block(0, 5)
+    assert place == 5
+    for number in range(8):
+        one, other = (each[number : number + 1].edges() for each in (taught, voting))
+        assert one.u.tolist() != other.u.tolist()
+
+
+def test_graphs_put_together_are_answered_as_each_alone():
+    smoothed = graph_gin()
+    graphs, _ = dense_or_not(5, 4)
+    graphs[2] = sc.Graph(3, [(0, 2)], node_data={"x": np.eye(4, dtype=np.float32)[:3]})
+    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem(graphs), None, 1)
+    shown = copies.ShownCopies(smoothed.classifier, drawn)
+    with torch.no_grad():
+        together = smoothed.classifier.logits_from(copies.joined([shown.copy(i, 7) for i in range(5)]), 5, 0)
+    alone = torch.cat([smoothed.classifier.logits(drawn.block(i, 7)[0][7:8]) for i in range(5)])
+    torch.testing.assert_close(together, alone)
+
+
+def test_another_noise_for_training():
+    graph, _ = communities()
+    smoothed = node_gcn()
+    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([graph]), sc.Noise(pairs=0.0), 5)
+    assert (np.diff(drawn.block(0, 3)[0].edges().starts) == graph.n_edges).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"train": [60]}, "'train' must be indices of nodes, from 0 to 59"),
+        ({"validation": []}, "'validation' must be indices of nodes, from 0 to 59"),
+        ({"labels": [0, 1]}, "'labels' must have one class for each of 60, a whole number"),
+        ({"copies": 9}, "'copies' must be a whole number, from 1 to 8"),
+        ({"epochs": 0}, "'epochs' must be a whole number, 1 or more"),
+        ({"smoothed": graph_gin}, "'smoothed' must smooth a classifier of .*from_pyg with targets='nodes'"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, words):
+    graph, labels = communities()
+    given = {"labels": labels, "train": [0, 1], "validation": [2], "epochs": 1} | arguments
+    smoothed = given.pop("smoothed", node_gcn)()
+    with pytest.raises(InvalidParameterError, match=words):
+        sc.models.fit_nodes_with_noise(smoothed, graph, given.pop("labels"), **given)
+
+
+def test_what_cannot_be_trained_is_refused():
+    smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: 0), NOISE)
+    with pytest.raises(InvalidParameterError, match=r"from_pyg with targets='graph'. Got 'CallableClassifier' instead"):
+        sc.models.fit_with_noise(smoothed, *dense_or_not(2, 1), validation=dense_or_not(2, 2))
+
+
+def test_bad_sizes_of_models_are_refused():
+    with pytest.raises(InvalidParameterError, match="'hidden'"):
+        sc.models.NodeGCN(3, 2, hidden=0)
+    with pytest.raises(InvalidParameterError, match="'layers'"):
+        sc.models.GIN(3, 2, layers=0)
+    with pytest.raises(InvalidParameterError, match="'edge_channels'"):
+        sc.models.GINE(3, 0, 2)
