@@ -1,4 +1,4 @@
-"""Where the graphs of a run come from: a TU data set, a folder of files, a file of tensors or of molecules."""
+"""Where the graphs of a run come from: a TU data set, files of text, tensors, arrays or molecules, or a function."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph
+from starcert.graphs import CleanObject, Graph
 from starcert.graphs.content import is_tensor
-from starcert.runs.graph_files import RunData, are_class_numbers, read_folder, read_smiles
-from starcert.runs.user_code import TuName
+from starcert.runs.graph_files import RunData, are_class_numbers, number_labels, read_folder, read_smiles
+from starcert.runs.user_code import Reference, TuName, running_user_code
 from starcert.system.processes import in_words
+
+if TYPE_CHECKING:
+    from starcert.datasets import NodeDataset
 
 __all__ = ["load_graphs", "read_tensors"]
 
@@ -29,21 +32,65 @@ _FREE_NODES, _FREE_BYTES = 2**22, 2**26
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
 
-def load_graphs(source: Path | str) -> RunData:
-    """The graphs of a TU data set by name, of a folder of graph files, of a file of tensors or of SMILES strings."""
+def load_graphs(source: Path | str | Reference) -> RunData:
+    """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function."""
+    if isinstance(source, Reference):
+        return _of_function(source)
     if isinstance(source, str):
         return _named(source)
     if source.is_file():
         if source.suffix == ".py":
-            hint = "Give --model file.py:function and --data separately."
+            hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
-        if source.suffix in _MOLECULES:
-            return read_smiles(source)
-        return read_tensors(source)
+        readers = dict.fromkeys(_MOLECULES, read_smiles) | {".npz": _read_npz}
+        return readers.get(source.suffix, read_tensors)(source)
     raw = _raw_files(source)
-    if raw is not None:
-        return _tu(raw[0], raw[1])
-    return read_folder(source)
+    return read_folder(source) if raw is None else _tu(*raw)
+
+
+def _read_npz(path: Path) -> RunData:
+    from starcert.datasets import npz  # noqa: PLC0415
+
+    return _of_nodes(npz(path))
+
+
+def _of_nodes(data: NodeDataset) -> RunData:
+    labels = tuple(data.labels.tolist())
+    return RunData((data.graph,), (data.name,), None, tuple(data.label_names), numbered=True, node_labels=labels)
+
+
+def _of_function(reference: Reference) -> RunData:
+    """What a function of the user's returns: objects, or objects and their classes, or a data set of starcert's."""
+    from starcert.datasets import Dataset, NodeDataset  # noqa: PLC0415
+
+    made: Any = reference.load()
+    if not callable(made):
+        raise InvalidParameterError("data", "name a function that returns objects and their classes", str(reference))
+    with running_user_code(reference.file):
+        found = made()
+    if isinstance(found, NodeDataset):
+        return _of_nodes(found)
+    if isinstance(found, Dataset):
+        found = found.graphs, [found.label_names[label] for label in found.labels.tolist()]
+    pair = isinstance(found, tuple) and len(found) == 2 and not isinstance(found[0], CleanObject)
+    objects, labels = found if pair else (found, None)
+    if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
+        hint = "Let it return a list of starcert Graphs, Bits or Categories, or such a list and the class of each."
+        raise InvalidParameterError(
+            "data", f"be what {reference} returns, a list of objects", type(objects).__name__, hint
+        )
+    for number, each in enumerate(objects):
+        if not isinstance(each, CleanObject):
+            hint = "Graph.from_networkx and its siblings make one."
+            raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
+    digits = len(str(len(objects)))
+    names = tuple(f"{reference.name} {number:0{digits}d}" for number in range(1, len(objects) + 1))
+    if labels is None:
+        return RunData(tuple(objects), names)
+    if len(labels) != len(objects):
+        raise InvalidParameterError("data", f"have a class for each of {len(objects)} objects", len(labels))
+    classes, class_names, numbered = number_labels(["" if each is None else str(each) for each in labels])
+    return RunData(tuple(objects), names, classes, class_names, numbered)
 
 
 def _raw_files(folder: Path) -> tuple[str, Path] | None:
@@ -174,7 +221,10 @@ def _as_data(records: list[Any], path: Path) -> RunData:
     for number, record in enumerate(records):
         where = f"{path}, graph {number}"
         label = getattr(record, "y", None)
-        record.y = None  # the class of a graph is no data of its nodes, even where there is one node
+        if len(records) == 1 and is_tensor(label) and record.num_nodes == label.numel() > 1:
+            record.y, label = label.reshape(-1), None  # the classes of its nodes
+        else:
+            record.y = None  # the class of a graph is no data of its nodes, even where there is one node
         limits.count(record, where)
         try:
             graphs.append(Graph.from_pyg(record))
