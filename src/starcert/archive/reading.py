@@ -351,12 +351,14 @@ def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
 
 
 def _broken(claim: Field, noise: Noise, n_classes: int) -> BrokenLevel:
-    said = claim.members("level", "sites", "votes", "delta")
+    said = claim.members("level", "sites", "votes", "delta", optional=("values",))
+    values = said["values"].items() if "values" in said else []
     return BrokenLevel(
         said["level"].wholes(len(noise.axes), MAX_RADIUS),
         tuple(site.whole(MOST_SITES) for site in said["sites"].items()),
         said["votes"].wholes(n_classes, MOST_VOTES),
         said["delta"].probability(),
+        tuple(None if value.value is None else value.whole(MOST_VALUES) for value in values),
     )
 
 

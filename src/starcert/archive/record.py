@@ -354,12 +354,14 @@ class BrokenLevel(NamedTuple):
         sites: the flat positions of the flipped sites.
         votes: what the base classifier said on noisy copies of the attacked graph, for each class.
         delta: with which probability such votes come about though the answer stays.
+        values: the new value of each of these sites, None for one that has two; empty where all have.
     """
 
     level: Radius
     sites: tuple[int, ...]
     votes: tuple[int, ...]
     delta: float
+    values: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +411,7 @@ class Claims:
             verified=frontier.verified,
             any_flips=None if certificate.verdicts is None else certificate.any_flips,
             broken=tuple(
-                BrokenLevel(level, found.sites, found.votes, found.delta)
+                BrokenLevel(level, found.sites, found.votes, found.delta, found.values)
                 for level, found in attacks
                 if found is not None
             ),
