@@ -163,7 +163,7 @@ def _known_votes(words, full, columns, outcomes, steps, known, used):  # type: i
 
 
 @compiled
-def _count_votes(known, used, starts, words, column, votes, inside, outcomes, steps, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """How many votes of each cell and group there are once the last site is known too.
 
     Its votes in the first cell, where most of them are, are those that are in no other.
@@ -171,11 +171,8 @@ def _count_votes(known, used, starts, words, column, votes, inside, outcomes, st
     groups = starts.size - 1
     counts[:] = 0
     for group in range(groups):
-        for cell in range(known.shape[0] - 1, -1, -1):
-            if used[cell]:
-                counts[cell * groups + group] += inside[cell, group]
-        for outcome in range(outcomes):
-            rest = votes[column + outcome, group]
+        for outcome in range(words.shape[0]):
+            rest = votes[outcome, group]
             for cell in range(known.shape[0] - 1, -1, -1):
                 if used[cell]:
                     moved = 0
@@ -183,9 +180,10 @@ def _count_votes(known, used, starts, words, column, votes, inside, outcomes, st
                         moved = rest
                     elif inside[cell, group]:
                         for w in range(starts[group], starts[group + 1]):
-                            moved += _bits(known[cell, w] & words[column + outcome, w])
+                            moved += _bits(known[cell, w] & words[outcome, w])
                     rest -= moved
-                    counts[cell * groups + group] -= moved
+                    stayed = inside[cell, group] - moved if outcome == 0 else -moved
+                    counts[cell * groups + group] += stayed
                     counts[(cell + steps[outcome]) * groups + group] += moved
 
 
@@ -244,6 +242,7 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
     _bits_by_group(words, starts, flipped)
     logarithms = np.empty(quiet.size, np.int64)
     own = axes[last]
+    own_steps = steps[own]
     done, more = 0, True
     while more:
         twice = False
@@ -258,7 +257,8 @@ def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, o
                 if _takes_again(choices, owners, last):
                     continue
                 column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
-                _count_votes(known, used, starts, words, column, flipped, inside, outcomes[own], steps[own], counts)
+                here = slice(column, column + outcomes[own])
+                _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
                 logarithms[:] = quiet
                 guess = 0.0
                 for index in range(counts.size):
