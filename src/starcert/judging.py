@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 from starcert.certificate import Certificate, Certificates
@@ -48,10 +49,11 @@ def with_evidence(
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
+    axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts = None
         if votes.records[row] is not None:
-            axes, own = axes_of(job.sites[one.object], job.noise), None
+            axes, own = axes_by_object(one.object), None
             share = most // job.n_targets(one.object)
             if share:
                 own = OwnVotes(

@@ -216,6 +216,19 @@ def test_the_worlds_are_not_empty():
         assert any(argument in each for each in why), argument
 
 
+def test_targets_of_one_graph_share_its_sites(tmp_path):
+    path = written(tmp_path, world("nodes"))
+    arrays = arrays_of(path)
+    assert (len(arrays["graphs"]), len(arrays["axes"])) == (3, 15)
+    again = archives.read(path)
+    assert [graph.sizes for graph in again.evidence] == [(5, 10)] * 3
+    heads = arrays["heads"].copy()
+    heads[len(HEAD) + HEAD.index("n_sites")] = 14
+    replaced(path, zipped(arrays, heads=heads))
+    with pytest.raises(ArchiveError, match="have the 15 sites of the graph"):
+        archives.read(path)
+
+
 def test_the_motif_data(tmp_path, motif):
     path = written(tmp_path, motif)
     result = archives.verify(path)

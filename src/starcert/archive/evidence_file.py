@@ -1,7 +1,8 @@
 """The evidence of certificates, and the side file that keeps it: plain arrays of whole numbers, nothing pickled.
 
 The file is an `.npz` as numpy writes and reads it. All graphs with evidence lie one after the other in the same few
-arrays (`ARRAYS`); `heads` says how much of each belongs to a graph. Equal evidence makes equal bytes.
+arrays (`ARRAYS`); `heads` says how much of each belongs to a graph. Equal evidence makes equal bytes. Where graphs have
+several targets, each target has a place as if it were a graph; the sites of a graph are there once.
 
 It may be broken or hostile: what it would take is known, and bounded, before anything of it is unpacked.
 """
@@ -65,6 +66,9 @@ VALUED = {
 HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
 """Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
 the most flips of a level that was looked at (−1: any)."""
+
+SITES = ("axes", "values")
+"""The arrays that all targets of a graph share."""
 
 FORMS = (("bits",), ("starts", "positions"), ("by_axis", "sizes"))
 
@@ -180,15 +184,24 @@ class GraphEvidence:
     __hash__ = None  # type: ignore[assignment]
 
 
-def pack(evidence: Sequence[GraphEvidence | None]) -> bytes:
-    """The side file of graphs, as bytes."""
+def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None = None) -> bytes:
+    """The side file of graphs, as bytes.
+
+    Args:
+        evidence: that of each graph, or of each target.
+        objects: for each of them the number of the graph; None: each is another one.
+    """
     arrays = ARRAYS | (VALUED if any(graph is not None and graph.values is not None for graph in evidence) else {})
     parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
+    told: set[int] = set()
     for number, graph in enumerate(evidence):
         if graph is not None:
             parts["graphs"].append([number])
+            known = number if objects is None else objects[number]
             for name, part in _parts(graph):
-                parts[name].append(part)
+                if known not in told or name not in SITES:
+                    parts[name].append(part)
+            told.add(known)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
         for name, dtype in arrays.items():
@@ -235,7 +248,9 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
     return parts
 
 
-def unpack(data: bytes, *, n_graphs: int, noise: Noise, n_classes: int) -> list[GraphEvidence | None]:
+def unpack(
+    data: bytes, *, n_graphs: int, noise: Noise, n_classes: int, objects: Sequence[int] | None = None
+) -> list[GraphEvidence | None]:
     """What `pack` made, checked as if it came from anywhere; `GraphEvidence.check` says whether it fits its votes.
 
     Raises:
@@ -247,26 +262,28 @@ def unpack(data: bytes, *, n_graphs: int, noise: Noise, n_classes: int) -> list[
     if any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
         raise MalformedError(f"'graphs' must be numbers of graphs below {n_graphs}, in ascending order.")
     found: list[GraphEvidence | None] = [None] * n_graphs
+    told: dict[int, GraphEvidence] = {}
     for number in numbers:
+        known = number if objects is None else objects[number]
         try:
-            found[number] = _graph(rest, noise, n_classes)
+            found[number] = graph = _graph(rest, noise, n_classes, told.get(known))
+            told.setdefault(known, graph)
         except InvalidParameterError as error:
             raise MalformedError(f"the evidence of graph {number} is none: {error}") from None
     rest.check_empty()
     return found
 
 
-def _graph(rest: _Rest, noise: Noise, n_classes: int) -> GraphEvidence:
+def _graph(rest: _Rest, noise: Noise, n_classes: int, same: GraphEvidence | None) -> GraphEvidence:
+    """The evidence that comes next; its sites are those of another target of the same graph, if there is one."""
     n_axes, firsts = len(noise.axes), first_axes(noise)
     head = dict(zip(HEAD, rest.take("heads", len(HEAD)).tolist(), strict=True))
     n_sites, votes, form = head["n_sites"], head["votes"], head["form"]
     if not 0 <= n_sites <= MOST_SITES or form not in range(len(FORMS)) or min(head["most"], head["max_flips"]) < -1:
         raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
-    axes = rest.take("axes", n_sites)
-    if ((axes >= n_axes) & (axes != NO_AXIS)).any():
-        raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
-    sites = tuple(np.flatnonzero(axes == first) for first in firsts)
-    values = rest.take("values", n_sites) if is_valued(noise) else None
+    sites, values = _sites(rest, noise, n_sites) if same is None else (same.sites, same.values)
+    if same is not None and n_sites != same.record.n_sites:
+        raise InvalidParameterError("heads", f"have the {same.record.n_sites} sites of the graph", n_sites)
     arrays: Arrays = {name: np.array(head[name]) for name in ("label", "n_sites")}
     arrays |= {name: rest.take(name, head["chunks"]) for name in ("samples", "against")}
     arrays["classes"] = rest.take("classes", votes)
@@ -304,6 +321,15 @@ def _graph(rest: _Rest, noise: Noise, n_classes: int) -> GraphEvidence:
         raise InvalidParameterError("own_sites", "name each attack once", head["attacks"])
     most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
     return GraphEvidence(record, sites, most, own, flips, values)
+
+
+def _sites(rest: _Rest, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], npt.NDArray[np.uint8] | None]:
+    """The sites of each axis of a graph, and the clean values of all, where some have more than two."""
+    axes, n_axes = rest.take("axes", n_sites), len(noise.axes)
+    if ((axes >= n_axes) & (axes != NO_AXIS)).any():
+        raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
+    sites = tuple(np.flatnonzero(axes == first) for first in first_axes(noise))
+    return sites, rest.take("values", n_sites) if is_valued(noise) else None
 
 
 class _Rest:

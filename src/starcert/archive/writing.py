@@ -84,7 +84,7 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
         return {}
     if not any(archive.evidence):
         return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
-    data, side = pack(archive.evidence), path.with_name(f"{path.stem}{SIDE}")
+    data, side = pack(archive.evidence, archive.votes.objects.tolist()), path.with_name(f"{path.stem}{SIDE}")
     write_whole(side, [data])
     return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
 
