@@ -29,7 +29,7 @@ import numpy.typing as npt
 from flint import acb, arb, ctx
 
 from starcert.core.arithmetic import LOCK, exact_number, float_below
-from starcert.core.attack_axis import counted_sites, numbered, pools_of
+from starcert.core.attack_axis import counted_sites, numbered
 from starcert.core.attacks import attacks_of
 from starcert.core.bets import sizes_of_stakes
 from starcert.core.confidence import Votes
@@ -306,7 +306,7 @@ class _OwnBet:
 def _bins(again: _Again, pooled: tuple[int, ...], numbers: Whole) -> tuple[Whole, int]:
     """The bin of each vote from its flip numbers, and how many bins there are."""
     bins, n_bins = np.zeros(len(numbers), dtype=np.int64), 1
-    for first in dict.fromkeys(pools_of(again.axes)[axis] for axis in pooled):
+    for first in dict.fromkeys(again.engine.pools[axis] for axis in pooled):
         starts = bins_of(len(again.axes[first].sites), again.axes[first].law.clean)
         own = sum((numbers[:, first] >= start).astype(np.int64) for start in starts[1:])
         bins, n_bins = bins * len(starts) + own, n_bins * len(starts)
@@ -354,7 +354,7 @@ def _theta(
 ) -> Ball:
     """1/2, less π, less what an object that is attacked on these axes shows and the clean one never does."""
     shown = prod(((1 - again.axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
-    pools = pools_of(again.axes)
+    pools = again.engine.pools
     together = [[axis for axis in pooled if pools[axis] == first] for first in dict.fromkeys(pools[a] for a in pooled)]
     ratios, masses = _pool(
         tuple(

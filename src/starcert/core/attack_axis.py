@@ -105,11 +105,16 @@ def pools_of(axes: Sequence[AttackAxis]) -> tuple[int, ...]:
     """For each axis the number of the first one that has the same sites: axes with one number are a pool."""
     return tuple(
         next(
-            (first for first in range(number) if len(axis.sites) and np.array_equal(axes[first].sites, axis.sites)),
+            (first for first in range(number) if _are_the_same(axes[first].sites, axis.sites)),
             number,
         )
         for number, axis in enumerate(axes)
     )
+
+
+def _are_the_same(one: Whole, other: Whole) -> bool:
+    """Whether these are the same sites, and any; where axes share none, their first sites tell."""
+    return len(one) == len(other) > 0 and bool(one[0] == other[0]) and np.array_equal(one, other)
 
 
 def counted_sites(axes: Sequence[AttackAxis]) -> list[Whole]:
