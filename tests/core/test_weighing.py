@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from starcert.core.attacks import Listed, attack_number, attacks_of, n_attacks
+from starcert.core.attacks import ListedAxis, attack_number, attacks_of, n_attacks
 from starcert.core.bets import capital_of
 from starcert.core.weighing import columns_of, weigh
 
@@ -23,7 +23,7 @@ def test_weights_are_those_of_the_votes_one_by_one(votes, sizes, counts):
     seen = rng.integers(-(10**9), 10**8, (4, *shape, 3))
     quiet = rng.integers(0, 10**9, 4)
     values = rng.random((*shape, 3))
-    axes = [Listed(*axis) for axis in zip(sizes, counts, strict=True)]
+    axes = [ListedAxis(*axis) for axis in zip(sizes, counts, strict=True)]
     weights = weigh(columns_of(flips, groups, 3), axes, seen, quiet, values, 1_000)
     starts = np.cumsum([0, *sizes])
     listed = list(attacks_of(axes))
@@ -39,15 +39,17 @@ def test_weights_are_those_of_the_votes_one_by_one(votes, sizes, counts):
 
 
 def test_attacks_come_in_the_order_of_combinations():
-    assert list(attacks_of([Listed(3, 2), Listed(2, 1)])) == list(product([(0, 1), (0, 2), (1, 2)], [(0,), (1,)]))
+    assert list(attacks_of([ListedAxis(3, 2), ListedAxis(2, 1)])) == list(
+        product([(0, 1), (0, 2), (1, 2)], [(0,), (1,)])
+    )
 
 
 POOLS = {
-    "three values": [Listed(4, 2, moves=2, outcomes=2)],
-    "two axes on the same sites": [Listed(4, 1, outcomes=2, pool=0), Listed(4, 2, moves=2, outcomes=2, pool=0)],
-    "another between them": [Listed(3, 1, 1, 2, 0), Listed(3, 2, 3, 1), Listed(3, 1, 2, 2, 0)],
-    "all sites": [Listed(3, 3, moves=2, outcomes=3)],
-    "one of them not attacked": [Listed(4, 0, 1, 2, 0), Listed(4, 2, 2, 2, 0)],
+    "three values": [ListedAxis(4, 2, moves=2, outcomes=2)],
+    "two axes on the same sites": [ListedAxis(4, 1, outcomes=2, pool=0), ListedAxis(4, 2, moves=2, outcomes=2, pool=0)],
+    "another between them": [ListedAxis(3, 1, 1, 2, 0), ListedAxis(3, 2, 3, 1), ListedAxis(3, 1, 2, 2, 0)],
+    "all sites": [ListedAxis(3, 3, moves=2, outcomes=3)],
+    "one of them not attacked": [ListedAxis(4, 0, 1, 2, 0), ListedAxis(4, 2, 2, 2, 0)],
 }
 
 
@@ -81,8 +83,8 @@ def test_weights_are_those_of_the_votes_one_by_one_where_sites_have_more_values(
 
 
 def test_no_attack_takes_a_site_twice():
-    axes = [Listed(3, 1, pool=4), Listed(3, 2, moves=2, pool=4)]
+    axes = [ListedAxis(3, 1, pool=4), ListedAxis(3, 2, moves=2, pool=4)]
     assert n_attacks(axes) == 3 * 1 * 4
     for first, second in attacks_of(axes):
         assert len({*first, *(choice // 2 for choice in second)}) == 3
-    assert n_attacks([Listed(3, 2, pool=4), Listed(3, 2, moves=2, pool=4)]) == 0
+    assert n_attacks([ListedAxis(3, 2, pool=4), ListedAxis(3, 2, moves=2, pool=4)]) == 0

@@ -10,7 +10,7 @@ import pytest
 
 import starcert as sc
 from evidence_worlds import World, symmetric
-from starcert.core.attacks import Listed, attack_number
+from starcert.core.attacks import ListedAxis, attack_number
 from starcert.core.evidence import Evidence
 from starcert.core.frontier import Frontier
 from starcert.evidence import verdicts as module
@@ -193,7 +193,7 @@ def test_a_search_that_is_too_long_says_so(smoothed, graphs, monkeypatch):
 @pytest.mark.parametrize(("size", "length"), [(5, 0), (5, 1), (6, 3), (7, 7)])
 def test_combinations_by_their_number(size, length):
     listed = list(combinations(range(size), length))
-    axes = [Listed(size, length)]
+    axes = [ListedAxis(size, length)]
     assert [attack_number(axes, i) for i in range(len(listed))] == [(each,) for each in listed]
 
 

@@ -11,10 +11,10 @@ from itertools import combinations, product
 from math import comb, prod
 from typing import NamedTuple
 
-__all__ = ["Listed", "attack_number", "attacks_of", "n_attacks"]
+__all__ = ["ListedAxis", "attack_number", "attacks_of", "n_attacks"]
 
 
-class Listed(NamedTuple):
+class ListedAxis(NamedTuple):
     """A listed axis.
 
     Attributes:
@@ -32,29 +32,29 @@ class Listed(NamedTuple):
     pool: int = -1
 
 
-def _left(axes: Sequence[Listed], axis: int) -> int:
+def _left(axes: Sequence[ListedAxis], axis: int) -> int:
     """How many sites of an axis the axes before it leave to attack."""
     one = axes[axis]
     return one.size - sum(other.attacked for other in axes[:axis] if one.pool == other.pool >= 0)
 
 
-def _ways(axes: Sequence[Listed], axis: int) -> int:
+def _ways(axes: Sequence[ListedAxis], axis: int) -> int:
     """In how many ways so many sites of an axis are attacked, whatever the axes before it have taken."""
     left = _left(axes, axis)
     return comb(left, axes[axis].attacked) * axes[axis].moves ** axes[axis].attacked if left >= 0 else 0
 
 
-def n_attacks(axes: Sequence[Listed]) -> int:
+def n_attacks(axes: Sequence[ListedAxis]) -> int:
     """How many attacks there are on so many sites of these axes.
 
     Example:
-        >>> n_attacks([Listed(5, 2)]), n_attacks([Listed(3, 1, pool=0), Listed(3, 1, moves=4, pool=0)])
+        >>> n_attacks([ListedAxis(5, 2)]), n_attacks([ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)])
         (10, 24)
     """
     return prod(_ways(axes, axis) for axis in range(len(axes)))
 
 
-def attacks_of(axes: Sequence[Listed]) -> Iterator[tuple[tuple[int, ...], ...]]:
+def attacks_of(axes: Sequence[ListedAxis]) -> Iterator[tuple[tuple[int, ...], ...]]:
     """The attacks in the order in which they are weighed: for each axis the numbers of its choices."""
     every = product(*(combinations(range(axis.size * axis.moves), axis.attacked) for axis in axes))
     if all(axis.moves == 1 and axis.pool < 0 for axis in axes):
@@ -62,7 +62,7 @@ def attacks_of(axes: Sequence[Listed]) -> Iterator[tuple[tuple[int, ...], ...]]:
     return (attack for attack in every if _takes_no_site_twice(axes, attack))
 
 
-def _takes_no_site_twice(axes: Sequence[Listed], attack: Sequence[Sequence[int]]) -> bool:
+def _takes_no_site_twice(axes: Sequence[ListedAxis], attack: Sequence[Sequence[int]]) -> bool:
     taken = [
         (axis.pool if axis.pool >= 0 else -1 - number, choice // axis.moves)
         for number, (axis, chosen) in enumerate(zip(axes, attack, strict=True))
@@ -71,11 +71,11 @@ def _takes_no_site_twice(axes: Sequence[Listed], attack: Sequence[Sequence[int]]
     return len(set(taken)) == len(taken)
 
 
-def attack_number(axes: Sequence[Listed], index: int) -> tuple[tuple[int, ...], ...]:
+def attack_number(axes: Sequence[ListedAxis], index: int) -> tuple[tuple[int, ...], ...]:
     """Attack number `index` of `attacks_of`.
 
     Example:
-        >>> attack_number([Listed(4, 2)], 4), attack_number([Listed(3, 1, pool=0), Listed(3, 1, moves=4, pool=0)], 9)
+        >>> attack_number([ListedAxis(4, 2)], 4), attack_number([ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)], 9)
         (((1, 3),), ((1,), (1,)))
     """
     digits = []

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.attack_axis import AttackAxis, counted_sites, pools_of
-from starcert.core.attacks import Listed, attack_number, n_attacks
+from starcert.core.attacks import ListedAxis, attack_number, n_attacks
 from starcert.core.bets import (
     FRACTIONS,
     MOST_VOTES,
@@ -211,7 +211,7 @@ def schemes_of(
             together.setdefault(pool, []).append(axis)
     choices: list[tuple[list[int], int]] = []
     for some in together.values():
-        number = n_attacks([Listed(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
+        number = n_attacks([ListedAxis(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
         if number > 1 and not all(axes[axis][0].free for axis in some):
             choices.append((some, number))
     found = []
@@ -321,10 +321,10 @@ class Evidence:
             for first, size in enumerate(self.sizes)
         )
 
-    def listed(self, level: Level, scheme: Scheme) -> list[Listed]:
+    def listed(self, level: Level, scheme: Scheme) -> list[ListedAxis]:
         """The listed axes of a scheme."""
         return [
-            Listed(
+            ListedAxis(
                 self.sizes[axis],
                 level[axis],
                 self.axes[axis].law.moves,

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.core.attacks import Listed, n_attacks
+from starcert.core.attacks import ListedAxis, n_attacks
 from starcert.core.bets import capital_of
 
 __all__ = ["Columns", "Weights", "columns_of", "weigh"]
@@ -83,7 +83,9 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
     return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
 
 
-def weigh(columns: Columns, axes: Sequence[Listed], seen: Whole, quiet: Whole, values: Floats, total: int) -> Weights:
+def weigh(
+    columns: Columns, axes: Sequence[ListedAxis], seen: Whole, quiet: Whole, values: Floats, total: int
+) -> Weights:
     """Weighs every attack on so many sites of each axis.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 from starcert.binding import clean_values
 from starcert.classifiers.base import checked_answers
 from starcert.core.attack_axis import described, pools_of
-from starcert.core.attacks import Listed, attacks_of, n_attacks
+from starcert.core.attacks import ListedAxis, attacks_of, n_attacks
 from starcert.errors import InvalidParameterError
 from starcert.evidence.attack_axes import axes_of, why_not
 from starcert.evidence.verdicts import FoundAttack, Verdict
@@ -54,7 +54,7 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
         raise InvalidParameterError("graphs", "be graphs whose attacks can be tried", reason)
     axes = axes_of(sites, noise)
     listed = [
-        Listed(len(axis.sites), number, axis.law.moves, pool=pool)
+        ListedAxis(len(axis.sites), number, axis.law.moves, pool=pool)
         for axis, number, pool in zip(axes, level, pools_of(axes), strict=True)
     ]
     number = n_attacks(listed)
