@@ -224,8 +224,9 @@ def from_dense(
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
     x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
-    edges; adjacency is (copies, nodes, nodes), zeros and ones as floats. For small graphs this is the fastest way by
-    far. With `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments as in `from_pyg`.
+    edges; adjacency is (copies, nodes, nodes), zeros and ones as floats, whatever the types of edges. For small graphs
+    this is the fastest way by far. With `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments
+    as in `from_pyg`.
     """
     return TorchClassifier(
         model,

@@ -74,6 +74,7 @@ STUDIES = {
         Study(
             "digits", "starcert.experiments.digits", "plain vectors: images of digits in two regions, beyond the paper"
         ),
+        Study("cora", "starcert.experiments.cora", "the nodes of Cora-ML: words and links, beyond the paper"),
     )
 }
 

@@ -180,9 +180,9 @@ class FlippedDraw:
     @property
     def values(self) -> npt.NDArray[np.uint8]:
         """See `Draw`. As large as copies × sites: for few sites."""
-        values = np.zeros((len(self), self.n_sites), dtype=np.uint8)
-        values[:, self.ones] = 1
-        values[self.copies, self.flips] ^= 1
+        clean = np.zeros(self.n_sites, dtype=np.uint8)
+        clean[self.ones] = 1
+        values: npt.NDArray[np.uint8] = _flipped_values(clean, self.starts, self.positions)
         return values
 
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
@@ -258,6 +258,17 @@ def _flips_of_lanes(words, lanes, ones):  # type: ignore[no-untyped-def]  # noqa
                 found |= ((words[site, word] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
+
+
+@compiled
+def _flipped_values(clean, starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The values of all sites, copy after copy: the clean ones, those at the positions of each copy turned round."""
+    values = np.empty((starts.size - 1, clean.size), np.uint8)
+    for i in range(starts.size - 1):
+        values[i] = clean
+        for k in range(starts[i], starts[i + 1]):
+            values[i, positions[k]] ^= 1
+    return values
 
 
 @compiled
