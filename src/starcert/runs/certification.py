@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from starcert import archive as archives
 from starcert.archive import Archive
+from starcert.report.findings import Words
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
@@ -35,13 +36,15 @@ class CertifiedRun:
     Attributes:
         archive: the certificates, and what they are about.
         base: the base classifier's answer on each clean graph, or each of its targets.
-        fixed: how many node pairs of each graph lie in no region.
+        fixed: how many sites of each graph, or other object, lie in no region.
+        words: what rows and sites are called.
         folder: the output folder.
     """
 
     archive: Archive
     base: tuple[int, ...]
     fixed: tuple[int, ...]
+    words: Words
     folder: Path
 
     @property
@@ -90,7 +93,9 @@ def certify_run(
     write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
     _write_report(place.kept / REPORT, kept, ready.problem)
     place.finish()
-    return CertifiedRun(kept, ready.answers, tuple(each.n_fixed for each in ready.problem.sites), place.final)
+    fixed = tuple(each.n_fixed for each in ready.problem.sites)
+    words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
+    return CertifiedRun(kept, ready.answers, fixed, words, place.final)
 
 
 def _names(certificates: Certificates, data: RunData) -> list[str]:

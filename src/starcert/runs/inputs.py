@@ -91,8 +91,9 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     """Reads the data of a run, once its regions are known to be there."""
     # A mistake in the name of a builder is told before data are read.
     rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
-    everything = load_graphs(settings.data)
-    if settings.targets == "nodes":
+    of_nodes = settings.targets == "nodes"
+    everything = load_graphs(settings.data, of_nodes=of_nodes)
+    if of_nodes:
         everything = everything.of_nodes()
     if settings.regions is None and any(_has_other_sites(each) for each in everything.graphs):
         rule = None

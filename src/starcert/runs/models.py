@@ -11,12 +11,12 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
 
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
-from starcert.graphs import Graph, Partition
+from starcert.graphs import Graph, Partition, Sites, Vector
 from starcert.noise import Noise
 from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
@@ -27,7 +27,6 @@ from starcert.voting import answers_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starcert.graphs import Sites
     from starcert.graphs.rule import Rule
 
 __all__ = ["LARGEST_DENSE", "ModelInputs", "aligned", "as_classifier", "asks_for", "call_model", "clean_answers"]
@@ -112,6 +111,9 @@ def as_classifier(
 ) -> Classifier:
     """A base classifier from whatever a model function returned; `nodes`: whether nodes are classified, and which."""
     of_nodes, mask = nodes
+    if mask is not None and mask not in data.graphs[0].node_data:
+        listed = ", ".join(data.graphs[0].node_data) or "which has none"
+        raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", mask)
     torch = sys.modules.get("torch")  # who returns a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
         return _from_module(model, reference, data, device, nodes=nodes)
@@ -148,7 +150,9 @@ def _from_function(function: Any, reference: Reference, data: RunData, device: s
     from starcert.classifiers import from_callable  # noqa: PLC0415
 
     _refuse_device(function, device)
-    return from_callable(function, n_classes=_n_classes(data, reference), description=_description(function, reference))
+    on: Literal["networkx", "vectors"] = "vectors" if isinstance(data.graphs[0], Vector) else "networkx"
+    description = _description(function, reference)
+    return from_callable(function, n_classes=_n_classes(data, reference), on=on, description=description)
 
 
 def _n_classes(data: RunData, reference: Reference) -> int:
@@ -201,9 +205,14 @@ def _from_module(
     *,
     nodes: tuple[bool, str | None],
 ) -> Classifier:
-    from starcert.classifiers import from_dense, from_pyg  # noqa: PLC0415
+    from starcert.classifiers import from_dense, from_pyg, from_torch  # noqa: PLC0415
 
     module = _on_device(module, device)
+    of_nodes, mask = nodes
+    if of_nodes:
+        return from_pyg(module, n_classes=_n_classes(data, reference), targets="nodes", nodes=mask)
+    if isinstance(data.graphs[0], Vector):
+        return from_torch(module, n_classes=_n_classes(data, reference))
     parameters = list(inspect.signature(module.forward).parameters)
     if len(parameters) > 1 and parameters[1].startswith("adj"):
         make = from_dense
@@ -213,7 +222,8 @@ def _from_module(
         make = from_pyg
     # How many columns its logits have, only the module knows: it is asked about a graph.
     trial = make(module, n_classes=2)
-    sites = Partition.everything("all").sites(data.graphs[0])
+    first = data.graphs[0]
+    sites = Sites(first, ("all",), (first.layers[0].everything(),))
     stream = WordStream.of_chunk(0, data.graphs[0].key, "selection", 0)
     batch = trial.sampler(sites, Noise(all=0.0)).draw(stream, 2)
     try:

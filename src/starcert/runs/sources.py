@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
@@ -32,8 +33,11 @@ _FREE_NODES, _FREE_BYTES = 2**22, 2**26
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
 
-def load_graphs(source: Path | str | Reference) -> RunData:
-    """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function."""
+def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False) -> RunData:
+    """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
+
+    With `of_nodes`, a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
+    """
     if isinstance(source, Reference):
         return _of_function(source)
     if isinstance(source, str):
@@ -43,7 +47,7 @@ def load_graphs(source: Path | str | Reference) -> RunData:
             hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
         readers = dict.fromkeys(_MOLECULES, read_smiles) | {".npz": _read_npz}
-        return readers.get(source.suffix, read_tensors)(source)
+        return readers.get(source.suffix, partial(read_tensors, of_nodes=of_nodes))(source)
     raw = _raw_files(source)
     return read_folder(source) if raw is None else _tu(*raw)
 
@@ -60,7 +64,7 @@ def _of_nodes(data: NodeDataset) -> RunData:
 
 
 def _of_function(reference: Reference) -> RunData:
-    """What a function of the user's returns: objects, or objects and their classes, or a data set of starcert's."""
+    """What a function of the user's returns: objects, perhaps with classes and names; or a data set of starcert's."""
     from starcert.datasets import Dataset, NodeDataset  # noqa: PLC0415
 
     made: Any = reference.load()
@@ -72,10 +76,10 @@ def _of_function(reference: Reference) -> RunData:
         return _of_nodes(found)
     if isinstance(found, Dataset):
         found = found.graphs, [found.label_names[label] for label in found.labels.tolist()]
-    pair = isinstance(found, tuple) and len(found) == 2 and not isinstance(found[0], CleanObject)
-    objects, labels = found if pair else (found, None)
+    several = isinstance(found, tuple) and len(found) in (2, 3) and not isinstance(found[0], CleanObject)
+    objects, labels, called = (*found, None)[:3] if several else (found, None, None)
     if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
-        hint = "Let it return a list of starcert Graphs, Bits or Categories, or such a list and the class of each."
+        hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
         raise InvalidParameterError(
             "data", f"be what {reference} returns, a list of objects", type(objects).__name__, hint
         )
@@ -84,11 +88,13 @@ def _of_function(reference: Reference) -> RunData:
             hint = "Graph.from_networkx and its siblings make one."
             raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
     digits = len(str(len(objects)))
-    names = tuple(f"{reference.name} {number:0{digits}d}" for number in range(1, len(objects) + 1))
+    numbers = [f"{reference.name} {number:0{digits}d}" for number in range(1, len(objects) + 1)]
+    names = tuple(map(str, numbers if called is None else called))
+    for what, given in (("name", names), ("class", labels)):
+        if given is not None and len(given) != len(objects):
+            raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
     if labels is None:
         return RunData(tuple(objects), names)
-    if len(labels) != len(objects):
-        raise InvalidParameterError("data", f"have a class for each of {len(objects)} objects", len(labels))
     classes, class_names, numbered = number_labels(["" if each is None else str(each) for each in labels])
     return RunData(tuple(objects), names, classes, class_names, numbered)
 
@@ -134,7 +140,7 @@ def _tu(name: str, root: Path | None) -> RunData:
     return RunData(found.graphs, names, tuple(found.labels.tolist()), tuple(map(str, found.label_names)))
 
 
-def read_tensors(path: Path) -> RunData:
+def read_tensors(path: Path, *, of_nodes: bool = False) -> RunData:
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
@@ -164,7 +170,7 @@ def read_tensors(path: Path) -> RunData:
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:
-        return _as_data(_records(stored, path), path)
+        return _as_data(_records(stored, path), path, of_nodes=of_nodes)
     except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
         if isinstance(error, StarcertError):
             raise
@@ -215,13 +221,13 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in item.items()}
 
 
-def _as_data(records: list[Any], path: Path) -> RunData:
+def _as_data(records: list[Any], path: Path, *, of_nodes: bool) -> RunData:
     graphs, labels = [], []
     limits = _Limits(path)
     for number, record in enumerate(records):
         where = f"{path}, graph {number}"
         label = getattr(record, "y", None)
-        if len(records) == 1 and is_tensor(label) and record.num_nodes == label.numel() > 1:
+        if of_nodes and is_tensor(label) and record.num_nodes == label.numel() > 1:
             record.y, label = label.reshape(-1), None  # the classes of its nodes
         else:
             record.y = None  # the class of a graph is no data of its nodes, even where there is one node
