@@ -75,7 +75,8 @@ def attack_number(axes: Sequence[ListedAxis], index: int) -> tuple[tuple[int, ..
     """Attack number `index` of `attacks_of`.
 
     Example:
-        >>> attack_number([ListedAxis(4, 2)], 4), attack_number([ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)], 9)
+        >>> shared = [ListedAxis(3, 1, pool=0), ListedAxis(3, 1, moves=4, pool=0)]
+        >>> attack_number([ListedAxis(4, 2)], 4), attack_number(shared, 9)
         (((1, 3),), ((1,), (1,)))
     """
     digits = []
