@@ -53,10 +53,10 @@ class AttackedCopies:
         self._view = view_of(sites, self._way)
         self._key, self._seed = sites.clean.key, seed
         self._sites, self._laws = sites, acting_laws(sites, noise)
+        self._values = clean_values(sites)
         if self._way is Way.VALUES:
             return
-        self._clean = np.zeros(sites.n_sites, dtype=np.bool_)
-        self._clean[sites.nonzero[0]] = True
+        self._clean = self._values.astype(np.bool_)
         chances = np.empty(sites.n_sites)
         for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
             here = slice(first, first + size)
@@ -82,7 +82,7 @@ class AttackedCopies:
         values = self._draws.draw(stream, WORD).values
         ranks, positions = np.divmod(np.array(attack, dtype=np.int64), self._sites.n_sites)
         places = np.searchsorted(self._sites.offsets, positions, side="right") - 1
-        before = clean_values(self._sites)[positions].astype(np.int64)
+        before = self._values[positions].astype(np.int64)
         moves = zip(places.tolist(), before.tolist(), (ranks + (ranks >= before)).tolist(), strict=True)
         laws = [self._laws[place].attacked(*move) for place, *move in moves]
         values[:, positions] = DenseValues(laws, np.arange(len(laws))).draw(stream, WORD).values
