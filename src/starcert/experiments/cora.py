@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from starcert.attacks import rho_lower
+from starcert.attacks import rho_lower, slack
 from starcert.binding import bind_all
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import clopper_pearson
@@ -162,19 +162,20 @@ def _radii(name: str, shares: npt.NDArray[np.float64], right: npt.NDArray[np.flo
 
 def _joint(certificates: Certificates, labels: Labels) -> Table:
     """Both at once, beside what cells in the wrong order say of the same bounds."""
-    laws: Any = {region: NOISES["both"][region] for region in NOISES["both"]}
-    lower = certificates.bounds.p_lower
+    noise, lower = NOISES["both"], certificates.bounds.p_lower
+    laws: Any = {region: noise[region] for region in noise}
     rows = []
     for radius in JOINT:
         certified = np.array([one.certified(radius) for one in certificates])
+        survive = 1 - lower < slack(noise, radius)
         claimed = np.array([unsorted_rho(laws, radius, float(p)) > 0.5 for p in lower])
-        rows.append([*radius, float((certified & (certificates.labels == labels)).mean()), float(certified.mean()),
-                     float(claimed.mean())])  # fmt: skip
+        rows.append([*radius, *(float(each.mean()) for each in (certified & (certificates.labels == labels), certified,
+                                                                survive, claimed))])  # fmt: skip
     columns = ["links_deleted", "links_added", "words_deleted", "words_added", "right_and_certified", "certified",
-               "claimed_in_the_order_of_a_product"]  # fmt: skip
+               "by_p_A_alone", "claimed_by_unsorted_cells"]  # fmt: skip
     about = (
-        "Shares of test nodes where links and words are noisy at once; the last column is what a product of cells, "
-        "taken as sorted, claims of the same bounds."
+        "Shares of test nodes where links and words are noisy at once: certified, and right; by p_A alone, without "
+        "bounds on the other classes; and what a product of cells, taken as sorted, claims of the same p_A."
     )
     return Table("both", about, columns, rows)
 
@@ -215,5 +216,7 @@ def _maps(shares: dict[str, npt.NDArray[np.float64]]) -> Figure:
     for ax, (title, (share, names)) in zip(axes, cuts.items(), strict=True):
         chart = RadiusMap((names[0], names[1]), share, None, False, "nodes")
         chart.plot(ax, bar=False).set_title(title)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.get_major_locator().set_params(integer=True)
     chart.bar(axes[0].collections[0], list(axes))
     return figure

@@ -105,7 +105,7 @@ def smoothed_network(data: NodeDataset, name: str, settings: CoraSettings) -> tu
     graph, noise = data.graph, NOISES[name]
     if "words" in noise:
         graph = graph.with_bits("x")
-    n_features = np.shape(data.graph.node_data["x"])[1]
+    n_features = np.asarray(data.graph.node_data["x"]).shape[1]
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(settings.seed)
