@@ -229,6 +229,19 @@ class TypedFlip(Law):
             return (1 - chance, *(chance * share for share in self.shares))
         return (chance, *((1 - chance) * (shown == value) for shown in range(1, self.alphabet)))
 
+    def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
+        """See `Law`: an edge that was deleted keeps its type where it is present, and one that was added draws its own.
+
+        Example:
+            >>> law = TypedFlip(Flip(delete=0.5, add=0.25), (Fraction(1, 2),) * 2)
+            >>> law.attacked(2, 0), law.attacked(0, 1)
+            ((Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
+        """
+        chance = Fraction(self.flip.change(after))
+        if after:
+            return (chance, *((1 - chance) * share for share in self.shares))
+        return (1 - chance, *(chance * (shown == before) for shown in range(1, self.alphabet)))
+
 
 def as_flip(law: Law, name: str, who: str) -> Flip:
     """The law, for those who know flips of bits alone: they refuse any other here."""

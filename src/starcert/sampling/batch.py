@@ -102,12 +102,12 @@ class NoisyCopies:
         return self._draw.values
 
 
-def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips | None:
-    """Which sites flipped in some copies of a batch, by their numbers; None where values are no bits.
+def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips:
+    """Which sites flipped in some copies of a batch, by their numbers, and what they show where values are no bits.
 
     It is no method: whoever is shown a batch must not learn from it what the clean object is.
     """
-    return batch._draw.flips_of(copies, batch._sites.nonzero[0])
+    return batch._draw.flips_of(copies, batch._sites.nonzero)
 
 
 class LayerPlaces(NamedTuple):
