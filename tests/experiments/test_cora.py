@@ -60,7 +60,7 @@ def test_the_whole_study_on_a_small_graph(papers):
     results = json.loads((papers / "out" / "results.json").read_text())
     assert {check["holds"] for check in results["checks"]} == {None}  # too few votes to decide
     tables = {
-        name: list(csv.DictReader((papers / "out" / "tables" / f"{name}.csv").open()))
+        name: list(csv.DictReader((papers / "out" / "tables" / f"{name}.csv").read_text().splitlines()))
         for name in ("networks", "words", "links", "both")
     }
     assert [row["noisy"] for row in tables["networks"]] == ["words", "links", "both"]
