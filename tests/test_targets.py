@@ -224,7 +224,7 @@ class TestNodes:
         with pytest.raises(InvalidParameterError, match=r"one class for each of 14 nodes. Got"):
             result.truth([0] * 5)
 
-    @pytest.mark.parametrize("wrong", [[0, 5], [-1, 0], [0.0, 1.0], [1, 1], [[0, 1]]])
+    @pytest.mark.parametrize("wrong", [[0, 5], [-1, 0], [0.0, 1.0], [1, 1], [[0, 1], [2, 3]]])
     def test_indices_that_are_no_nodes_are_refused_before_any_vote(self, wrong):
         class Wrong(Some):
             def target_nodes(self, frame):
