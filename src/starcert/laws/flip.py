@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 from starcert.core.channels import Channel
 from starcert.errors import InvalidParameterError
-from starcert.graphs.arcs import ARCS
-from starcert.graphs.blocks import PAIRS
 from starcert.laws.law import Law, Move, probability, real_number
 
 __all__ = ["Flip", "TypedFlip", "as_flip", "flip_from", "flip_numbers"]
@@ -109,6 +107,9 @@ class Flip(Law):
 
     def filled(self, alphabet: int, name: str, layer: str) -> Law:
         """See `Law`: presence flips, however many types of edges there are."""
+        from starcert.graphs.arcs import ARCS  # noqa: PLC0415  (numpy: only where graphs are)
+        from starcert.graphs.blocks import PAIRS  # noqa: PLC0415
+
         if alphabet > 2 and layer not in (PAIRS, ARCS):
             return super().filled(alphabet, name, layer)
         if not isinstance(self.added, str) and len(self.added) != alphabet - 1:
