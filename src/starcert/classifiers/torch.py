@@ -21,12 +21,17 @@ from starcert.classifiers.features import (
 )
 from starcert.classifiers.modules import ModuleClassifier
 from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
+from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
+from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
+
+SPARSE_ROW = 1024
+"""Bytes that a node of a copy may take where features are sparse: some eighty entries."""
 
 
 class TorchClassifier(ModuleClassifier):
@@ -67,6 +72,9 @@ class TorchClassifier(ModuleClassifier):
         }
         self._said = {name: value for name, value in said.items() if value is not None}
         self._sources = sources_of(features)
+        if any(isinstance(source, SparseFeatures) for source in self._sources) and (dense or len(self._sources) > 1):
+            hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
+            raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._input: tuple[str, list[torch.Tensor | None]] | None = None
 
     def _content(self) -> tuple[object, ...]:
@@ -86,6 +94,8 @@ class TorchClassifier(ModuleClassifier):
 
     def _feature_bytes(self, frame: Frame) -> int:
         """What the features of one copy take, where that can be told without asking for them."""
+        if isinstance(self._sources[0], SparseFeatures):
+            return SPARSE_ROW * frame.n_nodes
         shared = self._shared_features(frame)
         known = 0 if self.dense else sum(x.nbytes for x in shared if x is not None)
         sites = [frame.node_sites[name] for name in map(name_of, self._sources) if name in frame.node_sites]
@@ -103,8 +113,7 @@ class TorchClassifier(ModuleClassifier):
         edge_index, batch = graphs.edge_index_on(self.device)
         given: dict[str, torch.Tensor | None] = {"edge_index": edge_index, "batch": batch}
         if "x" in self._calling.wanted:
-            x, of_copies = self._features_of(graphs)
-            given["x"] = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
+            given["x"] = self._rows_of(graphs)
         if "edge_attr" in self._calling.wanted:
             given["edge_attr"] = edge_attr_of(self._edge_sources, graphs, self._dtype, self.device)
         if "edge_weight" in self._calling.wanted:
@@ -124,6 +133,14 @@ class TorchClassifier(ModuleClassifier):
         if self.nodes is None:
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
+
+    def _rows_of(self, graphs: NoisyGraphs) -> torch.Tensor:
+        """The features of all nodes of all copies, a row each."""
+        source = self._sources[0]
+        if isinstance(source, SparseFeatures):
+            return sparse_rows(source, graphs, self._dtype, self.device)
+        x, of_copies = self._features_of(graphs)
+        return x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.classifiers import from_pyg
+from starcert.classifiers.sparse_features import sparse
 from starcert.datasets.npz_files import NodeDataset, npz
 from starcert.errors import StarcertError
 from starcert.graphs import Graph
@@ -110,8 +111,9 @@ def smoothed_network(data: NodeDataset, name: str, settings: CoraSettings) -> tu
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(settings.seed)
         model = NodeGCN(n_features, data.n_classes, hidden=64).to(device)
+    regions = {region: REGIONS[region] for region in noise}
     base = from_pyg(model, n_classes=data.n_classes, targets="nodes", nodes=split.test)
-    smoothed = SmoothedClassifier(base, noise, {region: REGIONS[region] for region in noise})
+    smoothed = SmoothedClassifier(base, noise, regions)
     fit_nodes_with_noise(
         smoothed,
         graph,
@@ -123,6 +125,10 @@ def smoothed_network(data: NodeDataset, name: str, settings: CoraSettings) -> tu
         seed=settings.seed,
         progress=False,
     )
+    if device == "cpu":  # votes need no gradients, and a sparse matrix is far less work
+        words = sparse("x")
+        base = from_pyg(model, n_classes=data.n_classes, features=words, targets="nodes", nodes=split.test)
+        smoothed = SmoothedClassifier(base, noise, regions)
     return smoothed, graph
 
 

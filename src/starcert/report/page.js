@@ -167,7 +167,8 @@
       swatch.style.background = color;
       return [Text.element("li", {}, swatch, `${name}: ${Text.count(totals[k])}`)];
     }));
-    $("picture-caption").textContent = "A click chooses a node; the chosen one has a ring. Edges have the colour of their region.";
+    const red = graph.attack.length ? " Red pairs are an attack on it: solid ones are removed, dashed ones are added." : "";
+    $("picture-caption").textContent = `A click chooses a node; the chosen one has a ring.${red} ${graph.directed ? "Arcs" : "Edges"} have the colour of their region.`;
   }
 
   function redraw() {
