@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+import starcert as sc
 from browsing import open_page, texts
 from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed, world
 from starcert.archive import Archive
@@ -72,6 +73,18 @@ def test_attacks_and_broken_levels_are_those_of_the_certificates(kept):
         for k in range(0, len(shown["reasons"]), width):
             *level, text = shown["reasons"][k : k + width]
             assert one.why(tuple(level)) == data["texts"][text]
+
+
+def test_an_attack_on_typed_edges_says_what_they_become():
+    """One edge of type d more is one too many: an attack adds it, or makes one of an edge of type s."""
+    graph = sc.Graph(3, [(0, 1), (1, 2)], nodes="abc", edge_types=["s", "d"], type_names=("s", "d"))
+    base = sc.classifiers.from_callable(lambda batch: (batch.values == 2).sum(axis=1) // 2, on="batch", n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Edges(delete=0.02, add=0.01, change=0.02)))
+    problem = smoothed.problem([graph])
+    for axis, named in (((0, 1, 0), "a–c (d)"), ((0, 0, 1), "a–b (d)")):
+        result = smoothed.certify(problem, samples=500, seed=1, evidence=True, max_radius=axis)
+        data = verdict_data(Archive.from_result(result), problem.sites, [True])
+        assert data["graphs"][0]["attack"]["named"] == [named]
 
 
 def test_influences_are_the_scores_of_evidence_where_they_stand_out():

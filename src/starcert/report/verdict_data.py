@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,8 @@ def _attack(one: Certificate, sites: Sites) -> dict[str, Any] | None:
     if attack is None:
         return None
     positions = np.array(attack.sites, dtype=np.int64)
-    named = [_site_name(sites, position) for position in attack.sites[:MOST_NAMED]]
+    moved = zip(attack.sites[:MOST_NAMED], attack.values or repeat(None), strict=False)
+    named = [_site_name(sites, position) + _new_value(sites, position, value) for position, value in moved]
     pairs = _edge_pairs(positions, sites)[0]
     told = {"pairs": pairs, "named": named, "n_sites": len(attack.sites)}
     return {"level": list(level), **told, "votes": list(attack.votes), "delta": attack.delta}
@@ -183,6 +185,16 @@ def _edge_pairs(positions: Positions, sites: Sites) -> tuple[list[list[int]], Po
 
 def _regions(positions: Positions, sites: Sites) -> Positions:
     return np.searchsorted(np.cumsum(sites.sizes), positions, side="right")
+
+
+def _new_value(sites: Sites, position: int, value: int | None) -> str:
+    """What an attack makes of a site with more than two values, in words; "" of a bit."""
+    if value is None:
+        return ""
+    layer = sites.layers[int(_regions(np.array([position]), sites)[0])]
+    if isinstance(sites.clean, Graph) and layer.name == sites.clean.layers[0].name:
+        return f" ({str(sites.clean.type_names[value - 1])[:LONGEST_NAME]})" if value else " (absent)"
+    return f" (value {value})"
 
 
 def _site_name(sites: Sites, position: int) -> str:
