@@ -116,6 +116,7 @@ class Dataset:
         partition: regions that fit every graph, if the data come with some.
         sizes: how many graphs at the beginning of `all` are for training, how many after those for validation, and
             how many for testing, if the data come with such a split; they are `train`, `validation` and `test`.
+        said: what was left out when it was read, a sentence each.
 
     Example:
         >>> every = Split([Graph(2, [(0, 1)]), Graph(3, [])], [1, 0])
@@ -128,6 +129,7 @@ class Dataset:
     label_names: tuple[int | str, ...]
     partition: Partition | None = None
     sizes: tuple[int, int, int] | None = None
+    said: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.all) and self.all.labels.max() >= self.n_classes:
