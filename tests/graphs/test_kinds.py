@@ -132,6 +132,10 @@ def test_bonds_of_smiles_are_types():
 def test_edge_labels_of_a_tu_data_set_are_types():
     data = sc.datasets.tu("MUTAG", edge_types=True)
     assert data.graphs[0].type_names == (0, 1, 2, 3)
+    assert data.said == ()
+    assert sc.datasets.tu("MUTAG").said == (
+        "Labels of edges are left out: edge_types=True makes them types, which may be attacked.",
+    )
     labels = sc.datasets.tu("MUTAG", edge_labels=True)
     for typed, other in zip(data.graphs[:5], labels.graphs[:5], strict=True):
         for (u, v), kind in zip(typed.edges.tolist(), typed.edge_types.tolist(), strict=True):

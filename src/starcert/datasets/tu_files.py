@@ -46,7 +46,7 @@ def tu(
 
     Every graph has, as far as the data set does, the node data `label` (whole numbers), `x` (the labels one-hot, in the
     columns of PyTorch Geometric; where labels lie 1,000 or more apart, a column for each that there is) and
-    `attributes` (numbers). Data of edges are left out, but for labels that are asked for.
+    `attributes` (numbers). Data of edges are left out, but for labels that are asked for; `said` tells of them.
 
     It is read from `root` if that is given. Otherwise from the first of these that has it: the folder that the
     environment variable STARCERT_DATA names; for MUTAG the copy inside the GraKeL package; starcert's cache, a folder
@@ -74,8 +74,14 @@ def tu(
     if not (isinstance(name, str) and re.fullmatch(r"\w[\w.+-]*", name)):
         hint = f"The names are listed at {CATALOGUE}."
         raise InvalidParameterError("name", "be the name of a TU data set, such as 'MUTAG'", name, hint)
-    graphs, labels, label_names = read(_folder(name, root), name, edge_labels=edge_labels, edge_types=edge_types)
-    return Dataset(name, Split(graphs, labels), label_names)
+    folder = _folder(name, root)
+    graphs, labels, label_names = read(folder, name, edge_labels=edge_labels, edge_types=edge_types)
+    said = []
+    if _path(folder, name, "edge_labels").is_file() and not (edge_labels or edge_types):
+        said.append("Labels of edges are left out: edge_types=True makes them types, which may be attacked.")
+    if _path(folder, name, "edge_attributes").is_file():
+        said.append("Attributes of edges are left out: give them to Graph as edge_data.")
+    return Dataset(name, Split(graphs, labels), label_names, said=tuple(said))
 
 
 def _folder(name: str, root: str | os.PathLike[str] | None) -> Path:
