@@ -78,7 +78,7 @@ def tu(
     graphs, labels, label_names = read(folder, name, edge_labels=edge_labels, edge_types=edge_types)
     said = []
     if _path(folder, name, "edge_labels").is_file() and not (edge_labels or edge_types):
-        said.append("Labels of edges are left out: edge_types=True makes them types, which may be attacked.")
+        said.append(f"Labels of edges are left out. They are types with tu({name!r}, edge_types=True).")
     if _path(folder, name, "edge_attributes").is_file():
         said.append("Attributes of edges are left out: give them to Graph as edge_data.")
     return Dataset(name, Split(graphs, labels), label_names, said=tuple(said))

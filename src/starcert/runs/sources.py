@@ -18,6 +18,7 @@ from starcert.graphs import CleanObject, Graph
 from starcert.graphs.content import is_tensor
 from starcert.runs.graph_files import RunData, are_class_numbers, number_labels, read_folder, read_smiles
 from starcert.runs.user_code import Reference, TuName, running_user_code
+from starcert.system.output import say
 from starcert.system.processes import in_words
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def _read_npz(path: Path) -> RunData:
 
 
 def _of_nodes(data: NodeDataset) -> RunData:
+    for sentence in data.said:
+        say(f"Note: {sentence}")
     labels = tuple(data.labels.tolist())
     return RunData((data.graph,), (data.name,), None, tuple(data.label_names), numbered=True, node_labels=labels)
 
@@ -135,6 +138,8 @@ def _tu(name: str, root: Path | None) -> RunData:
     from starcert.datasets import tu  # noqa: PLC0415
 
     found = tu(name, root=root)
+    for sentence in found.said:
+        say(f"Note: {sentence}")
     digits = len(str(len(found)))
     names = tuple(f"{name} {number:0{digits}d}" for number in range(1, len(found) + 1))
     return RunData(found.graphs, names, tuple(found.labels.tolist()), tuple(map(str, found.label_names)))
