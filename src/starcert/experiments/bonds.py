@@ -155,7 +155,8 @@ class BondsResult:
     Attributes:
         model: one of `MODELS`.
         noise: (delete, add, change).
-        labels: the true classes of the tested molecules, fold after fold.
+        numbers: the tested molecules by number, fold after fold.
+        labels: their true classes.
         fold: the fold of each.
         clean: what the networks themselves answer without noise.
         level: the votes and the certificates.
@@ -163,6 +164,7 @@ class BondsResult:
 
     model: str
     noise: tuple[float, float, float]
+    numbers: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int64]
     fold: npt.NDArray[np.int64]
     clean: npt.NDArray[np.int64]
@@ -227,7 +229,7 @@ def _result(model: str, noise: tuple[float, float, float], results: list[dict[st
     data, tested = molecules(model), np.array(joined["graphs"], dtype=np.int64)
     fold = np.repeat(np.arange(len(results)), [len(each["graphs"]) for each in results])
     level = Level.of(bind_all([data.graphs[i] for i in tested], *noise_of(model, noise)), read_votes(joined))
-    return BondsResult(model, noise, data.labels[tested], fold, np.array(joined["clean"]), level)
+    return BondsResult(model, noise, tested, data.labels[tested], fold, np.array(joined["clean"]), level)
 
 
 def _named(noise: tuple[float, float, float]) -> str:
@@ -285,7 +287,12 @@ def checks(found: Sequence[BondsResult], majority: float, settings: BondsSetting
         claim = f"{one.model}, {_named(one.noise)}: smoothed, better than a constant answer by 5 points or more"
         measured = f"{share:.1%} ± {spread:.1%}; majority {majority:.1%}"
         made.append(Check(claim, "not in the paper", measured, share >= majority + 0.05, True))
-    return made if whole else [check.undecided(few) for check in made]
+    made = made if whole else [check.undecided(few) for check in made]
+    once = all(len(np.unique(one.numbers)) == len(one.numbers) for one in found)
+    same = all(np.array_equal(one.numbers, found[0].numbers) for one in found)
+    claim = "each molecule is tested once, and the same ones by each network"
+    measured = f"{len(found[0].numbers)} molecules, {len(found)} networks and noises"
+    return [*made, Check(claim, "not in the paper", measured, once and same, True)]
 
 
 def _summary(found: Sequence[BondsResult], majority: float) -> list[str]:
