@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 
 import starcert as sc
+from starcert.core.attacks import ListedAxis
 from starcert.core.bets import FRACTIONS
 from starcert.core.weighing import columns_of, weigh
 from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies
@@ -32,10 +33,17 @@ def weighing() -> None:
         shape = (attacked + 1, 1)
         seen = rng.integers(-(10**9), 10**8, (len(FRACTIONS), *shape))
         quiet, values = np.zeros(len(FRACTIONS), dtype=np.int64), rng.random(shape)
-        weigh(columns_of(flips[:64], np.zeros(64, dtype=int), 1), [sites], [attacked], seen, quiet, values, VOTES)
+        weigh(
+            columns_of(flips[:64], np.zeros(64, dtype=int), 1),
+            [ListedAxis(sites, attacked)],
+            seen,
+            quiet,
+            values,
+            VOTES,
+        )
         start = time.process_time()
         columns = columns_of(flips, np.zeros(VOTES, dtype=int), 1)
-        weights = weigh(columns, [sites], [attacked], seen, quiet, values, VOTES)
+        weights = weigh(columns, [ListedAxis(sites, attacked)], seen, quiet, values, VOTES)
         ours = time.process_time() - start
         some = list(combinations(range(sites), attacked))[:300]
         start = time.process_time()

@@ -103,3 +103,46 @@ def check_rho_is_attained(world: Listed) -> None:
                 p, q = (float(sum(cell[side] for cell in filled[:size])) for side in (0, 1))
                 assert sc.rho_lower(world.noise, radius, p) == pytest.approx(q, abs=1e-12)
                 assert sc.rho_upper(world.noise, radius, 1 - p) == pytest.approx(1 - q, abs=1e-12)
+
+
+def worst_steps(world: Listed, clean: int, attacked: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Of the worst classifiers of an attack, the last that loses its majority and the first that keeps it.
+
+    They answer A on the objects of smallest ratio attacked/clean, one object more each. For both the chances of A at
+    the clean and at the attacked object, times `world.one`.
+    """
+    cells = zip(world.weights[clean].tolist(), world.weights[attacked].tolist(), strict=True)
+    loses = (0, 0)
+    for p, q in oracles.ascending([(Fraction(p), Fraction(q)) for p, q in cells]):
+        keeps = (loses[0] + int(p), loses[1] + int(q))
+        if 2 * keeps[1] > world.one:
+            return loses, keeps
+        loses = keeps
+    raise AssertionError("all objects together have every chance")
+
+
+def check_the_bound_is_attained(world: Listed) -> None:
+    """Every object, every attack: the certificate begins at the first worst classifier that withstands the attack.
+
+    The one before it, which answers A on one noisy object less, is a counterexample: it has the class A at the clean
+    object, and not at the attacked one. So no smaller p_A could have been enough.
+    """
+    found = {
+        (tuple(world.attacks[clean, attacked].tolist()), *worst_steps(world, clean, attacked))
+        for clean in range(len(world.weights))
+        for attacked in np.flatnonzero(world.allowed[clean])
+        if attacked != clean
+    }
+    failures = {p: 1 - p / world.one for _, loses, keeps in found for p in (loses[0], keeps[0])}
+    told = np.array(list(failures.values()))
+    limits = tuple(world.capacities.max(axis=0).tolist())
+    certificates = sc.certify(Bounds(np.zeros(len(told), int), told, told, None, 2), world.noise, max_radius=limits)
+    of_chance = dict(zip(failures, certificates, strict=True))
+    for radius, loses, keeps in found:
+        assert 2 * loses[1] <= world.one < 2 * keeps[1]
+        assert not of_chance[loses[0]].certified(radius)
+        # An object that the noise never makes of the clean one adds nothing to p_A: no p_A is enough then.
+        assert of_chance[keeps[0]].certified(radius) == (keeps[0] > loses[0])
+    assert len({radius for radius, *_ in found}) >= 5
+    changed = sum(2 * loses[0] > world.one for _, loses, _ in found)
+    assert changed > len(found) / 2  # as a rule A is the answer at the clean object

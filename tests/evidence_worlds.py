@@ -6,8 +6,11 @@ from itertools import combinations, product
 
 import numpy as np
 
-from starcert.core.evidence import AttackAxis
+from starcert.binding import NO_AXIS
+from starcert.core.attack_axis import AttackAxis, counted_sites
+from starcert.core.flips import FlipRecord, ShownFlips
 from starcert.core.pooling import SiteLaw
+from starcert.evidence.attack_axes import axes_from
 from starcert.evidence.own_votes import OwnTally
 from starcert.sampling.attacked import OWN_CHUNK
 
@@ -128,3 +131,128 @@ def near_the_edge(rng, laws, sizes, level):
     wrong = np.zeros(len(ratio))
     wrong[order[: int(np.searchsorted(sums, 0.5)) + 1]] = 1
     return World(laws, sizes, wrong.reshape((2,) * sum(sizes)))
+
+
+class ValuedWorld:
+    """Sites of any alphabet under a noise, and a base classifier that is wrong or right on each vector of values.
+
+    Args:
+        noise: the noise.
+        regions: the region of each site.
+        clean: the clean value of each site.
+        wrong: whether each vector is not given the class, in the order of `itertools.product`.
+    """
+
+    def __init__(self, noise, regions, clean, wrong=None):
+        self.noise, self.regions, self.clean = noise, regions, tuple(clean)
+        self.alphabets = [noise[region].alphabet for region in regions]
+        self.vectors = np.array(list(product(*map(range, self.alphabets))), dtype=np.uint8)
+        self.wrong = np.zeros(len(self.vectors)) if wrong is None else wrong
+
+    def being(self, wrong):
+        """The same sites, and another base classifier."""
+        return ValuedWorld(self.noise, self.regions, self.clean, wrong)
+
+    @property
+    def axes(self):
+        """The axes as the code under test makes them."""
+        numbers = np.full(len(self.clean), NO_AXIS, dtype=np.uint16)
+        for site, (region, value) in enumerate(zip(self.regions, self.clean, strict=True)):
+            own = [i for i, (of, moves) in enumerate(self._moves()) if of == region and value in {x for x, _ in moves}]
+            numbers[site] = own[0]
+        return axes_from(self.noise, numbers, np.array(self.clean, dtype=np.uint8))
+
+    def _moves(self):
+        """Of each axis its region and its moves."""
+        return [(region, moves) for region in self.noise for moves in self.noise[region].moves]
+
+    def masses(self, values=None):
+        """The probability of each vector where sites have these values."""
+        values = self.clean if values is None else values
+        chances = [
+            np.array([float(p) for p in self.noise[region].transitions(value)])
+            for region, value in zip(self.regions, values, strict=True)
+        ]
+        return np.prod([chance[self.vectors[:, site]] for site, chance in enumerate(chances)], axis=0)
+
+    def failure(self, values=None):
+        return float(self.masses(values) @ self.wrong)
+
+    def attacks(self, level):
+        """All vectors that attacks of a level make of the clean one."""
+        found = []
+        for vector in self.vectors.tolist():
+            counts, allowed = [0] * len(level), True
+            for region, before, after in zip(self.regions, self.clean, vector, strict=True):
+                if before != after:
+                    on = [i for i, (of, moves) in enumerate(self._moves()) if of == region and (before, after) in moves]
+                    allowed &= bool(on)
+                    for axis in on:
+                        counts[axis] += 1
+            if allowed and tuple(counts) == tuple(level):
+                found.append(tuple(vector))
+        return found
+
+    def worst(self, level):
+        return max(map(self.failure, self.attacks(level)), default=0.0)
+
+    def attacked(self, sites, values):
+        """The vector that an attack makes of the clean one, as `FoundAttack` has it; None flips a bit."""
+        vector = list(self.clean)
+        for site, value in zip(sites, values or [None] * len(sites), strict=True):
+            vector[site] = 1 - vector[site] if value is None else value
+        return tuple(vector)
+
+    def drawn(self, rng, samples, values=None):
+        return rng.choice(len(self.vectors), size=samples, p=self.masses(values))
+
+    def votes(self, rng, samples, chunk=64):
+        return self.record(self.drawn(rng, samples), chunk)
+
+    def record(self, drawn, chunk=64):
+        """The record of votes on these vectors."""
+        parts = []
+        for start in range(0, len(drawn), chunk):
+            some = drawn[start : start + chunk]
+            lost = some[self.wrong[some] > 0]
+            flips = self.vectors[lost] != np.array(self.clean)
+            given = np.packbits(flips, axis=1, bitorder="little")
+            if max(self.alphabets) > 2:
+                given = ShownFlips(given, self.vectors[lost][flips])
+            parts.append(FlipRecord.of_chunk(0, len(self.clean), len(some), np.ones(len(lost), dtype=int), [given]))
+        return FlipRecord.joined(parts)
+
+
+class OwnValuedVotes:
+    """Votes at attacked versions of a valued world, as `judge` asks for them."""
+
+    n_classes = 2
+
+    def __init__(self, world, rng, left):
+        self.world, self.rng, self.most, self.left = world, rng, left, left
+
+    def count(self, attacks, chunk):
+        self.left -= OWN_CHUNK * len(attacks)
+        return [self._tally(attack) for attack in attacks]
+
+    def _tally(self, attack):
+        world, values = self.world, list(self.world.clean)
+        for rank, site in (divmod(number, len(values)) for number in attack):
+            others = [value for value in range(world.alphabets[site]) if value != world.clean[site]]
+            values[site] = others[rank]
+        drawn = world.drawn(self.rng, OWN_CHUNK, values)
+        lost = drawn[world.wrong[drawn] > 0]
+        flips = world.vectors[lost] != np.array(world.clean)
+        numbers = np.stack([flips[:, sites].sum(axis=1) for sites in counted_sites(world.axes)], axis=1)
+        return OwnTally(np.array([OWN_CHUNK - len(lost), len(lost)]), numbers)
+
+
+def valued_near_the_edge(rng, world, level):
+    """A base classifier for a valued world whose worst attack of a level is hardly broken; see `near_the_edge`."""
+    attacks = world.attacks(level)
+    clean, attacked = world.masses(), world.masses(attacks[rng.integers(len(attacks))])
+    ratio = attacked / np.maximum(clean, 1e-12)
+    order = np.argsort(-ratio * rng.uniform(0.2, 1, len(ratio)))
+    wrong = np.zeros(len(ratio))
+    wrong[order[: int(np.searchsorted(np.cumsum(attacked[order]), 0.5)) + 1]] = 1
+    return world.being(wrong)

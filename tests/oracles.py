@@ -112,3 +112,19 @@ def random_radius(rng: np.random.Generator, n_axes: int, most_cells: int = 400) 
         radius = tuple(int(r) for r in rng.integers(0, 14 if n_axes <= 2 else 7, size=n_axes))
         if math.prod(r + 1 for r in radius) <= most_cells:
             return radius
+
+
+def one_layer_regions(added: int, deleted: int, plus: Fraction, minus: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """The regions of Bojchevski, Klicpera and Günnemann (2020) for binary data, by their generating function.
+
+    The number q of flips among the attacked sites decides the ratio: (plus/(1−minus))^(q−deleted) ·
+    (minus/(1−plus))^(q−added) is clean to attacked mass. On the clean side q is Poisson-binomial: `added` sites flip
+    with plus, `deleted` ones with minus, and the masses are the coefficients of Π(1−p + p·x).
+    """
+    masses = [Fraction(1)]
+    for p in [plus] * added + [minus] * deleted:
+        masses = [(1 - p) * a + p * b for a, b in zip([*masses, Fraction(0)], [Fraction(0), *masses], strict=True)]
+    ratios = [
+        (plus / (1 - minus)) ** (q - deleted) * (minus / (1 - plus)) ** (q - added) for q in range(added + deleted + 1)
+    ]
+    return [(mass, mass / ratio) for mass, ratio in zip(masses, ratios, strict=True)]

@@ -54,7 +54,7 @@ def test_paths_that_lead_nowhere(project, here, option, value, words):
         (".".join(["noise"] + ["a"] * 1990) + " = 1", "nested too deep"),
         (
             ".".join(["noise"] + ["a"] * 90) + " = 1",
-            "'noise.a' must be a probability, or delete and add. Got {'a': {'a'",
+            "'noise.a' must be a probability, or the named numbers of a law. Got {'a': {'a'",
         ),
         ("#" * 2**21, "it has more than 524,288 bytes"),
         ("samples = " + "9" * 100_000, "is no TOML: Invalid number"),

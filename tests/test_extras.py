@@ -37,6 +37,18 @@ print(len(sc.datasets.motif(seed=0, train=2, validation=2, test=2).test))
     assert "answers class 1" in run(code)
 
 
+def test_rows_need_none_of_them():
+    code = """
+base = sc.classifiers.from_callable(lambda rows: rows.sum(axis=1) > 2, on="vectors")
+rows, noise, regions = sc.Bits.rows([[1, 1, 1, 1, 0]]), sc.Noise(a=0.1, b=0.2), {"a": [0, 1, 2], "b": [3, 4]}
+print(sc.SmoothedClassifier(base, noise, regions).certify(rows, samples=300, seed=1)[0])
+print(sc.transforms.noisy_rows(rows, noise, regions, seed=1).shape)
+"""
+    said = run(code)
+    assert "answers class 1" in said
+    assert "(1, 5)" in said
+
+
 def test_regions_that_need_none_of_them_are_made_without():
     code = """
 graph = sc.Graph.from_networkx(nx.cycle_graph(6))
@@ -54,6 +66,7 @@ for name, builder in sc.regions.BUILDERS.items():
     [
         ("sc.classifiers.from_pyg", "torch"),
         ("sc.classifiers.from_dense", "torch"),
+        ("sc.classifiers.from_torch", "torch"),
         ("sc.classifiers.features", "torch"),
         ("sc.models.GCN", "torch"),
         ("sc.models.train", "torch"),

@@ -13,7 +13,7 @@ from starcert import plans, voting
 from starcert.binding import axes_of_sites
 from starcert.classifiers import Classifier
 from starcert.core.flips import FlipRecord
-from starcert.errors import ClassifierError, InvalidParameterError, StoreError
+from starcert.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError
 from starcert.plans import FixedPlan, Plan, Wanted
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
@@ -195,11 +195,70 @@ class Busy(Classifier):
         return graphs.degrees() > 4
 
 
-def test_flips_of_several_targets_are_not_recorded():
-    votes = sc.SmoothedClassifier(Busy(), worlds.NOISE, worlds.PARTITION).vote(
-        worlds.graphs(1), samples=100, seed=1, record=True
-    )
-    assert votes.records == (None,) * 12
+class BusyNode(Busy):
+    """The same of one node alone, as the answer on the graph."""
+
+    def __init__(self, node):
+        self.node = node
+
+    def n_targets(self, frame):
+        return None
+
+    def classify(self, graphs):
+        return super().classify(graphs)[:, self.node]
+
+
+def vote_nodes(base=None, graphs=1, **options):
+    smoothed = sc.SmoothedClassifier(base or Busy(), worlds.NOISE, worlds.PARTITION)
+    how = {"samples": 600, "seed": 1, "chunk_size": SIZE, "record": True} | options
+    return smoothed.vote(worlds.graphs(graphs), **how)
+
+
+def test_flips_of_several_targets_are_those_of_each_alone():
+    """What is recorded for a node is what a classifier of that node alone would have recorded."""
+    votes = vote_nodes()
+    assert len(votes.records) == 12
+    for node, record in enumerate(votes.records):
+        (alone,) = vote_nodes(BusyNode(node)).records
+        assert record.agrees_with(alone)
+    assert sum(map(len, votes.records)) > 500
+
+
+def test_a_store_keeps_the_flips_of_several_targets(tmp_path):
+    file, whole = tmp_path / "votes.db", vote_nodes(graphs=2)
+    vote_nodes(store=file, samples=3 * SIZE)
+    votes = vote_nodes(graphs=2, store=file)
+    assert same(votes, whole)
+    with VoteStore.read(file) as store:
+        assert len(store.flips(1, 11)) == 5
+
+    class Silent(Busy):
+        def classify(self, graphs):
+            assert len(graphs) <= SIZE  # one chunk of each graph is counted again, and no other
+            self.asked = getattr(self, "asked", 0) + len(graphs)
+            return super().classify(graphs)
+
+    silent = Silent()
+    assert same(vote_nodes(silent, graphs=2, store=file), whole)
+    assert silent.asked < 600
+
+
+@pytest.mark.parametrize(("most", "kept"), [(2**28, 12), (4_000, 7), (100, 1), (10, 0)])
+def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monkeypatch, most, kept):
+    whole = vote_nodes()
+    axes = axes_of_sites(worlds.PARTITION.sites(worlds.graphs(1)[0]), worlds.NOISE)
+    monkeypatch.setattr(plans, "MOST_BYTES", most)
+    if kept < 12:
+        with pytest.warns(StarcertWarning, match=rf"flips of {kept} of 12 targets of graph 0 are recorded"):
+            votes = vote_nodes()
+    else:
+        votes = vote_nodes()
+    there = [record for record in votes.records if record is not None]
+    assert [record is not None for record in votes.records] == [node < kept for node in range(12)]
+    assert {record.complete for record in there} <= {most == 2**28}
+    for small, full in zip(there, whole.records, strict=False):
+        assert small.agrees_with(full if small.complete else full.by_numbers(axes, 2))
+    np.testing.assert_array_equal(votes.counts, whole.counts)
 
 
 @pytest.mark.parametrize(("module", "constant"), [(voting, "MOST_CHUNK_BYTES"), (plans, "MOST_BYTES")])

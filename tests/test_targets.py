@@ -224,8 +224,8 @@ class TestNodes:
         with pytest.raises(InvalidParameterError, match=r"one class for each of 14 nodes. Got"):
             result.truth([0] * 5)
 
-    @pytest.mark.parametrize("wrong", [[2, 0], [0, 5], [-1, 0], [0.0, 1.0], [1, 1]])
-    def test_indices_that_are_no_ascending_nodes_are_refused_before_any_vote(self, wrong):
+    @pytest.mark.parametrize("wrong", [[0, 5], [-1, 0], [0.0, 1.0], [1, 1], [[0, 1], [2, 3]]])
+    def test_indices_that_are_no_nodes_are_refused_before_any_vote(self, wrong):
         class Wrong(Some):
             def target_nodes(self, frame):
                 return np.array(wrong)
@@ -233,8 +233,21 @@ class TestNodes:
             def classify(self, graphs):
                 raise AssertionError("asked")
 
-        with pytest.raises(InvalidParameterError, match="be ascending indices of the 5 nodes of graph 0"):
+        with pytest.raises(InvalidParameterError, match="be indices of the 5 nodes of graph 0, each once"):
             nodes(Wrong()).certify([named_star()], **WANTED)
+
+    def test_nodes_come_in_any_order_but_labels_of_all_of_them_must_be_clear(self):
+        class Turned(Some):
+            def target_nodes(self, frame):
+                return np.array([2, 0])
+
+        class All(Busy):
+            def target_nodes(self, frame):
+                return np.arange(frame.n_nodes)[::-1]
+
+        assert nodes(Turned()).certify([named_star()], **WANTED).truth([5, 6, 7, 8, 9]).tolist() == [7, 5]
+        with pytest.raises(InvalidParameterError, match="tell rows from nodes, which are in another order"):
+            nodes(All()).certify([named_star()], **WANTED).truth([5, 6, 7, 8, 9])
 
     def test_as_many_nodes_as_targets(self):
         class Wrong(Some):

@@ -23,6 +23,7 @@ from starcert.laws import Flip, Law
 from starcert.noise import Noise
 
 __all__ = [
+    "NO_AXIS",
     "Problem",
     "Regions",
     "acting_laws",
@@ -31,6 +32,7 @@ __all__ = [
     "bind",
     "bind_all",
     "check_noise_and_regions",
+    "clean_values",
     "filled_noise",
 ]
 
@@ -139,10 +141,14 @@ def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
     return [noise[region].acting(counts) for region, counts in zip(sites.regions, sites.counts, strict=True)]
 
 
+NO_AXIS = 2**16 - 1
+"""The number of the axis of a site that lies on none."""
+
+
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     """For every site the number of the axis that an attack on it counts on, in the order of `noise.axes`.
 
-    For laws on two values: a site has one other value, and so one axis.
+    A site with more than two values may lie on several axes: it is the first of them. Those on none have `NO_AXIS`.
 
     Example:
         >>> from starcert import Flip
@@ -153,11 +159,25 @@ def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     found = np.zeros(sites.n_sites, dtype=np.uint16)
     n_axes = [len(noise[region].moves) for region in noise]
     first = dict(zip(noise, accumulate(n_axes, initial=0), strict=False))
-    for region, offset, size, ones in zip(sites.regions, sites.offsets, sites.sizes, sites.ones, strict=True):
-        axis_of = {start: axis for axis, moves in enumerate(noise[region].moves) for start, _ in moves}
-        found[offset : offset + size] = first[region] + axis_of[0]
-        found[ones] = first[region] + axis_of[1]
+    positions, values = sites.nonzero
+    for region, offset, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+        law = noise[region]
+        axis_of = np.full(law.alphabet, NO_AXIS, dtype=np.uint16)
+        for axis in reversed(range(len(law.moves))):
+            axis_of[[before for before, _ in law.moves[axis]]] = first[region] + axis
+        found[offset : offset + size] = axis_of[0]
+        here = slice(*np.searchsorted(positions, [offset, offset + size]))
+        # A law on two values takes all that is there for 1.
+        found[positions[here]] = axis_of[np.minimum(values[here], law.alphabet - 1)]
     return found
+
+
+def clean_values(sites: Sites) -> npt.NDArray[np.uint8]:
+    """The clean value of every site."""
+    values = np.zeros(sites.n_sites, dtype=np.uint8)
+    positions, others = sites.nonzero
+    values[positions] = others
+    return values
 
 
 def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | None) -> Problem:

@@ -8,11 +8,14 @@ probabilities (`anytime_bounds`) and evidence alike. So looking is free.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from starcert.binding import Problem
 from starcert.certificate import Certificate, certify
+from starcert.core.attack_axis import AttackAxis
 from starcert.core.bets import count_capital, needed
 from starcert.core.confidence import Votes, anytime_bounds
 from starcert.core.evidence import AlphaShares
@@ -58,12 +61,12 @@ class DecidedPlan(Plan):
         return Wanted(self.most.selection, min(drawn + step * so_far.chunk_size, self.most.estimation))
 
     def _decided(self, so_far: SoFar) -> bool:
-        votes = Votes(
-            so_far.estimation, so_far.selection, stopped=True, records=[so_far.record] * len(so_far.estimation)
-        )
-        return all(self._is_decided(votes.row(row), so_far.object) for row in range(len(votes)))
+        records = so_far.records or (None,) * len(so_far.estimation)
+        votes = Votes(so_far.estimation, so_far.selection, stopped=True, records=records)
+        axes = cache(lambda: axes_of(self.problem.sites[so_far.object], self.problem.noise))
+        return all(self._is_decided(votes.row(row), so_far.object, axes) for row in range(len(votes)))
 
-    def _is_decided(self, votes: Votes, graph: int) -> bool:
+    def _is_decided(self, votes: Votes, graph: int, axes: Callable[[], tuple[AttackAxis, ...]]) -> bool:
         capacity = self.problem.capacities[graph]
         corner = capacity if self.max_radius is None else tuple(map(min, self.max_radius, capacity))
         counts_alpha = float(AlphaShares.of(Fraction(self.alpha)).counts) if self.evidence else self.alpha
@@ -74,8 +77,7 @@ class DecidedPlan(Plan):
         one: Certificate = certify(bounds, self.problem.noise, max_radius=self.max_radius, capacity=[capacity])[0]
         frontier = one.counted
         if self.evidence and votes.records[0] is not None and frontier.radii and not frontier.covers(corner):
-            axes = axes_of(self.problem.sites[graph], self.problem.noise)
-            frontier = verdicts_of(one, votes, axes, alpha=self.alpha, own=None, max_flips=self.max_flips).beyond(
+            frontier = verdicts_of(one, votes, axes(), alpha=self.alpha, own=None, max_flips=self.max_flips).beyond(
                 frontier
             )
         largest = [corner] if self.max_flips is None else levels_of(min(self.max_flips, sum(corner)), corner)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 from starcert.certificate import Certificate, Certificates
+from starcert.core.attack_axis import AttackAxis, counted_sites
 from starcert.core.confidence import Votes
-from starcert.core.evidence import AlphaShares, AttackAxis, Evidence
+from starcert.core.evidence import AlphaShares, Evidence
 from starcert.evidence import AttackVotes, OwnVotes, Verdicts, judge
 from starcert.evidence.attack_axes import axes_of
 
@@ -39,7 +41,7 @@ def with_evidence(
         certificates: from bounds that have the counts' share of alpha.
         job: what their votes have in common.
         alpha: the probability that anything that one of them says is false, or of all together.
-        most: the most votes at attacked versions of a graph.
+        most: the most votes at attacked versions of a graph; its targets share them evenly.
         max_flips: levels of more flips in all are not looked at.
         store: keeps those.
         executor: where to count them; None: in this process.
@@ -47,13 +49,23 @@ def with_evidence(
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
+    axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts = None
         if votes.records[row] is not None:
-            axes, own = axes_of(job.sites[one.object], job.noise), None
-            if most:
-                sites = [axis.sites for axis in axes]
-                own = OwnVotes(job, one.object, label=one.label, axes=sites, most=most, store=store, executor=executor)
+            axes, own = axes_by_object(one.object), None
+            share = most // job.n_targets(one.object)
+            if share:
+                own = OwnVotes(
+                    job,
+                    one.object,
+                    target=one.target,
+                    label=one.label,
+                    axes=counted_sites(axes),
+                    most=share,
+                    store=store,
+                    executor=executor,
+                )
             verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
         found.append(verdicts)
         advance(1)

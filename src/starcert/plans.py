@@ -21,6 +21,7 @@ To write one, derive it from `Plan`. This one asks for more votes as long as som
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
@@ -35,15 +36,17 @@ import numpy.typing as npt
 from starcert.binding import axes_of_sites
 from starcert.core.confidence import Votes
 from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
-from starcert.errors import InvalidParameterError
-from starcert.voting import PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of, tallies
+from starcert.errors import InvalidParameterError, StarcertWarning
+from starcert.laws.outcomes import is_valued
+from starcert.sampling.sampler import way_of
+from starcert.voting import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of, tallies
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
     from starcert.store import VoteStore
     from starcert.system.output import Advance
 
-__all__ = ["FixedPlan", "Plan", "SoFar", "Wanted", "count_votes"]
+__all__ = ["FixedPlan", "Plan", "SoFar", "Wanted", "count_votes", "what_to_record"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -63,15 +66,20 @@ class SoFar(NamedTuple):
         estimation: estimation votes, likewise.
         chunk_size: samples in a whole chunk.
         object: the number of the graph.
-        record: the flips of the estimation votes against the class that the selection votes chose; None where flips
-            are not recorded, and before the first of them.
+        records: for each target the flips of the estimation votes against the class that the selection votes chose;
+            None where flips are not recorded. Empty before the first of them.
     """
 
     selection: Counts
     estimation: Counts
     chunk_size: int
     object: int = 0
-    record: FlipRecord | None = None
+    records: tuple[FlipRecord | None, ...] = ()
+
+    @property
+    def record(self) -> FlipRecord | None:
+        """The flips of the votes on the first target."""
+        return self.records[0] if self.records else None
 
     @property
     def wanted(self) -> Wanted:
@@ -136,9 +144,9 @@ def count_votes(
     Args:
         job: what all chunks have in common.
         plan: how many votes.
-        record: whether to keep which sites flipped in estimation votes against the class of each graph, the one that
-            leads in its selection votes: these all come first then. Graphs with several targets, or with sites of more
-            than two values, have counts only.
+        record: whether to keep which sites flipped in estimation votes against the class of each target, the one that
+            leads in its selection votes: these all come first then. Where that would take too much for all targets of
+            a graph, how many flipped on each axis is kept, of as many targets as there is room for (`what_to_record`).
         store: keeps every chunk as it comes. One stored chunk of every graph is counted again first, as far as it says
             what is done.
         executor: where to count; None: in this process.
@@ -169,12 +177,18 @@ class _Count:
         self._wanted: dict[int, Wanted] = {}
         self._open: dict[int, int] = {}  # chunks of a graph that are not there yet, and one while they are listed
         self.waiting: deque[int] = deque()
-        self._recordings = {i: _Recording(job, i) for i in range(len(job.sites)) if record and job.records(i)}
+        self._recordings = {
+            i: [_Recording(job, i) for _ in range(n)]
+            for i, n in enumerate(self._n_targets)
+            if record and job.records(i)
+        }
         for graph in range(len(job.sites)):
             self._look(graph)
 
     def votes(self) -> Votes:
         """The votes, once nothing is waiting."""
+        for graph in self._recordings:
+            self._tell_what_is_missing(graph)
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
         return Votes(
@@ -183,7 +197,7 @@ class _Count:
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
             stopped=not isinstance(self._plan, FixedPlan),
-            records=[self._recordings[i].record() if i in self._recordings else None for i in objects.tolist()],
+            records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
         )
 
     def chunks(self) -> Iterator[Chunk]:
@@ -193,9 +207,9 @@ class _Count:
             have = self._votes_of(graph)
             self._open[graph] = 1
             for purpose, before, now in zip(PURPOSES, have, self._next(graph, have), strict=True):
-                against = self._against(graph) if purpose == "estimation" and now > before else None
-                stored = self._stored(graph, purpose, against) if now > before else {}
-                for chunk in chunks_of(graph, purpose, now, self._job.chunk_size, first=before, against=against):
+                recorded = self._recorded(graph) if purpose == "estimation" and now > before else Recorded(None)
+                stored = self._stored(graph, purpose, recorded) if now > before else {}
+                for chunk in chunks_of(graph, purpose, now, self._job.chunk_size, before, **recorded._asdict()):
                     found = stored.get(chunk.number)
                     if found is not None and found.chunk.samples == chunk.samples:
                         self._add(found)
@@ -215,7 +229,8 @@ class _Count:
         chunk = tally.chunk
         self._counts[chunk.purpose][self._rows(chunk.graph)] += tally.counts
         if chunk.against is not None:
-            self._recordings[chunk.graph].add(chunk.number, tally.record)
+            for recording, record in zip(self._recordings[chunk.graph], tally.records, strict=True):
+                recording.add(chunk.number, record)
         self._advance(chunk.samples)
 
     def _close_one(self, graph: int) -> None:
@@ -233,11 +248,31 @@ class _Count:
         first = graph in self._recordings and want.selection > have.selection
         return Wanted(want.selection, have.estimation) if first else want
 
-    def _against(self, graph: int) -> int | None:
-        """The class of a graph where the flips of votes against it are recorded."""
+    def _recorded(self, graph: int) -> Recorded:
+        """The classes of the targets of a graph where the flips of votes against them are recorded."""
         if graph not in self._recordings:
-            return None
-        return int(self._counts["selection"][self._rows(graph)][0].argmax())
+            return Recorded(None)
+        return what_to_record(
+            self._job, graph, self._counts["selection"][self._rows(graph)], self._plan.most.estimation
+        )
+
+    def _tell_what_is_missing(self, graph: int) -> None:
+        """Warns where the flips of some targets were not recorded."""
+        against = self._recorded(graph).against
+        kept = sum(label != NOT_RECORDED for label in against) if isinstance(against, tuple) else 1
+        if kept < self._n_targets[graph]:
+            warnings.warn(
+                f"the flips of {kept:,} of {self._n_targets[graph]:,} targets of graph {graph} are recorded: those of "
+                f"all would take more than {MOST_BYTES:,} bytes. The others have certificates by p_A alone.",
+                StarcertWarning,
+                stacklevel=1,
+            )
+
+    def _records(self, graph: int) -> tuple[FlipRecord | None, ...]:
+        """The records of all targets of a graph, each look's being there."""
+        if graph not in self._recordings:
+            return (None,) * self._n_targets[graph]
+        return tuple(recording.record() for recording in self._recordings[graph])
 
     def _look(self, graph: int) -> None:
         """Asks the plan what is wanted of a graph, all votes of its last answer being there."""
@@ -270,25 +305,75 @@ class _Count:
 
     def _so_far(self, graph: int) -> SoFar:
         selection, estimation = (self._counts[purpose][self._rows(graph)] for purpose in PURPOSES)
-        record = self._recordings[graph].record() if graph in self._recordings else None
-        return SoFar(selection, estimation, self._job.chunk_size, graph, record)
+        return SoFar(selection, estimation, self._job.chunk_size, graph, self._records(graph))
 
-    def _stored(self, graph: int, purpose: Purpose, against: int | None) -> dict[int, Tally]:
+    def _stored(self, graph: int, purpose: Purpose, recorded: Recorded) -> dict[int, Tally]:
         """The chunks that the store has of every target, by their numbers, with the flips of votes against a class."""
         if self._store is None:
             return {}
-        kept = {} if against is None else self._store.flips(graph)
-        wanted = against, self._job.sites[graph].n_sites
-        records = {number: record for number, record in kept.items() if (record.label, record.n_sites) == wanted}
+        records = {} if recorded.against is None else self._stored_flips(graph, recorded)
         return {
-            number: Tally(Chunk(graph, purpose, number, n, against), votes, records.get(number))
+            number: Tally(Chunk(graph, purpose, number, n, *recorded), votes, records.get(number, ()))
             for number, n, votes in self._store.tallies(graph, purpose)
-            if against is None or (number in records and records[number].samples[0] == n)
+            if recorded.against is None
+            or (number in records and all(each is None or each.samples[0] == n for each in records[number]))
+        }
+
+    def _stored_flips(self, graph: int, recorded: Recorded) -> dict[int, tuple[FlipRecord | None, ...]]:
+        """The flips that the store has of the chunks of a graph: for each target those that are wanted, or none."""
+        assert self._store is not None
+        n_sites, against = self._job.sites[graph].n_sites, recorded.against
+        labels = (against,) if isinstance(against, int) else against or ()
+        found: dict[int, list[FlipRecord | None]] = {}
+        wanted = [target for target, label in enumerate(labels) if label != NOT_RECORDED]
+        for target in wanted:
+            for number, record in self._store.flips(graph, target).items():
+                alike = (record.label, record.n_sites) == (labels[target], n_sites)
+                if alike and (len(labels) == 1 or record.complete != recorded.by_axis):
+                    found.setdefault(number, [None] * len(labels))[target] = record
+        return {
+            number: tuple(records)
+            for number, records in found.items()
+            if all(records[target] is not None for target in wanted)
         }
 
 
+class Recorded(NamedTuple):
+    """What is recorded of the votes on a graph: see `Chunk`."""
+
+    against: int | tuple[int, ...] | None
+    by_axis: bool = False
+
+
+def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recorded:
+    """What is recorded of so many estimation votes on a graph, as its selection votes tell.
+
+    One target has all its flips recorded as they come, until they take too much. Of several targets, which share the
+    noisy copies and not the votes against their classes, it is told in advance: all flips, if those of all targets will
+    take `MOST_BYTES` at most; else how many there are on each axis, of the first targets that there is room for.
+
+    Args:
+        job: what all votes have in common.
+        graph: the number of the graph.
+        selection: its selection votes, shape (targets, classes).
+        votes: how many estimation votes there may be.
+    """
+    labels = selection.argmax(axis=1)
+    if len(labels) == 1:
+        return Recorded(int(labels[0]))
+    sites, n_axes = job.sites[graph], len(job.noise.axes)
+    lost = votes * (1 - (selection.max(axis=1) - 1) / selection.sum(axis=1))
+    flips = way_of(sites, job.noise)[1]
+    valued = is_valued(job.noise)
+    whole = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)
+    if whole <= MOST_BYTES:
+        return Recorded(tuple(labels.tolist()))
+    room = np.cumsum(lost * (1 + n_axes * (2 if sites.n_sites < 2**16 else 4))) <= MOST_BYTES
+    return Recorded(tuple(np.where(room, labels, NOT_RECORDED).tolist()), by_axis=True)
+
+
 class _Recording:
-    """The flips of the votes against the class of one graph, while they come in.
+    """The flips of the votes against the class of one target, while they come in.
 
     Chunks come in any order. They are joined, in their own order, when all of a look are there.
     """
@@ -339,7 +424,7 @@ def _keep(store: VoteStore, tally: Tally) -> None:
     """Has a store keep the votes of a chunk. It refuses other votes than those that it has."""
     chunk = tally.chunk
     counts = tally.counts if len(tally.counts) > 1 else tally.counts[0]
-    store.add(chunk.graph, chunk.purpose, chunk.number, counts, samples=chunk.samples, record=tally.record)
+    store.add(chunk.graph, chunk.purpose, chunk.number, counts, samples=chunk.samples, records=tally.records)
 
 
 def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:

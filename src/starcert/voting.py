@@ -20,9 +20,10 @@ from starcert.binding import Problem, axes_of_sites
 from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scores_of
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
 from starcert.core.arithmetic import compiled
-from starcert.core.flips import MOST_SITES, FlipRecord
+from starcert.core.flips import MOST_SITES, FlipRecord, ShownFlips
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
 from starcert.graphs import TargetNodes
+from starcert.laws.outcomes import is_valued, why_not_alike
 from starcert.sampling.batch import flips_of
 from starcert.sampling.draws import LateFlips
 from starcert.sampling.room import check_fit, fitting_batch
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyCopies
 
 __all__ = [
+    "NOT_RECORDED",
     "PURPOSES",
     "Chunk",
     "Job",
@@ -55,6 +57,9 @@ PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
 SPAN = 8
 """So many chunks travel to a worker together: a classifier is sent once for all of them."""
 
+NOT_RECORDED = -1
+"""In the place of the class of a target whose flips are not recorded."""
+
 MOST_CHUNK_BYTES = 2**25
 """The flips of one chunk may take so much: a store keeps them as one value."""
 
@@ -64,22 +69,32 @@ Counts = npt.NDArray[np.int64]
 class Chunk(NamedTuple):
     """So many samples of one graph for one purpose: the first `samples` of the chunk's stream.
 
-    With a class in `against`, the flips of the votes against it are recorded.
+    With a class in `against`, the flips of the votes against it are recorded; with several, those against the class of
+    each target, `NOT_RECORDED` for none. With `by_axis` it is how many flips there are on each axis.
     """
 
     graph: int
     purpose: Purpose
     number: int
     samples: int
-    against: int | None = None
+    against: int | tuple[int, ...] | None = None
+    by_axis: bool = False
 
 
 class Tally(NamedTuple):
-    """A chunk, the votes it gave, shape (targets, classes), and the flips of those against a class, if asked for."""
+    """A chunk, the votes it gave, shape (targets, classes), and for each target the flips of those against a class.
+
+    There are no flips where nobody asked for them.
+    """
 
     chunk: Chunk
     counts: Counts
-    record: FlipRecord | None = None
+    records: tuple[FlipRecord | None, ...] = ()
+
+    @property
+    def record(self) -> FlipRecord | None:
+        """The flips of the votes on the first target."""
+        return self.records[0] if self.records else None
 
 
 @dataclass(frozen=True)
@@ -130,14 +145,20 @@ class Job:
         return TargetNodes.of(frames, known)
 
     def records(self, graph: int) -> bool:
-        """Whether the flips of votes on a graph can be recorded: it is one target, and its sites have two values."""
-        sites, noise = self.sites[graph], self.noise
-        two_values = all(noise[region].alphabet == 2 for region in noise)
-        return two_values and self.n_targets(graph) == 1 and sites.n_sites <= MOST_SITES
+        """Whether the flips of votes on a graph can be recorded."""
+        alike = not any(why_not_alike(self.noise[region]) for region in self.noise)
+        return alike and self.sites[graph].n_sites <= MOST_SITES
 
 
 def chunks_of(
-    graph: int, purpose: Purpose, samples: int, chunk_size: int, first: int = 0, against: int | None = None
+    graph: int,
+    purpose: Purpose,
+    samples: int,
+    chunk_size: int,
+    first: int = 0,
+    against: int | tuple[int, ...] | None = None,
+    *,
+    by_axis: bool = False,
 ) -> Iterator[Chunk]:
     """The chunks that make up so many samples; the last one may be partial.
 
@@ -147,14 +168,15 @@ def chunks_of(
         samples: how many there are in all.
         chunk_size: samples in a whole chunk.
         first: so many are there already, in whole chunks, and are left out.
-        against: the class whose opposing votes are recorded.
+        against: the class whose opposing votes are recorded, or that of each target.
+        by_axis: whether only the numbers of flips on each axis are.
 
     Example:
         >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
         [1024, 1024, 452]
     """
     for start in range(first, samples, chunk_size):
-        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start), against)
+        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start), against, by_axis)
 
 
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
@@ -211,7 +233,7 @@ def _check_travels(classifier: Classifier, executor: Executor) -> None:
     if isinstance(executor, ProcessPoolExecutor) and type(executor).__module__.startswith("concurrent."):
         try:
             pickle.dumps(classifier)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
+        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
             raise InvalidParameterError(
                 "base",
                 "be picklable to travel to another process",
@@ -260,7 +282,7 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     )
     n_targets = classifier.n_targets(sites.frame)
     counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
-    flips = None if chunk.against is None else _Flips(chunk.against, sites)
+    flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
     first = 0
     for batch in (batch for graphs in portions for batch in graphs.split(most)):
         try:
@@ -283,36 +305,49 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
         if flips is not None:
             flips.add(batch, answers)
         first += len(batch)
-    return Tally(chunk, counts, None if flips is None else flips.record(chunk.samples, job.noise))
+    return Tally(chunk, counts, () if flips is None else flips.records())
 
 
 class _Flips:
-    """The flips of the votes against a class, batch by batch."""
+    """The flips of the votes against a class, or against that of each target, batch by batch."""
 
-    def __init__(self, label: int, sites: Sites) -> None:
-        self._label, self._sites = label, sites
-        self._classes: list[npt.NDArray[np.int64]] = []
-        self._flips: list[Flips | LateFlips | None] = []
+    def __init__(self, chunk: Chunk, sites: Sites, noise: Noise) -> None:
+        self._chunk, self._sites, self._noise = chunk, sites, noise
+        against = chunk.against if chunk.against is not None else ()
+        self._labels = np.array([against] if isinstance(against, int) else against)
+        self._answers: list[npt.NDArray[np.int64]] = []
+        self._flips: list[Flips | LateFlips] = []
 
     def add(self, batch: NoisyCopies, answers: npt.NDArray[np.int64]) -> None:
         """Takes in the answers on the copies of a batch, or on the first of them."""
-        answers = answers.reshape(-1)
-        against = _others(answers, self._label)
-        self._classes.append(answers[against])
+        answers = answers.reshape(len(answers), len(self._labels))
+        if len(self._labels) == 1:
+            against = _others(answers[:, 0], self._labels[0])
+        else:  # a copy is fetched once for all targets that it is against
+            against = np.flatnonzero(((answers != self._labels) & (self._labels != NOT_RECORDED)).any(axis=1))
+        self._answers.append(answers[against])
         self._flips.append(flips_of(batch, against))
 
-    def record(self, samples: int, noise: Noise) -> FlipRecord | None:
-        """The record of the chunk; None where values are no bits."""
+    def records(self) -> tuple[FlipRecord | None, ...]:
+        """The record of the chunk for each target."""
         late = [each for each in self._flips if isinstance(each, LateFlips)]
-        here = [each for each in self._flips if each is not None and not isinstance(each, LateFlips)]
-        if len(here) + len(late) < len(self._flips):
-            return None
-        flips = [late[0].fetched(late)] if late else here
-        classes = self._classes[0] if len(self._classes) == 1 else np.concatenate(self._classes)
-        record = FlipRecord.of_chunk(self._label, self._sites.n_sites, samples, classes, flips)
-        if len(record) * self._sites.n_sites > 8 * MOST_CHUNK_BYTES and record.flip_bytes > MOST_CHUNK_BYTES:
-            return record.by_numbers(axes_of_sites(self._sites, noise), len(noise.axes))
-        return record
+        flips = [late[0].fetched(late)] if late else [each for each in self._flips if not isinstance(each, LateFlips)]
+        if not is_valued(self._noise):
+            flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
+        answers = self._answers[0] if len(self._answers) == 1 else np.concatenate(self._answers)
+        first = int(self._labels[0])
+        everything = FlipRecord.of_chunk(first, self._sites.n_sites, self._chunk.samples, answers[:, 0], flips)
+        too_large = (
+            len(everything) * self._sites.n_sites > 8 * MOST_CHUNK_BYTES and everything.flip_bytes > MOST_CHUNK_BYTES
+        )
+        if self._chunk.by_axis or too_large:
+            everything = everything.by_numbers(axes_of_sites(self._sites, self._noise), len(self._noise.axes))
+        if len(self._labels) == 1:
+            return (everything,)
+        return tuple(
+            None if label == NOT_RECORDED else everything.against_class(label, answers[:, target])
+            for target, label in enumerate(self._labels.tolist())
+        )
 
 
 @compiled

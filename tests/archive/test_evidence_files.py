@@ -47,6 +47,57 @@ def small(function: Callable[[nx.Graph], int], noise: sc.Noise, n_classes: int =
     return archives.Archive.from_result(smoothed.certify([sc.Graph.from_networkx(g) for g in graphs], **how))
 
 
+def typed(noise: sc.Noise, **how: object) -> archives.Archive:
+    """Three graphs of five nodes with edges of two types: those of the second count, the pair (0, 1) most."""
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
+    kinds = [["s", "d", "s", "d"], ["d", "d", "s", "d", "d"], ["d"] * 5]
+    names = {"type_names": ("s", "d")}
+    graphs = [sc.Graph(5, edges[: len(each)], edge_types=each, **names) for each in kinds]
+
+    def heavy(batch: object) -> np.ndarray:
+        values = np.asarray(batch.values)
+        return ((values == 2).sum(axis=1) + 2 * (values[:, 0] == 1) > 4).astype(int)
+
+    base = sc.classifiers.from_callable(heavy, on="batch", n_classes=2)
+    how = {"samples": 2_000, "seed": 3, "evidence": True, "max_flips": 2} | how
+    return archives.Archive.from_result(sc.SmoothedClassifier(base, noise).certify(graphs, **how))
+
+
+def vectors(**how: object) -> archives.Archive:
+    """Rows of six values from 0 to 2 and two bits: whether there are many 2s."""
+    rows = [(0, 1, 2, 2, 1, 0), (2, 2, 2, 1, 2, 2), (0, 0, 1, 0, 1, 1)]
+    objects = [sc.Categories(row, values=3) for row in rows]
+
+    def many(batch: object) -> np.ndarray:
+        return ((np.asarray(batch.values) == 2).sum(axis=1) > 3).astype(int)
+
+    base = sc.classifiers.from_callable(many, on="batch", n_classes=2)
+    noise = sc.Noise(left=sc.Categorical(0.2, 3), right=sc.Categorical(0.3, 3))
+    smoothed = sc.SmoothedClassifier(base, noise, {"left": [0, 1, 2], "right": [3, 4, 5]})
+    how = {"samples": 3_000, "seed": 3, "evidence": True} | how
+    return archives.Archive.from_result(smoothed.certify(objects, **how))
+
+
+class _Degrees(sc.classifiers.Classifier):
+    """Of the first three nodes whether they have more than one neighbour."""
+
+    n_classes, description = 2, "degrees"
+
+    def n_targets(self, frame: object) -> int:
+        return 3
+
+    def classify(self, graphs: object) -> np.ndarray:
+        return (graphs.degrees()[:, :3] > 1).astype(int)
+
+
+def nodes(**how: object) -> archives.Archive:
+    """Three targets: a node of degree 4, one of degree 1 and one of degree 2."""
+    smoothed = sc.SmoothedClassifier(_Degrees(), sc.Noise(all=sc.Flip(delete=0.2, add=0.1)))
+    graph = sc.Graph(6, [(0, 1), (0, 2), (0, 3), (0, 4), (2, 5)])
+    how = {"samples": 3_000, "seed": 3, "evidence": True, "max_flips": 2, "own_samples": 9_000} | how
+    return archives.Archive.from_result(smoothed.certify([graph], **how))
+
+
 @pytest.fixture(scope="module")
 def motif() -> archives.Archive:
     data = sc.datasets.motif(seed=0)
@@ -65,6 +116,10 @@ WORLDS = {
     "three classes": lambda: small(_sized, sc.Noise(all=0.1), 3),
     "together": lambda: small(_many_edges, sc.Noise(all=0.1), family="all"),
     "stopped": lambda: small(_many_edges, sc.Noise(all=0.1), plan="decided", samples=5_000, chunk_size=256),
+    "typed edges": lambda: typed(sc.Noise(all=sc.Edges(delete=0.1, add=0.05, change=0.15))),
+    "flips of typed edges": lambda: typed(sc.Noise(all=sc.Flip(delete=0.1, add=0.05))),
+    "three values": vectors,
+    "nodes": nodes,
     "a box": lambda: small(_many_edges, sc.Noise(all=sc.Flip(delete=0.1, add=0.2)), max_radius=(1, 2)),
 }
 _made: dict[str, archives.Archive] = {}
@@ -143,6 +198,15 @@ def test_verdicts_are_made_again_from_what_was_written(tmp_path, name):
     assert "proved again, and by another way" in str(result)
 
 
+@pytest.mark.parametrize("name", ["typed edges", "three values", "nodes"])
+def test_the_worlds_with_values_and_targets_are_not_empty(name):
+    verdicts = [v for one in world(name).certificates for v in one.verdicts.levels.values()]
+    assert "certified" in {v.kind for v in verdicts}
+    assert any("by weighing" in v.why for v in verdicts)
+    attacks = [v.attack for v in verdicts if v.attack is not None]
+    assert all((attack.values == ()) == (name == "nodes") for attack in attacks)
+
+
 def test_the_worlds_are_not_empty():
     """Levels are certified by weighing, by votes of their own and by flip counts, and some are broken."""
     why = [v.why for name in WORLDS for one in world(name).certificates for v in one.verdicts.levels.values()]
@@ -150,6 +214,19 @@ def test_the_worlds_are_not_empty():
     assert kinds.count("broken") > 3 < kinds.count("certified")
     for argument in ("by flip counts", "by weighing", "votes of their own", "votes at an attacked graph"):
         assert any(argument in each for each in why), argument
+
+
+def test_targets_of_one_graph_share_its_sites(tmp_path):
+    path = written(tmp_path, world("nodes"))
+    arrays = arrays_of(path)
+    assert (len(arrays["graphs"]), len(arrays["axes"])) == (3, 15)
+    again = archives.read(path)
+    assert [graph.sizes for graph in again.evidence] == [(5, 10)] * 3
+    heads = arrays["heads"].copy()
+    heads[len(HEAD) + HEAD.index("n_sites")] = 14
+    replaced(path, zipped(arrays, heads=heads))
+    with pytest.raises(ArchiveError, match="have the 15 sites of the graph"):
+        archives.read(path)
 
 
 def test_the_motif_data(tmp_path, motif):
@@ -351,6 +428,47 @@ def test_hostile_arrays_are_refused(tmp_path, change, said):
             archives.read(path)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda arrays: {"shown": arrays["shown"][:-1]}, "'shown' must be longer"),
+        (lambda arrays: {"values": np.append(arrays["values"], arrays["values"][:1])}, "'values' must be shorter"),
+        (_first("shown", 3), "show values that their sites have"),
+        (_first("values", 0), "have the clean values"),
+        (_first("values", 200), "have the clean values"),
+        (_first("axes", 2), "evidence|'capacity'|clean values|be the sizes"),
+        (_first("own_sites", 2**31), "attack sites of the axes"),
+    ],
+)
+def test_hostile_values_are_refused(tmp_path, change, said):
+    path = written(tmp_path, world("typed edges"))
+    arrays = arrays_of(path)
+    assert list(arrays) == [*ARRAYS, *evidence_file.VALUED]
+    replaced(path, zipped(arrays, **change(arrays)))
+    with pytest.raises(ArchiveError, match=said):
+        archives.read(path)
+
+
+def test_values_belong_to_laws_on_more_than_two(tmp_path):
+    """Neither file is read with the arrays of the other."""
+    for name, arrays in (("typed edges", ARRAYS), ("flips of typed edges", ARRAYS | evidence_file.VALUED)):
+        path = written(tmp_path, world(name))
+        kept = arrays_of(path)
+        replaced(path, zipped({each: kept.get(each, np.zeros(0, dtype=np.uint8)) for each in arrays}))
+        with pytest.raises(ArchiveError, match="its arrays must be graphs, heads"):
+            archives.read(path)
+
+
+def test_claims_about_other_values_are_found(tmp_path):
+    archive = world("typed edges")
+    path = written(tmp_path, archive)
+    graph = next(i for i, one in enumerate(archive.certificates) if one.broken)
+    (broken, *_) = json.loads(path.read_text())["graphs"][graph]["claims"]["broken"]
+    other = [2 if value == 1 else 1 for value in broken["values"]]
+    for change in ({"values": other}, {"values": []}):
+        assert found(tampered(path, graph, broken=[broken | change])) == [(graph, "broken", "false")]
+
+
 def test_votes_that_are_not_there_are_not_made_up(tmp_path):
     archive = world("edges")
     path = written(tmp_path, archive)
@@ -413,7 +531,7 @@ def test_no_file_of_random_bytes_breaks_it():
         for place in rng.integers(len(data), size=3):
             data[place] = rng.integers(256)
         try:
-            unpack(bytes(data), n_graphs=3, n_axes=1, n_classes=2)
+            unpack(bytes(data), n_graphs=3, noise=archive.noise, n_classes=2)
         except evidence_file.MalformedError:
             continue
 

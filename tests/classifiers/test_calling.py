@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -229,3 +230,19 @@ def test_what_was_said_is_part_of_the_identity():
     again = pickle.loads(pickle.dumps(described[5]))
     assert again.description == described[5].description
     np.testing.assert_array_equal(again.nodes, [0, 2])
+
+
+def test_torchscript_cannot_travel_and_says_so():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        base = from_pyg(torch.jit.script(Scriptable()), n_classes=3, description="a sum")
+    with (
+        ProcessPoolExecutor(1) as pool,
+        pytest.raises(InvalidParameterError, match="'base' must be picklable to travel to another process"),
+    ):
+        sc.SmoothedClassifier(base, torch_worlds.NOISE).vote([GRAPH], samples=10, seed=1, executor=pool)
+
+
+def test_the_public_names_are_listed():
+    assert dir(sc.classifiers) == sorted(sc.classifiers.__all__)
+    assert {"from_callable", "from_dense", "from_pyg", "from_sklearn", "features"} <= set(dir(sc.classifiers))

@@ -214,3 +214,17 @@ def test_target_nodes_of_any_classifier():
 def test_bad_targets_are_refused(said, words):
     with pytest.raises(InvalidParameterError, match=words):
         from_pyg(NodeDegrees(), n_classes=2, **said)
+
+
+@pytest.mark.parametrize("shift", [9.0, 0.1], ids=["another class", "another logit"])
+def test_a_target_that_looks_at_other_copies_is_named(shift):
+    words = r"classes \[\d.*\] from target 7 on in a batch of 96, but with classes \[\d.*\] from target 7 on alone"
+
+    class Peeking(NodeDegrees):
+        def forward(self, x, edge_index, batch):
+            logits = super().forward(x, edge_index)
+            logits[7::12] += shift * (len(x) > 12) * torch.tensor([1.0, -1.0])
+            return logits
+
+    with pytest.raises(ClassifierError, match=words):
+        vote(from_pyg(Peeking(), n_classes=2, targets="nodes"), selection_samples=96)

@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import starcert as sc
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.draws import Way
+from starcert.sampling.room import check_room
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy, view_of
@@ -30,6 +32,7 @@ LABELS = (MATRIX[:, :5].sum(axis=1) > 2).astype(int) + (MATRIX[:, 5:].sum(axis=1
 ROWS = sc.Bits.rows(MATRIX)
 NOISE = sc.Noise(head=0.1, tail=sc.Flip(delete=0.2, add=0.3))
 REGIONS = {"head": range(0, 10, 2), "tail": range(1, 10, 2)}
+WIDE = sc.Bits(RNG.integers(2, size=10_000))
 LETTERS = sc.Categories.rows(RNG.integers(3, size=(4, 6)), values=3)
 
 
@@ -73,6 +76,8 @@ def test_copies_of_bits_and_of_categories_are_shown_whole():
         (ROWS[0], NOISE, REGIONS),
         (ROWS[0], sc.Noise(all=0.2), None),
         (ROWS[0], sc.Noise(a=0.3, b=0.4), {"b": range(0, 12, 2), "a": range(1, 12, 2)}),
+        (WIDE, sc.Noise(all=0.01), None),
+        (WIDE, sc.Noise(some=sc.Flip(delete=0.01, add=0.001)), {"some": range(0, 10_000, 2)}),
         (LETTERS[0], sc.Noise(all=sc.Categorical(0.3, 3)), None),
         (LETTERS[0], sc.Noise(some=sc.Categorical(0.3, 3)), {"some": [1, 4]}),
     ):
@@ -86,6 +91,17 @@ def test_copies_of_bits_and_of_categories_are_shown_whole():
         assert batch.frame is row.frame
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("p", [0.01, 0.3])
+def test_rows_that_do_not_fit_are_refused(p, device):
+    """However they would be drawn: as the few bits that flip, as all of them, here or on a device."""
+    sites = sc.SmoothedClassifier(sc.classifiers.from_callable(len), sc.Noise(all=p)).sites(WIDE)
+    check = partial(check_room, sites, sc.Noise(all=p), name="row 0", device=device, copy_bytes=lambda n, m: 0)
+    check(room=9_000_000)
+    with pytest.raises(sc.StarcertError, match="noisy copies of row 0 do not fit: there are 10,000 sites"):
+        check(room=10_000)
+
+
 def test_what_is_stored_serves_the_same_classifier(tmp_path):
     base = sc.classifiers.from_callable(head_or_tail, on="vectors")
     first = smoothed(base).vote(ROWS[:2], samples=1500, seed=5, store=tmp_path / "votes.db")
@@ -95,6 +111,21 @@ def test_what_is_stored_serves_the_same_classifier(tmp_path):
     assert base.description != batches.description
     with pytest.raises(sc.StarcertError, match="votes of another run"):
         smoothed(batches).vote(ROWS[:2], samples=1500, seed=5, store=tmp_path / "votes.db")
+
+
+@pytest.mark.parametrize("rows", [ROWS[:3], LETTERS[:3]])
+def test_certificates_of_rows_are_archived_proved_and_shown(rows, tmp_path):
+    base = sc.classifiers.from_callable(lambda rows: rows[:, :3].sum(axis=1) > 1, on="vectors", description="first")
+    two = rows[0].frame.alphabet == 2
+    noise = sc.Noise(head=sc.Flip(delete=0.2, add=0.3) if two else sc.Categorical(0.2), tail=sc.Categorical(0.4))
+    smoothed = sc.SmoothedClassifier(base, noise, {"head": range(3), "tail": range(3, 6)})
+    problem = smoothed.problem(rows)
+    archive = sc.archive.Archive.from_result(smoothed.certify(problem, samples=2000, seed=1))
+    sc.archive.write(tmp_path / "certificates.json", archive)
+    assert sc.archive.read(tmp_path / "certificates.json") == archive
+    assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
+    sc.report.write_report(tmp_path / "report.html", archive, problem)
+    assert "head" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_function_that_looks_at_its_batch_is_refused():

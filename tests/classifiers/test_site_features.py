@@ -127,7 +127,7 @@ def test_wide_features_are_asked_for_in_portions(monkeypatch):
             return x[:, :2]
 
     whole = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
-    monkeypatch.setattr("starcert.classifiers.torch.PORTION", 7 * 8 * 8 * 5)
+    monkeypatch.setattr("starcert.classifiers.modules.PORTION", 7 * 8 * 8 * 5)
     parts = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
     assert torch.equal(whole, parts)
     assert sizes == [30, 7, 7, 7, 7, 2]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from starcert.core import flips as flips_module
-from starcert.core.flips import FlipRecord, ListedFlips, flip_bytes
+from starcert.core.flips import FlipRecord, ListedFlips, ShownFlips, flip_bytes
 from starcert.errors import InvalidParameterError
 
 
@@ -204,3 +204,80 @@ def test_sites_that_are_not_there_are_refused():
         record.first(3)
     with pytest.raises(InvalidParameterError, match="'axes' must name the axis of each of 10 sites"):
         record.numbers(np.zeros(9, dtype=int))
+
+
+@st.composite
+def valued_worlds(draw):
+    """Some chunks of votes as matrices of values, −1 where a site did not flip, and which form they come in."""
+    chunks = draw(worlds())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    form = draw(st.sampled_from([packed, listed]))
+    return [np.where(flips, rng.integers(0, 256, flips.shape), -1) for flips in chunks], form
+
+
+def valued_records(chunks, form):
+    return [
+        FlipRecord.of_chunk(
+            1,
+            values.shape[1],
+            len(values) + 5,
+            2 * (np.arange(len(values)) % 2),
+            [ShownFlips(form(values >= 0), values[values >= 0].astype(np.uint8))],
+        )
+        for values in chunks
+    ]
+
+
+@given(valued_worlds(), st.data())
+def test_what_flips_show_is_kept_beside_them(world, data):
+    chunks, form = world
+    values, records = np.concatenate(chunks), valued_records(chunks, form)
+    record, sites = FlipRecord.joined(records), np.arange(chunks[0].shape[1])
+    np.testing.assert_array_equal(record.values(sites), values)
+    np.testing.assert_array_equal(record.values(sites[::-1]), values[:, ::-1])
+    np.testing.assert_array_equal(record.matrix(sites), values >= 0)
+    np.testing.assert_array_equal(record.flipped, np.nonzero(values >= 0)[1])
+    assert record.flip_bytes == flip_bytes(len(values), record.n_flips, len(sites)) + record.n_flips
+    assert FlipRecord.from_arrays(record.to_arrays()).agrees_with(record)
+    n = data.draw(st.integers(1, len(chunks)))
+    np.testing.assert_array_equal(record.first(n).values(sites), np.concatenate(chunks[:n]))
+    assert record.by_numbers([sites]).shown is None
+    wanted = data.draw(hnp.arrays(np.int64, len(chunks[0]), elements=st.integers(0, 2)))
+    some = records[0].against_class(1, wanted)
+    np.testing.assert_array_equal(some.values(sites), chunks[0][wanted != 1])
+    assert (some.label, some.classes.tolist(), some.against.tolist()) == (1, wanted[wanted != 1].tolist(), [len(some)])
+
+
+@given(worlds(), st.data())
+def test_votes_against_a_class_are_taken_from_a_record_of_more(chunks, data):
+    record, flips = records_of(chunks[:1])[0], chunks[0]
+    wanted = data.draw(hnp.arrays(np.int64, len(flips), elements=st.integers(0, 2)))
+    axes = np.arange(flips.shape[1]) % 2
+    for one in (record.against_class(0, wanted), record.by_numbers(axes, 2).against_class(0, wanted)):
+        np.testing.assert_array_equal(
+            one.numbers(axes, 2),
+            np.stack([flips[wanted != 0][:, axes == axis].sum(axis=1) for axis in range(2)], axis=1),
+        )
+        assert (one.label, one.samples.tolist(), len(one)) == (0, record.samples.tolist(), int((wanted != 0).sum()))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"shown": np.zeros(1, dtype=np.uint8)}, "be a value for each of"),
+        ({"shown": np.full(9, 300)}, "be from 0 to 255"),
+        ({"shown": np.zeros((3, 3), dtype=np.uint8)}, "with 1 dimensions"),
+        ({"shown": np.zeros(9)}, "whole numbers"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(change, said):
+    record = valued_records([np.full((3, 3), 7)], packed)[0]
+    with pytest.raises(InvalidParameterError, match=said):
+        FlipRecord.from_arrays(record.to_arrays() | change)
+    numbers = record.by_numbers([[0, 1, 2]]).to_arrays()
+    with pytest.raises(InvalidParameterError, match="one form"):
+        FlipRecord.from_arrays(numbers | {"shown": record.shown})
+    with pytest.raises(InvalidParameterError, match="know what flips show"):
+        records_of([np.ones((2, 3), dtype=bool)])[0].values([0])
+    with pytest.raises(InvalidParameterError, match="against one class"):
+        FlipRecord.joined([record, records_of([np.ones((2, 3), dtype=bool)])[0]])

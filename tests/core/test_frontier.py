@@ -254,3 +254,24 @@ def test_axes_without_end_are_named(limits):
     assert axes.endless_axis(0) == limits.index(None)
     assert axes.endless == ()
     assert Alike(Product([LAWS[0], LAWS[2]]), (3, None)).endless == (1,)
+
+
+def test_bounds_between_two_that_share_a_multi_class_frontier_have_it_and_are_not_searched(monkeypatch):
+    from starcert.core import frontier as module  # noqa: PLC0415
+
+    noise, limits = sc.Noise(a=sc.Flip(delete=0.4, add=0.001)), (6, 4)
+    tradeoffs, shared = Tradeoffs(noise.product), Frontiers(Slacks(noise.product), limits)
+    searched = []
+
+    def search(margin, box):
+        searched.append(margin)
+        return find_frontier(margin, box)
+
+    monkeypatch.setattr(module, "find_frontier", search)
+    rng = np.random.default_rng(0)
+    failures = 10 ** -rng.uniform(0.3, 3, 150)
+    for failure, share in zip(failures.tolist(), rng.uniform(0.1, 0.95, 150).tolist(), strict=True):
+        margin = MultiClass(tradeoffs, failure, failure * share)
+        assert shared.of(margin) == find_frontier(margin, limits)
+        assert shared.of(margin) is shared.of(margin)
+    assert len(searched) < 110

@@ -1,7 +1,8 @@
 """Pooled axes: masses, ratios and the penalty against plain enumeration in fractions."""
 
 from fractions import Fraction
-from math import comb
+from itertools import product
+from math import comb, prod
 
 import numpy as np
 import pytest
@@ -67,6 +68,64 @@ def test_good_limits_are_better_than_a_constant(law):
         (bins * rates).sum() * c + penalty(pool, np.full(len(bins), c)) for c in np.geomspace(0.01, 100, 200)
     )
     assert chosen < constant
+
+
+def values(transitions, before, after):
+    """The law of a site of three values or more, from what each of them shows."""
+    return SiteLaw.of(transitions[before], transitions[after], before)
+
+
+def fractions(*rows):
+    return [[Fraction(number, 20) for number in row] for row in rows]
+
+
+CATEGORICAL = fractions((14, 3, 3), (3, 14, 3), (3, 3, 14))
+EDGES = fractions((16, 2, 2), (3, 12, 5), (3, 5, 12))  # absent and two types
+ERASING = fractions((20, 0, 0), (8, 12, 0), (8, 0, 12))
+POOLS = {
+    "three values": (CATEGORICAL, 5, [(0, 1, 2)]),
+    "an edge goes": (EDGES, 5, [(1, 0, 2)]),
+    "an edge comes": (EDGES, 4, [(0, 2, 3)]),
+    "edges go and change": (EDGES, 5, [(1, 0, 2), (1, 2, 1)]),
+    "all go or change": (EDGES, 3, [(1, 0, 1), (1, 2, 2)]),
+    "erased": (ERASING, 4, [(1, 0, 2)]),
+    "never shown": (ERASING, 4, [(1, 2, 1), (1, 0, 1)]),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_the_penalty_of_a_pool_is_that_of_the_definition(name):
+    """Every vector of n sites that have one clean value is listed, the first of them being attacked."""
+    transitions, n, attacks = POOLS[name]
+    (before,) = {start for start, _, _ in attacks}
+    laws = [values(transitions, start, after) for start, after, _ in attacks]
+    pool = pool_of(tuple((law, n, r) for law, (_, _, r) in zip(laws, attacks, strict=True)), (0,) * len(attacks))
+    starts = bins_of(n, 1 - transitions[before][before])
+    limits = np.random.default_rng(n).choice([0.0, 0.3, 1.0, 3.0], size=len(starts))
+    attacked = [after for _, after, r in attacks for _ in range(r)]
+    exact = unseen = Fraction(0)
+    for shown in product(range(len(transitions)), repeat=n):
+        mass = prod((transitions[before][z] for z in shown), start=Fraction(1))
+        there = prod((transitions[w][z] for w, z in zip(attacked, shown, strict=False)), start=Fraction(1))
+        here = prod((transitions[before][z] for z in shown[: len(attacked)]), start=Fraction(1))
+        if mass:
+            limit = Fraction(limits[np.searchsorted(starts, sum(z != before for z in shown), side="right") - 1])
+            exact += mass * max(Fraction(0), there / here - limit)
+        elif not here:
+            unseen += there * prod((transitions[before][z] for z in shown[len(attacked) :]), start=Fraction(1))
+    assert float(exact) <= penalty(pool, limits) <= float(exact) + 1e-7
+    told = 1 - prod(((1 - law.unseen) ** r for law, (_, _, r) in zip(laws, attacks, strict=True)), start=Fraction(1))
+    assert told == unseen
+
+
+def test_axes_of_one_pool_are_not_those_of_two():
+    law, other = values(EDGES, 1, 0), values(EDGES, 1, 2)
+    together, apart = (pool_of(((law, 5, 2), (other, 5, 1)), pools) for pools in ((3, 3), None))
+    n_bins = len(bins_of(5, law.clean))
+    assert (together.masses.shape[1], apart.masses.shape[1]) == (n_bins, n_bins**2)
+    for pool in (together, apart):
+        assert pool.masses.sum() == pytest.approx(1)
+        assert (pool.masses * pool.ratios[:, None]).sum() == pytest.approx(1)
 
 
 def test_what_the_clean_object_never_shows_is_told():

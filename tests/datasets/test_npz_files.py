@@ -50,8 +50,8 @@ def test_edges_have_no_direction_and_no_weight_and_features_are_bits(file):
     assert data.graph.node_data["x"].dtype == np.uint8
     assert (data.labels.tolist(), data.label_names, data.n_classes) == (LABELS, ("0", "1", "2"), 3)
     assert data.said == ("1 self-loop is left out.", "2 of 3 edges are there in one direction only.")
-    assert data.masks["test_mask"].tolist() == [True, False, True, False, True]
-    assert repr(data) == "NodeDataset(tiny, Graph(5 nodes, 3 edges, node data: x), 3 classes)"
+    assert data.graph.node_data["test_mask"].tolist() == [True, False, True, False, True]
+    assert repr(data) == "NodeDataset(tiny, Graph(5 nodes, 3 edges, node data: test_mask, x), 3 classes)"
     assert data.graph.with_bits("x").layers[1].size == 10
 
 
@@ -71,7 +71,7 @@ def test_the_largest_component_keeps_the_numbers_of_its_nodes(file):
     assert data.graph.edges.tolist() == [[0, 1], [1, 2]]
     assert data.labels.tolist() == [0, 2, 0]
     assert data.graph.node_data["x"].tolist() == [[0, 1], [0, 0], [1, 0]]
-    assert data.masks["test_mask"].tolist() == [True, False, True]
+    assert data.graph.node_data["test_mask"].tolist() == [True, False, True]
     assert data.said[-1] == "The largest connected component has 3 of 5 nodes."
 
 

@@ -10,10 +10,10 @@ import pytest
 
 import starcert as sc
 from evidence_worlds import World, symmetric
+from starcert.core.attacks import ListedAxis, attack_number
 from starcert.core.evidence import Evidence
 from starcert.core.frontier import Frontier
 from starcert.evidence import verdicts as module
-from starcert.evidence.verdicts import _combination
 
 NOISE = sc.Noise(ring=0.1, rest=0.15)
 
@@ -193,7 +193,8 @@ def test_a_search_that_is_too_long_says_so(smoothed, graphs, monkeypatch):
 @pytest.mark.parametrize(("size", "length"), [(5, 0), (5, 1), (6, 3), (7, 7)])
 def test_combinations_by_their_number(size, length):
     listed = list(combinations(range(size), length))
-    assert [tuple(_combination(size, length, i)) for i in range(len(listed))] == listed
+    axes = [ListedAxis(size, length)]
+    assert [attack_number(axes, i) for i in range(len(listed))] == [(each,) for each in listed]
 
 
 def test_the_base_classifier_alone_is_tried_on_every_attack(smoothed, graphs):

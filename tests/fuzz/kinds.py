@@ -225,11 +225,13 @@ def write_store(path: Path) -> None:
     from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415
 
     settings = VoteSettings({"a": 0.1}, "none", n_classes=2, seed=1, chunk_size=10, backend="cpu")
-    records = [GraphRecord(i, f"0{i}", "0", {"a": 6}, name=f"graph {i}") for i in range(2)]
+    records = [GraphRecord(i, f"0{i}", "0", {"a": 6}, name=f"graph {i}", n_targets=1 + i // 2) for i in range(3)]
     with VoteStore.open(path, settings, records, provenance={"starcert": "0"}) as store:
         for graph in range(2):
             store.add(graph, "selection", 0, np.array([9, 1]), samples=10)
             store.add(graph, "estimation", 0, np.array([10, 0]), samples=10)
+        for purpose in ("selection", "estimation"):
+            store.add(2, purpose, 0, np.array([[9, 1], [0, 10]]), samples=10)
 
 
 def try_store(rng: Random, folder: Path) -> bool:
@@ -265,9 +267,11 @@ def _forge(rng: Random, db: Any) -> None:
             "UPDATE records SET value = ?, digest = ? WHERE kind = ? AND number = ?", (value, digest, kind, number)
         )
     else:
-        column = rng.choice(("graph", "target", "purpose", "chunk", "samples", "counts", "digest"))
+        table = rng.choice(("chunks", "tallies"))
+        of_targets = ("target",) if table == "chunks" else ()
+        column = rng.choice(("graph", *of_targets, "purpose", "chunk", "samples", "counts", "digest"))
         new: object = rng.choice((0, -1, 1, 2**31, 2**63 - 1, "selection", "x", None, b"", bytes(16), bytes(1000), 1.5))
-        db.execute(f"UPDATE chunks SET {column} = ?", (new,))
+        db.execute(f"UPDATE {table} SET {column} = ?", (new,))
 
 
 # TU data sets

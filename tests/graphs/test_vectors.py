@@ -8,7 +8,7 @@ import starcert as sc
 from starcert.binding import bind, bind_all
 from starcert.errors import InvalidParameterError
 from starcert.graphs import CleanObject
-from starcert.graphs.vectors import Columns, column_sites, joined, matrix_of
+from starcert.graphs.vectors import VectorFrame, column_sites, joined, matrix_of
 
 NAMES = ("age", "smoker", "sport")
 
@@ -59,7 +59,7 @@ def test_categories_are_numbers_or_names():
     by_number, by_name = sc.Categories([2, 0], values=3), sc.Categories(["c", "a"], values="abc")
     assert by_number.row.tolist() == by_name.row.tolist() == [2, 0]
     assert by_number != by_name
-    assert by_name.frame == Columns(2, (), 3, ("a", "b", "c"))
+    assert by_name.frame == VectorFrame(2, (), 3, ("a", "b", "c"))
     assert by_number.layers[0].alphabet == 3
     assert pickle.loads(pickle.dumps(by_name)).frame.categories == ("a", "b", "c")
     matrix = [["a", "c"], ["b", "b"]]

@@ -73,6 +73,25 @@ def test_nodes_are_learned_from_some_and_asked_about_others():
     assert report.best_epoch % 10 == 9
 
 
+def test_nodes_are_learned_under_noise_on_features_and_edges_at_once():
+    graph, labels = communities()
+    featured = graph.with_bits("x")
+    noise = sc.Noise(links=sc.Flip(delete=0.1, add=0.01), words=sc.Flip(delete=0.2, add=0.05))
+    smoothed = sc.SmoothedClassifier(node_gcn().classifier, noise, {"links": "pairs", "words": "x"})
+    order = np.random.default_rng(0).permutation(60)
+    report = sc.models.fit_nodes_with_noise(
+        smoothed, featured, labels, train=order[:30], validation=order[30:], epochs=60
+    )
+    assert report.validation_accuracy > 0.6  # of single copies; a third is chance
+    votes = smoothed.vote([featured], samples=100, seed=1)
+    assert np.mean(votes.counts.argmax(axis=1) == labels) > 0.7
+    drawn = copies.DrawnCopies.of(smoothed.classifier, smoothed.problem([featured]), None, 0, together=64)
+    seen = drawn.block(0, 0)[0].node_values("x")
+    clean = np.asarray(graph.node_data["x"]) == 1
+    assert abs(seen[:, clean].mean() - 0.8) < 0.02
+    assert abs(seen[:, ~clean].mean() - 0.05) < 0.01
+
+
 def test_patience_ends_it():
     graph, labels = communities()
     report = sc.models.fit_nodes_with_noise(

@@ -48,6 +48,37 @@ def test_what_is_drawn_for_an_attack_does_not_depend_on_its_neighbours(copies):
     assert not np.array_equal(alone, copies.draw([ATTACK], 8).values)
 
 
+TYPED = sc.Graph(3, [(0, 1), (1, 2)], edge_types=["s", "d"], type_names=("s", "d"))
+VALUED = {  # a noise, an attack (site + 3 · rank of the new value), and what each site then shows
+    "edges": (
+        sc.Noise(all=sc.Edges(delete=0.25, add=0.5, change=0.125)),
+        (0, 2 + 3),  # the pair (0, 1) of type 1 goes, (1, 2) of type 2 becomes one of type 1
+        [(0.5, 0.25, 0.25), (0.5, 0.25, 0.25), (0.25, 0.625, 0.125)],
+    ),
+    "flips": (
+        sc.Noise(all=sc.Flip(delete=0.25, add=0.5, added=(3.0, 1.0))),
+        (1, 2),  # the pair (0, 2) is added, and draws its type; (1, 2) goes, and keeps its own
+        [(0.25, 0.75, 0.0), (0.25, 0.5625, 0.1875), (0.5, 0.0, 0.5)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_the_law_is_that_of_the_attacked_object_where_sites_have_more_values(name):
+    noise, attack, laws = VALUED[name]
+    bound = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise).problem([TYPED])
+    own = AttackedCopies(bound.sites[0], bound.noise, seed=5)
+    drawn = np.concatenate([own.draw([attack, (2,)], chunk).values[:OWN_CHUNK] for chunk in range(300)])
+    chi, cells = 0.0, 0
+    for pattern in product(range(3), repeat=3):
+        expected = len(drawn) * np.prod([law[value] for law, value in zip(laws, pattern, strict=True)])
+        seen = (drawn == pattern).all(axis=1).sum()
+        assert expected or not seen
+        chi, cells = chi + ((seen - expected) ** 2 / expected if expected else 0), cells + bool(expected)
+    assert chi < cells - 1 + 6 * (2 * cells - 2) ** 0.5
+    np.testing.assert_array_equal(own.draw([attack], 7).values, own.draw([(1,), attack], 7).values[OWN_CHUNK:])
+
+
 def test_laws_on_more_values_are_refused():
     noise = sc.Noise(all=sc.Categorical(0.2, 3))
     with pytest.raises(sc.errors.InvalidParameterError):

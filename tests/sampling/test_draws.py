@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.core.flips import ListedFlips
+from starcert.core.flips import FlipRecord, ListedFlips
+from starcert.sampling import draws
 from starcert.sampling.batch import NoisyGraphs, flips_of
 from starcert.sampling.draws import LateFlips, ValueDraw, Way, packed_ones
 from starcert.sampling.sampler import _laws, _pools, sampler
@@ -70,8 +71,18 @@ def test_flips_of_bits_on_a_device():
     check(view_of(SITES, Way.DEVICE, "cpu")(drawn.draw(stream(), 300)), SITES)
 
 
-def test_flips_of_values_are_not_known():
-    assert ValueDraw(np.zeros((3, 4), dtype=np.uint8)).flips_of(np.array([0]), np.array([], dtype=int)) is None
+@pytest.mark.parametrize("block", [1, 5, 2**24])
+def test_flips_of_values_come_with_what_they_show(monkeypatch, block):
+    monkeypatch.setattr(draws, "BLOCK", block)
+    rng = np.random.default_rng(3)
+    values, clean = rng.integers(0, 4, (30, 11)).astype(np.uint8), rng.integers(0, 4, 11).astype(np.uint8)
+    copies, nonzero = np.array([2, 3, 17, 29]), np.flatnonzero(clean)
+    flips = ValueDraw(values).flips_of(copies, (nonzero, clean[nonzero]))
+    flipped = values[copies] != clean
+    np.testing.assert_array_equal(np.unpackbits(flips.places, axis=1, bitorder="little")[:, :11], flipped)
+    np.testing.assert_array_equal(flips.shown, values[copies][flipped])
+    record = FlipRecord.of_chunk(0, 11, 30, np.ones(4, dtype=int), [flips])
+    np.testing.assert_array_equal(record.values(range(11)), np.where(flipped, values[copies].astype(int), -1))
 
 
 def test_the_sites_of_a_region_alone():

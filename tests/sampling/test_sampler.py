@@ -9,6 +9,7 @@ import pytest
 
 import starcert as sc
 from starcert.errors import InvalidParameterError
+from starcert.graphs import Sites
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling import sparse as sparse_module
 from starcert.sampling.draws import Way
@@ -139,8 +140,7 @@ def test_regions_and_noise_must_match():
         sampler(PARTITION.sites(GRAPH), sc.Noise(a=0.1))
 
 
-def test_bits_of_nodes_are_drawn_where_the_model_is():
-    """Dense features are asked for there; few flips of edges alone are listed here, as they always were."""
+def test_bits_are_drawn_where_the_model_is_as_long_as_they_are_not_too_many():
     graph = sc.Graph(200, [(0, 1)], node_data={"x": np.zeros((200, 100), dtype=np.uint8)}).with_bits("x")
     noise = {name: sc.Noise({name: sc.Flip(delete=0.6, add=0.01)}) for name in ("pairs", "x")}
     ways = {
@@ -150,7 +150,10 @@ def test_bits_of_nodes_are_drawn_where_the_model_is():
     }
     assert ways == {
         ("pairs", "cpu"): Way.SPARSE,
-        ("pairs", "cuda"): Way.SPARSE,
+        ("pairs", "cuda"): Way.DEVICE,
         ("x", "cpu"): Way.SPARSE,
         ("x", "cuda"): Way.DEVICE,
     }
+    large = Sites.everything(sc.Graph(10_000, [(0, 1)]), "all")
+    assert way_of(large, sc.Noise(all=1e-6), "cuda")[0] is Way.SPARSE
+    assert way_of(large, sc.Noise(all=sc.Flip(delete=0.1, add=1e-10)), "cuda")[0] is Way.SPARSE

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare
 
+from starcert.sampling import sparse
 from starcert.sampling.sparse import Pool, SparseFlips
 from starcert.sampling.streams import WordStream, count_table
 
@@ -87,3 +88,19 @@ def test_certain_flips_flip_everything():
     starts, positions = SparseFlips([Pool(5, 4, 1.0)]).draw(stream(), 3)
     assert starts.tolist() == [0, 4, 8, 12]
     assert positions.tolist() == [5, 6, 7, 8] * 3
+
+
+@pytest.mark.parametrize("p", [0.001, 0.3, 0.7])
+def test_a_map_and_a_table_of_what_is_taken_draw_the_same(p, monkeypatch):
+    """How it is remembered which positions are taken changes none, however few random words there are at once."""
+    listed = np.sort(np.random.default_rng(1).choice(700, 90, replace=False)).astype(np.int64)
+    pools = [Pool(5, 700, p, but=5 + listed), Pool(900, 800, p, only=900 + listed), Pool(1700, 64, p)]
+    drawn = []
+    for most in (2**25, 0):
+        monkeypatch.setattr(sparse, "MOST_MAPPED", most)
+        monkeypatch.setattr(sparse, "LARGEST_PORTION", 2**10 if most else 2**24)
+        flips = SparseFlips(pools)
+        assert {each.dtype for each in flips._excluded} == {np.dtype(np.uint64 if most else np.int64)}
+        drawn.append(flips.draw(stream(1), 40))
+    for one, other in zip(*drawn, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcert.core.flips import FlipRecord
+from starcert.core.flips import FlipRecord, ShownFlips
 from starcert.errors import InvalidParameterError, StoreError
 from starcert.store import GraphRecord, VoteStore, votes
 from starcert.store.evidence import StoredFlips
@@ -134,20 +134,65 @@ def test_a_record_is_of_estimation_votes_on_one_target(path):
         store.add(1, "selection", 2, votes_of(1, "estimation", 2), samples=1000, record=flips_of(1, 2))
 
 
-def test_flips_of_a_graph_with_several_targets_are_refused(path):
+def test_flips_of_a_graph_with_several_targets_are_those_of_each(path):
     graphs = [GraphRecord(0, "key", "sites", {"motif": 3}, n_targets=2)]
     counts = votes_of(0, "estimation", 0)
-    with (
-        VoteStore.open(path, SETTINGS, graphs, provenance={}) as store,
-        pytest.raises(InvalidParameterError, match="must be of estimation votes on one target"),
-    ):
-        store.add(0, "estimation", 0, [counts, counts], samples=1000, record=flips_of(0, 0))
+    place = 0, "estimation", 0, [counts, counts]
+    with VoteStore.open(path, SETTINGS, graphs, provenance={}) as store:
+        with pytest.raises(InvalidParameterError, match="must be of estimation votes on one target"):
+            store.add(*place, samples=1000, record=flips_of(0, 0))
+        with pytest.raises(InvalidParameterError, match="one of each target where there are 2"):
+            store.add(*place, samples=1000, records=[flips_of(0, 0)] * 3)
+        store.add(*place, samples=1000, records=[None, flips_of(0, 0)])
+        store.add_attack(0, [3], 0, [5, 0, 0], samples=5, target=1)
+        assert store.flips(0) == {}
+        assert store.flips(0, 1)[0].agrees_with(flips_of(0, 0))
+    with VoteStore.read(path) as store:
+        assert (store.attacks(0), store.attacks(0, 1)) == ([], [(3,)])
+        assert store.attack_chunks(0, [3], target=1)[0][2].tolist() == [5, 0, 0]
+        assert store.flips(0, 1)[0].agrees_with(flips_of(0, 0))
+    with VoteStore.open(path, SETTINGS, graphs, provenance={}) as store:
+        store.add(*place, samples=1000, records=[flips_of(0, 0), flips_of(0, 0)])
+        assert store.flips(0)[0].agrees_with(flips_of(0, 0))
+        with pytest.raises(StoreError, match="votes with other flips"):
+            store.add(*place, samples=1000, records=[None, changed(flips_of(0, 0))])
+
+
+def changed(record):
+    """A record of the same votes with other flips."""
+    arrays = record.to_arrays()
+    bits = arrays["bits"].copy()
+    bits[0, 0] ^= 1
+    return FlipRecord.from_arrays(arrays | {"bits": bits})
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.4])
+def test_flips_with_what_they_show_come_back(path, rate):
+    """A few of 403 sites flip, and positions are kept; or many, and bits are."""
+    rng = np.random.default_rng(5)
+    counts = votes_of(1, "estimation", 2)
+    classes = np.repeat([1, 2], counts[1:])
+    flips = rng.random((len(classes), 403)) < rate
+    shown = rng.integers(0, 5, flips.sum()).astype(np.uint8)
+    given = ShownFlips(np.packbits(flips, axis=1, bitorder="little"), shown)
+    record = FlipRecord.of_chunk(0, 403, 1000, classes, [given])
+    assert (record.bits is None) == (rate == 0.01)
+    with opened(path) as store:
+        store.add(1, "estimation", 2, counts, samples=1000, record=record)
+    with VoteStore.read(path) as store:
+        assert store.flips(1)[2].agrees_with(record)
+    row = StoredFlips.from_caller(StoredChunk(1, 0, "estimation", 2, 1000, tuple(counts)), record)
+    fewer = row._replace(entries=row.entries - 1)
+    edit(path, ("UPDATE flips SET entries = ?, digest = ?", (fewer.entries, fewer.row[-1])))
+    with pytest.raises(StoreError, match=r"its content is not the|'positions'|'starts'"):
+        VoteStore.read(path)
 
 
 def test_flips_of_a_graph_with_several_targets_are_refused_in_an_old_file(path):
     shutil.copy(Path(__file__).with_name("format_3.db"), path)
     chunk = StoredChunk(1, 0, "estimation", 0, 1000, tuple(votes_of(1, "estimation", 0)))
-    row = StoredFlips.from_caller(chunk, flips_of(1, 0)).row
+    graph, _, *others = StoredFlips.from_caller(chunk, flips_of(1, 0)).row
+    row = graph, *others  # format 3 knows no targets of flips
     edit(path, (f"INSERT INTO flips VALUES ({', '.join('?' * len(row))})", row))
     with pytest.raises(StoreError, match="recorded on graph 1, which is not there or has several targets"):
         VoteStore.read(path)

@@ -239,7 +239,7 @@ def test_damaged_votes_on_targets_and_votes_on_single_ones_are_refused(path):
         VoteStore.read(path)
 
 
-FLIPS = f"INSERT OR REPLACE INTO flips VALUES ({', '.join('?' * 10)})"
+FLIPS = f"INSERT OR REPLACE INTO flips VALUES ({', '.join('?' * 11)})"
 
 
 @pytest.mark.parametrize(
@@ -404,9 +404,13 @@ def test_attacks_that_cannot_be_are_refused(full, column, value, reason):
 
 
 def test_an_attack_on_a_graph_that_is_not_there_is_refused(full):
-    row = StoredAttack(3, (1,), 10, 0, 10, (10, 0, 0), b"").row
-    edit(full, ("INSERT INTO attacks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row))
+    attacks = f"INSERT INTO attacks VALUES ({', '.join('?' * 9)})"
+    edit(full, (attacks, StoredAttack(3, 0, (1,), 10, 0, 10, (10, 0, 0), b"").row))
     refused(full, "an attack on graph 3, which is not there")
+    edit(
+        full, "DELETE FROM attacks WHERE graph = 3", (attacks, StoredAttack(1, 1, (1,), 10, 0, 10, (10, 0, 0), b"").row)
+    )
+    refused(full, "an attack on target 1 of graph 1, which is not there")
 
 
 SETTINGS_TEXT = json.dumps(dataclasses.asdict(SETTINGS))

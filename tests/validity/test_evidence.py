@@ -10,10 +10,22 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from evidence_worlds import OwnVotesOf, World, adding, deleting, near_the_edge, symmetric
+import starcert as sc
+from evidence_worlds import (
+    OwnValuedVotes,
+    OwnVotesOf,
+    ValuedWorld,
+    World,
+    adding,
+    deleting,
+    near_the_edge,
+    symmetric,
+    valued_near_the_edge,
+)
 from starcert.core.bets import FRACTIONS, capital_of, needed, stakes
 from starcert.core.evidence import Evidence
 from starcert.core.frontier import Frontier
+from starcert.core.site_laws import SiteLaw
 from starcert.evidence.verdicts import judge
 
 ALPHA = 0.1
@@ -207,3 +219,197 @@ def test_limits_chosen_on_the_same_votes_break_the_promise():
             won[name] += capital >= needed(Fraction(ALPHA))
     assert won["others"] <= most_often(ALPHA, runs) * runs
     assert won["same"] > 0.5 * runs
+
+
+class Erasing(sc.Law):
+    """A value is kept, or it shows as 0, which is what an erased one looks like: two axes on the same sites."""
+
+    alphabet = 3
+    moves = (((1, 2), (2, 1)), ((1, 0), (2, 0)), ((0, 1), (0, 2)))
+    suffixes = (".swap", ".erase", ".write")
+
+    def transitions(self, value):
+        kept = Fraction(1, 2)
+        return tuple(kept * (shown == value) + (1 - kept) * (shown == 0) for shown in range(3))
+
+
+VALUED = {
+    "three values": ValuedWorld(sc.Noise(a=sc.Categorical(0.35, 3)), "aaaa", (0, 1, 2, 1)),
+    "typed pairs": ValuedWorld(
+        sc.Noise(a=sc.Edges(delete=0.2, add=0.25, change=0.2, types=2)), "aaaaa", (1, 2, 0, 0, 1)
+    ),
+    "typed pairs, three types": ValuedWorld(
+        sc.Noise(a=sc.Edges(delete=0.25, add=0.3, change=0.3, types=3)), "aaaa", (1, 3, 0, 2)
+    ),
+    "values and bits": ValuedWorld(
+        sc.Noise(b=sc.Flip(delete=0.3, add=0.2), a=sc.Categorical(0.4, 3)), "aabbb", (2, 0, 1, 0, 0)
+    ),
+    "erasing": ValuedWorld(sc.Noise(a=Erasing()), "aaaa", (1, 2, 2, 0)),
+}
+
+
+def valued_level(rng, world):
+    """A level that some attack has, of one to three sites."""
+    while True:
+        level = tuple(rng.integers(0, 3, len(world.axes)).tolist())
+        if 0 < sum(level) <= 3 and world.attacks(level):
+            return level
+
+
+def valued_runs(name, wanted, seed, axes_of=lambda world: world.axes):
+    """In how many runs a level is certified whose worst attack breaks it, by all schemes, at every look."""
+    rng = np.random.default_rng([seed, list(VALUED).index(name)])
+    false = runs = 0
+    while runs < wanted:
+        level = valued_level(rng, VALUED[name])
+        world = valued_near_the_edge(rng, VALUED[name], level)
+        if world.failure() > 0.49 or world.worst(level) < 0.5:
+            continue
+        runs += 1
+        votes = world.votes(rng, 2_048)
+        false += any(certifies_valued(axes_of(world), votes.first(chunks), level) for chunks in (1, 4, 16, 32))
+    return false
+
+
+def certifies_valued(axes, votes, level):
+    evidence = Evidence(votes, axes, alpha=Fraction(ALPHA), failure=0.1, box=level)
+    return any(evidence.weighed(level, scheme).proved for scheme in evidence.schemes(level))
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_what_is_certified_is_so_where_sites_have_more_values(name):
+    assert valued_runs(name, 40, 1) <= most_often(ALPHA, 40) * 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VALUED)
+def test_what_is_certified_is_so_where_sites_have_more_values_in_many_runs(name):
+    assert valued_runs(name, RUNS // 4, 2) <= most_often(ALPHA, RUNS // 4) * (RUNS // 4)
+
+
+def valued_verdicts(name, seed, runs):
+    """In how many runs anything that was certified or broken is not so, shared and own votes; and how many decide."""
+    rng = np.random.default_rng([seed, list(VALUED).index(name)])
+    false = decided = done = 0
+    while done < runs:
+        world = valued_near_the_edge(rng, VALUED[name], valued_level(rng, VALUED[name]))
+        if rng.random() < 0.3:
+            world = world.being(np.float64(rng.random(len(world.vectors)) < rng.uniform(0.1, 0.45)))
+        if world.failure() > 0.45:
+            continue
+        done += 1
+        axes = world.axes
+        box = tuple(min(2, len(axis.sites)) for axis in axes)
+        evidence = Evidence(world.votes(rng, 2_048), axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=box)
+        units = tuple(tuple(int(i == axis) for i in range(len(box))) for axis in range(len(box)))
+        verdicts = judge(
+            evidence,
+            Frontier(((0,) * len(box),), units, verified=True),
+            own=OwnValuedVotes(world, rng, 20_000),
+            label=0,
+            alpha=ALPHA,
+            alpha_broken=Fraction(ALPHA) / 4,
+            max_flips=3,
+        )
+        wrong = [level for level in verdicts.certified if world.worst(level) >= 0.5]
+        for level in verdicts.broken:
+            attack = verdicts.levels[level].attack
+            vector = world.attacked(attack.sites, attack.values)
+            assert vector in world.attacks(level)
+            wrong += [level] * (world.failure(vector) < 0.5)
+        false += bool(wrong)
+        decided += bool(verdicts.certified) + bool(verdicts.broken)
+    return false, decided
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_what_is_certified_or_broken_is_so_where_sites_have_more_values(name):
+    false, decided = valued_verdicts(name, 3, 10)
+    assert false <= most_often(ALPHA, 10) * 10
+    assert decided > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VALUED)
+def test_what_is_certified_or_broken_is_so_where_sites_have_more_values_in_many_runs(name):
+    false, _ = valued_verdicts(name, 4, 150)
+    assert false <= most_often(ALPHA, 150) * 150
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_what_is_robust_is_certified_where_sites_have_more_values(name):
+    """The tests above would pass if nothing ever were certified."""
+    rng = np.random.default_rng(5)
+    found = 0
+    axes = VALUED[name].axes
+    seen = next(number for number, axis in enumerate(axes) if not axis.law.unseen)
+    level = tuple(int(axis == seen) for axis in range(len(axes)))
+    while found < 3:
+        world = VALUED[name].being(np.float64(rng.random(len(VALUED[name].vectors)) < 0.12))
+        if world.worst(level) < 0.3:
+            found += 1
+            assert certifies_valued(world.axes, world.votes(rng, 8_192), level)
+
+
+def test_flips_without_what_they_show_break_the_promise():
+    """A negative control: of a flip that shows the attacked value and one that does not, the ratios are not one."""
+
+    def by_bits(world):
+        laws = [SiteLaw(axis.law.clean, axis.law.attacked) for axis in world.axes]
+        return [axis._replace(law=law, moves=None) for axis, law in zip(world.axes, laws, strict=True)]
+
+    assert valued_runs("three values", 40, 6, by_bits) > 3 * ALPHA * 40
+
+
+def test_axes_on_the_same_sites_that_are_taken_for_two_pools_break_the_promise():
+    """A negative control: what is attacked on one axis changes the flip number that the other one's λ is chosen by."""
+    rng = np.random.default_rng(7)
+    world, level, false, honest, runs = VALUED["typed pairs"], (2, 0, 1), 0, 0, 60
+    for _ in range(runs):
+        edge = valued_near_the_edge(rng, world, level)
+        votes = edge.votes(rng, 8_192)
+        for apart in (False, True):
+            evidence = Evidence(votes, edge.axes, alpha=Fraction(ALPHA), failure=0.3, box=level)
+            if apart:
+                evidence.pools, evidence._numbers = (0, 1, 2), votes.numbers([axis.sites for axis in edge.axes])
+            proved = evidence.weighed(level, evidence.schemes(level)[0]).proved
+            false, honest = false + proved * apart, honest + proved * (not apart)
+    assert honest <= most_often(ALPHA, runs) * runs
+    assert false > 3 * ALPHA * runs
+
+
+TARGETS = ("three values", "typed pairs")
+
+
+def target_runs(name, seed, runs):
+    """Two targets on the same copies: how often the one, the other, and any of both is certified falsely."""
+    rng = np.random.default_rng([seed, list(VALUED).index(name)])
+    each, either = np.zeros(2, dtype=int), 0
+    done = 0
+    while done < runs:
+        level = valued_level(rng, VALUED[name])
+        worlds = [valued_near_the_edge(rng, VALUED[name], level) for _ in range(2)]
+        if any(world.failure() > 0.49 or world.worst(level) < 0.5 for world in worlds):
+            continue
+        done += 1
+        drawn = worlds[0].drawn(rng, 2_048)
+        records = [world.record(drawn) for world in worlds]
+        each += [certifies_valued(world.axes, record, level) for world, record in zip(worlds, records, strict=True)]
+        evidence = [
+            Evidence(each, worlds[0].axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=level) for each in records
+        ]
+        either += any(one.weighed(level, scheme).proved for one in evidence for scheme in one.schemes(level))
+    return each, either
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_is_certified_of_two_targets_is_so_for_each_and_for_both(name):
+    each, either = target_runs(name, 8, 30)
+    assert max(*each, either) <= most_often(ALPHA, 30) * 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_is_certified_of_two_targets_is_so_for_each_and_for_both_in_many_runs(name):
+    each, either = target_runs(name, 9, 400)
+    assert max(*each, either) <= most_often(ALPHA, 400) * 400

@@ -1,7 +1,8 @@
 """The evidence of certificates, and the side file that keeps it: plain arrays of whole numbers, nothing pickled.
 
 The file is an `.npz` as numpy writes and reads it. All graphs with evidence lie one after the other in the same few
-arrays (`ARRAYS`); `heads` says how much of each belongs to a graph. Equal evidence makes equal bytes.
+arrays (`ARRAYS`); `heads` says how much of each belongs to a graph. Equal evidence makes equal bytes. Where graphs have
+several targets, each target has a place as if it were a graph; the sites of a graph are there once.
 
 It may be broken or hostile: what it would take is known, and bounded, before anything of it is unpacked.
 """
@@ -21,11 +22,13 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from starcert.archive.fields import MalformedError
-from starcert.core.evidence import AttackAxis
+from starcert.binding import NO_AXIS
+from starcert.core.attack_axis import AttackAxis, counted_sites, described
 from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError
 from starcert.evidence import OwnTally, RecordedVotes
-from starcert.evidence.attack_axes import MOST_SITES, axis_laws
+from starcert.evidence.attack_axes import MOST_SITES, axes_from, first_axes
+from starcert.laws.outcomes import axis_moves, is_valued
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ MOST_UNPACKED = 2**32
 ARRAYS = {
     "graphs": "<i8",  # the numbers of the graphs that have evidence
     "heads": "<i8",  # for each of them: HEAD
-    "axes": "<u2",  # the axis of every site; NO_AXIS: it is on none
+    "axes": "<u2",  # the axis of every site, the first if it is on several; NO_AXIS: it is on none
     "samples": "<i8",  # votes in each chunk
     "against": "<i8",  # of these, votes against the class
     "classes": "<u2",  # what each vote against the class was for
@@ -49,17 +52,25 @@ ARRAYS = {
     "positions": "<u4",  # and which
     "by_axis": "<u4",  # form 2: how many sites of each axis flipped in each vote
     "own_sizes": "<i8",  # how many sites each attack with votes of its own has
-    "own_sites": "<u4",  # and which
+    "own_sites": "<u4",  # and which, with the rank of the new value: see `AttackAxis.attacked`
     "own_chunks": "<i8",  # how many chunks of votes it has
     "own_counts": "|u1",  # for each chunk the votes for each class
     "own_numbers": "<u4",  # for each vote against the class, how many sites of each axis flipped
 }
+VALUED = {
+    "values": "|u1",  # the clean value of every site
+    "shown": "|u1",  # forms 0 and 1: the value that each flip shows
+}
+"""Further arrays of a file with graphs whose sites have more than two values. Files of other graphs have none."""
+
 HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
 """Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
 the most flips of a level that was looked at (−1: any)."""
 
+SITES = ("axes", "values")
+"""The arrays that all targets of a graph share."""
+
 FORMS = (("bits",), ("starts", "positions"), ("by_axis", "sizes"))
-NO_AXIS = 2**16 - 1
 
 Whole = npt.NDArray[np.int64]
 Arrays = dict[str, npt.NDArray[Any]]
@@ -75,6 +86,7 @@ class GraphEvidence:
         most: how many votes at attacked graphs there might be; None: none were asked for.
         own: those that there were: of each attack its votes, chunk by chunk.
         max_flips: levels of more flips in all were not looked at; None: all were.
+        values: the clean value of every site, where some have more than two; else None.
     """
 
     record: FlipRecord
@@ -82,13 +94,20 @@ class GraphEvidence:
     most: int | None
     own: Mapping[Attack, Sequence[OwnTally]]
     max_flips: int | None = None
+    values: npt.NDArray[np.uint8] | None = None
 
     @classmethod
     def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
         """What verdicts rest on; None if there are none."""
         if record is None or verdicts is None or verdicts.grounds is None:
             return None
-        return cls(record, *verdicts.grounds)
+        axes, most, own, max_flips = verdicts.grounds
+        valued = [axis for axis in axes if axis.moves is not None]
+        values = np.zeros(record.n_sites, dtype=np.uint8) if valued else None
+        for axis in valued:
+            if values is not None and axis.moves is not None:
+                values[axis.sites] = axis.moves.values
+        return cls(record, tuple(axis.sites for axis in axes), most, own, max_flips, values)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -97,15 +116,15 @@ class GraphEvidence:
 
     def axes(self, noise: Noise) -> tuple[AttackAxis, ...]:
         """The axes of the noise on the graph."""
-        return tuple(map(AttackAxis, axis_laws(noise), self.sites))
+        return axes_from(noise, _first_axes(self), self.values)
 
     def votes_again(self, n_classes: int) -> RecordedVotes | None:
         """The votes at attacked graphs, to be handed out again."""
         return None if self.most is None else RecordedVotes(self.most, n_classes, self.own)
 
-    def check(self, name: str, label: int, counts: Whole, n_axes: int) -> None:
+    def check(self, name: str, label: int, counts: Whole, noise: Noise) -> None:
         """Refuses what does not fit the votes of the graph: its class, its counts, and the axes of the noise."""
-        record, n_classes = self.record, len(counts)
+        record, n_classes, n_axes = self.record, len(counts), len(noise.axes)
         if (record.samples > counts.sum()).any():  # so that their sum is one
             raise InvalidParameterError(name, f"be of {counts.sum()} votes in all", record.samples.max())
         seen = np.bincount(record.classes, minlength=n_classes)
@@ -116,19 +135,42 @@ class GraphEvidence:
             raise InvalidParameterError(name, f"be of the votes {counts.tolist()}", seen.tolist())
         if len(self.sites) != n_axes:
             raise InvalidParameterError(name, f"have the {n_axes} axes of the noise", len(self.sites))
-        if not record.complete and record.axis_sizes.tolist() != list(self.sizes):
-            raise InvalidParameterError(name, f"count flips on axes of {self.sizes} sites", record.axis_sizes.tolist())
-        attackable = set(np.concatenate([*self.sites, np.empty(0, dtype=np.int64)]).tolist())
+        axes = self._checked_axes(name, noise)
+        counted = np.array([len(sites) for sites in counted_sites(axes)])
+        if not record.complete and record.axis_sizes.tolist() != counted.tolist():
+            raise InvalidParameterError(name, f"count flips on axes of {counted} sites", record.axis_sizes.tolist())
+        attackable = (
+            {site for axis in axes for site in axis.attacked(range(axis.n_choices)).tolist()} if self.own else set()
+        )
         for attack, tallies in self.own.items():
+            sites = described(axes, attack)[0]
             if not attackable.issuperset(attack) or any(left >= right for left, right in pairwise(attack)):
                 raise InvalidParameterError(name, "attack sites of the axes, in ascending order", attack)
+            if len(set(sites)) < len(sites):
+                raise InvalidParameterError(name, "attack each site once", attack)
             for votes, numbers in tallies:
                 lost = int(votes.sum() - votes[label])
                 if votes.shape != (n_classes,) or votes.sum() != OWN_CHUNK or numbers.shape != (lost, n_axes):
                     must = f"have {OWN_CHUNK} votes in each chunk at an attacked graph, with flip numbers"
                     raise InvalidParameterError(name, must, votes.tolist())
-                if (numbers > np.array(self.sizes)).any():
-                    raise InvalidParameterError(name, f"count flips on axes of {self.sizes} sites", numbers.max())
+                if (numbers > counted).any():
+                    raise InvalidParameterError(name, f"count flips on axes of {counted} sites", numbers.max())
+
+    def _checked_axes(self, name: str, noise: Noise) -> tuple[AttackAxis, ...]:
+        """The axes, once clean values and those that flips show are known to be such as the laws have."""
+        record, valued = self.record, is_valued(noise)
+        if (self.values is not None) != valued or (valued and record.complete) != (record.shown is not None):
+            raise InvalidParameterError(name, "say what sites show where they have more than two values", record)
+        moves = [axis for region in noise for axis in axis_moves(noise[region])]
+        for sites, axis in zip(self.sites, moves, strict=True):
+            if self.values is not None and axis.alphabet > 2 and not np.isin(self.values[sites], axis.starts).all():
+                raise InvalidParameterError(name, f"have the clean values {axis.starts} there", self.values[sites])
+        if record.shown is not None:
+            alphabets = np.array([*(axis.alphabet for axis in moves), 256])
+            most = alphabets[np.minimum(_first_axes(self), len(moves))][record.flipped]
+            if (record.shown >= np.where(most > 2, most, 256)).any():
+                raise InvalidParameterError(name, "show values that their sites have", record.shown)
+        return self.axes(noise)
 
     def __eq__(self, other: object) -> bool:
         """Whether both would be written as the same numbers."""
@@ -142,17 +184,27 @@ class GraphEvidence:
     __hash__ = None  # type: ignore[assignment]
 
 
-def pack(evidence: Sequence[GraphEvidence | None]) -> bytes:
-    """The side file of graphs, as bytes."""
-    parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in ARRAYS}
+def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None = None) -> bytes:
+    """The side file of graphs, as bytes.
+
+    Args:
+        evidence: that of each graph, or of each target.
+        objects: for each of them the number of the graph; None: each is another one.
+    """
+    arrays = ARRAYS | (VALUED if any(graph is not None and graph.values is not None for graph in evidence) else {})
+    parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
+    told: set[int] = set()
     for number, graph in enumerate(evidence):
         if graph is not None:
             parts["graphs"].append([number])
+            known = number if objects is None else objects[number]
             for name, part in _parts(graph):
-                parts[name].append(part)
+                if known not in told or name not in SITES:
+                    parts[name].append(part)
+            told.add(known)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
-        for name, dtype in ARRAYS.items():
+        for name, dtype in arrays.items():
             content = io.BytesIO()
             flat = [np.asarray(part).astype(dtype).reshape(-1) for part in parts[name]]
             npy.write_array(content, np.concatenate([np.empty(0, dtype=dtype), *flat]), allow_pickle=False)
@@ -167,11 +219,16 @@ def pack(evidence: Sequence[GraphEvidence | None]) -> bytes:
     return packed.getvalue()
 
 
+def _first_axes(graph: GraphEvidence) -> npt.NDArray[np.uint16]:
+    """The first axis of every site."""
+    axes = np.full(graph.record.n_sites, NO_AXIS, dtype=np.uint16)
+    for axis in reversed(range(len(graph.sites))):
+        axes[graph.sites[axis]] = axis
+    return axes
+
+
 def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
-    record = graph.record
-    axes = np.full(record.n_sites, NO_AXIS, dtype=np.uint16)
-    for axis, sites in enumerate(graph.sites):
-        axes[sites] = axis
+    record, axes = graph.record, _first_axes(graph)
     form = 0 if record.bits is not None else 1 if record.positions is not None else 2
     most, flips = (-1 if number is None else number for number in (graph.most, graph.max_flips))
     head = (record.label, record.n_sites, len(record.samples), len(record), form, most, len(graph.own), flips)
@@ -183,6 +240,7 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
         parts += [("lengths", np.diff(record.starts)), ("positions", record.positions)]
     elif record.by_axis is not None:
         parts.append(("by_axis", record.by_axis))
+    parts += [(name, part) for name, part in (("values", graph.values), ("shown", record.shown)) if part is not None]
     for attack, tallies in graph.own.items():
         parts += [("own_sizes", [len(attack)]), ("own_sites", attack), ("own_chunks", [len(tallies)])]
         for tally in tallies:
@@ -190,36 +248,42 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
     return parts
 
 
-def unpack(data: bytes, *, n_graphs: int, n_axes: int, n_classes: int) -> list[GraphEvidence | None]:
+def unpack(
+    data: bytes, *, n_graphs: int, noise: Noise, n_classes: int, objects: Sequence[int] | None = None
+) -> list[GraphEvidence | None]:
     """What `pack` made, checked as if it came from anywhere; `GraphEvidence.check` says whether it fits its votes.
 
     Raises:
         MalformedError: it is something else, or takes more than it may.
     """
-    rest = _Rest(_arrays(data))
+    rest = _Rest(_arrays(data, ARRAYS | (VALUED if is_valued(noise) else {})))
     graphs = rest.all("graphs")
     numbers = graphs.tolist()
     if any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
         raise MalformedError(f"'graphs' must be numbers of graphs below {n_graphs}, in ascending order.")
     found: list[GraphEvidence | None] = [None] * n_graphs
+    told: dict[int, GraphEvidence] = {}
     for number in numbers:
+        known = number if objects is None else objects[number]
         try:
-            found[number] = _graph(rest, n_axes, n_classes)
+            found[number] = graph = _graph(rest, noise, n_classes, told.get(known))
+            told.setdefault(known, graph)
         except InvalidParameterError as error:
             raise MalformedError(f"the evidence of graph {number} is none: {error}") from None
     rest.check_empty()
     return found
 
 
-def _graph(rest: _Rest, n_axes: int, n_classes: int) -> GraphEvidence:
+def _graph(rest: _Rest, noise: Noise, n_classes: int, same: GraphEvidence | None) -> GraphEvidence:
+    """The evidence that comes next; its sites are those of another target of the same graph, if there is one."""
+    n_axes, firsts = len(noise.axes), first_axes(noise)
     head = dict(zip(HEAD, rest.take("heads", len(HEAD)).tolist(), strict=True))
     n_sites, votes, form = head["n_sites"], head["votes"], head["form"]
     if not 0 <= n_sites <= MOST_SITES or form not in range(len(FORMS)) or min(head["most"], head["max_flips"]) < -1:
         raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
-    axes = rest.take("axes", n_sites)
-    if ((axes >= n_axes) & (axes != NO_AXIS)).any():
-        raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
-    sites = tuple(np.flatnonzero(axes == axis) for axis in range(n_axes))
+    sites, values = _sites(rest, noise, n_sites) if same is None else (same.sites, same.values)
+    if same is not None and n_sites != same.record.n_sites:
+        raise InvalidParameterError("heads", f"have the {same.record.n_sites} sites of the graph", n_sites)
     arrays: Arrays = {name: np.array(head[name]) for name in ("label", "n_sites")}
     arrays |= {name: rest.take(name, head["chunks"]) for name in ("samples", "against")}
     arrays["classes"] = rest.take("classes", votes)
@@ -234,7 +298,11 @@ def _graph(rest: _Rest, n_axes: int, n_classes: int) -> GraphEvidence:
         arrays["positions"] = rest.take("positions", int(lengths.sum()))
     else:
         arrays["by_axis"] = rest.take("by_axis", votes * n_axes).reshape(votes, n_axes)
-        arrays["sizes"] = np.array([len(each) for each in sites], dtype=np.int64)
+        arrays["sizes"] = np.array(
+            [len(each) * (first == i) for i, (each, first) in enumerate(zip(sites, firsts, strict=True))]
+        )
+    if values is not None and form < 2:
+        arrays["shown"] = rest.take("shown", FlipRecord.from_arrays(arrays).n_flips)
     record = FlipRecord.from_arrays(arrays)
     own: dict[Attack, list[OwnTally]] = {}
     for size, chunks in zip(
@@ -252,7 +320,16 @@ def _graph(rest: _Rest, n_axes: int, n_classes: int) -> GraphEvidence:
     if len(own) != head["attacks"]:
         raise InvalidParameterError("own_sites", "name each attack once", head["attacks"])
     most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
-    return GraphEvidence(record, sites, most, own, flips)
+    return GraphEvidence(record, sites, most, own, flips, values)
+
+
+def _sites(rest: _Rest, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], npt.NDArray[np.uint8] | None]:
+    """The sites of each axis of a graph, and the clean values of all, where some have more than two."""
+    axes, n_axes = rest.take("axes", n_sites), len(noise.axes)
+    if ((axes >= n_axes) & (axes != NO_AXIS)).any():
+        raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
+    sites = tuple(np.flatnonzero(axes == first) for first in first_axes(noise))
+    return sites, rest.take("values", n_sites) if is_valued(noise) else None
 
 
 class _Rest:
@@ -287,7 +364,7 @@ MOST_DIRECTORY = 2**13
 """More than the list of the members of the file takes."""
 
 
-def _arrays(data: bytes) -> Arrays:
+def _arrays(data: bytes, wanted: Mapping[str, str]) -> Arrays:
     """The arrays of a file. What they take is looked at before any of them is unpacked."""
     end = data[-END:]
     directory = int.from_bytes(end[12:16], "little")
@@ -297,26 +374,28 @@ def _arrays(data: bytes) -> Arrays:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             members = file.infolist()
-            if [each.filename for each in members] != [f"{name}.npy" for name in ARRAYS]:
-                raise MalformedError(f"its arrays must be {', '.join(ARRAYS)}.")
+            if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
+                raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
             if (size := sum(each.file_size for each in members)) > MOST_UNPACKED:
                 raise MalformedError(f"its arrays take {size:,} bytes; more than {MOST_UNPACKED:,} are not unpacked.")
             if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
                 raise MalformedError("its arrays must be deflated, or as they are.")
-            return {name: _array(file, each, name) for name, each in zip(ARRAYS, members, strict=True)}
+            return {
+                name: _array(file, each, name, kind) for (name, kind), each in zip(wanted.items(), members, strict=True)
+            }
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError, OSError, OverflowError) as error:
         raise MalformedError(f"it cannot be unpacked ({error}).") from None
 
 
-def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> npt.NDArray[Any]:
+def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, kind: str) -> npt.NDArray[Any]:
     with file.open(member) as stream:
         raw = stream.read(member.file_size)
     head = io.BytesIO(raw[:256])  # numpy's header takes 128
     if npy.read_magic(head) != (1, 0):
         raise MalformedError(f"'{name}' must be an array of numpy's version 1.0.")
     shape, by_columns, dtype = npy.read_array_header_1_0(head)
-    if dtype.str != ARRAYS[name] or by_columns or len(shape) != 1:
-        raise MalformedError(f"'{name}' must be one row of numbers of the type {ARRAYS[name]}. Got {dtype} {shape}.")
+    if dtype.str != kind or by_columns or len(shape) != 1:
+        raise MalformedError(f"'{name}' must be one row of numbers of the type {kind}. Got {dtype} {shape}.")
     if shape[0] < 0 or head.tell() + shape[0] * dtype.itemsize != len(raw):
         raise MalformedError(f"'{name}' must be as long as it says.")
     return np.frombuffer(raw, dtype, offset=head.tell())

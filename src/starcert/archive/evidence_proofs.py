@@ -1,8 +1,9 @@
 """The verdicts of evidence by another way: from single votes, in ball arithmetic.
 
 The engine counts bits of packed columns and adds rounded logarithms. Here the votes against the class are rows of a
-plain matrix, and are counted attack by attack: how many of each stage and bin flipped how many of the attacked sites.
-The penalty π is summed over J and K, likelihood ratios are fractions, and with the θ and X that follow the capital is
+plain matrix, and are counted attack by attack: how many of each stage and bin flipped how many of the attacked sites,
+and show which outcome there. The penalty π is summed over these numbers and K, likelihood ratios are fractions, and
+with the θ and X that follow the capital is
 
     mean over g of Π (1 + g·(θ − X))  ≥  1/δ.
 
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import comb, prod
+from math import comb, factorial, prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,18 +29,22 @@ import numpy.typing as npt
 from flint import acb, arb, ctx
 
 from starcert.core.arithmetic import LOCK, exact_number, float_below
+from starcert.core.attack_axis import counted_sites, numbered
+from starcert.core.attacks import attacks_of
 from starcert.core.bets import sizes_of_stakes
 from starcert.core.confidence import Votes
 from starcert.core.evidence import GROWS, MOST_FLIPS
-from starcert.core.pooling import SiteLaw, bins_of
-from starcert.core.weighing import attacks_of
+from starcert.core.pooling import bins_of
+from starcert.core.site_laws import SiteLaw
 from starcert.judging import evidence_of
 
 if TYPE_CHECKING:
     from starcert.archive.evidence_file import GraphEvidence
     from starcert.archive.record import Archive
     from starcert.certificate import Certificate
+    from starcert.core.attack_axis import AttackAxis
     from starcert.core.evidence import Evidence, Level, Scheme, Weighed
+    from starcert.core.flips import FlipRecord
     from starcert.evidence import FoundAttack, OwnTally
 
 __all__ = ["MOST_AGAIN", "EvidenceCheck", "check_verdicts"]
@@ -114,7 +119,8 @@ class _Again:
         before: for each stage of the bet, an engine that knows the votes before it.
         stages: the stage of each vote against the class.
         n_votes: how many votes each stage has.
-        flips: for each axis and site whether it flipped in each vote against the class; None: not known, or too many.
+        shown: for each axis and choice the outcome that each vote against the class shows, 0 where the site did not
+            flip; None: not known, or too many.
         numbers: how many sites of each axis flipped in each vote against the class, shape (votes, axes).
     """
 
@@ -128,12 +134,14 @@ class _Again:
         stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right") - 1
         self.stages = np.repeat(stage_of_chunk, record.against)
         self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends) - 1)]
-        some = record.complete and len(record) * record.n_sites <= MOST_FLIPS
-        self.flips = [np.ascontiguousarray(record.matrix(axis.sites).T) for axis in self.axes] if some else None
+        choices = max(record.n_sites, sum(axis.n_choices for axis in self.axes))
+        some = record.complete and len(record) * choices <= MOST_FLIPS
+        self.shown = [_shown(record, axis) for axis in self.axes] if some else None
+        counted = counted_sites(self.axes)
         self.numbers = (
-            record.numbers(graph.sites)
-            if self.flips is None
-            else np.stack([flips.sum(axis=0) for flips in self.flips], axis=1)
+            np.stack([record.matrix(sites).sum(axis=1) for sites in counted], axis=1)
+            if some
+            else record.numbers(counted)
         )
 
         def engine(chunks: int) -> Evidence:
@@ -149,6 +157,8 @@ class _Again:
         The engine says which attacks the votes on the clean graph leave open: if any of them has no votes of its own,
         a scheme is not worth a proof.
         """
+        if not self.engine.possible(level):
+            return 0, 0
         for scheme in self.engine.schemes(level):
             weighed = self.engine.weighed(level, scheme)
             if len(weighed.rest) <= len(self.graph.own):
@@ -169,7 +179,7 @@ class _Again:
             if capital * delta >= 1:
                 continue
             settled += 1
-            sites = [self.axes[axis].sites[list(chosen)] for axis, chosen in zip(scheme.listed, attack, strict=True)]
+            sites = [self.axes[axis].attacked(chosen) for axis, chosen in zip(scheme.listed, attack, strict=True)]
             tallies = self.graph.own.get(
                 tuple(sorted(np.concatenate([np.empty(0, dtype=np.int64), *sites]).tolist())), ()
             )
@@ -180,8 +190,7 @@ class _Again:
 
     def _chosen(self, level: Level, scheme: Scheme, weighed: Weighed) -> Iterator[Chosen]:
         """The attacks that are weighed again: all, or those nearest to failing and those that are open."""
-        sizes, counts = ([of[axis] for axis in scheme.listed] for of in (self.graph.sizes, level))
-        attacks = attacks_of(sizes, counts)
+        attacks = attacks_of(self.engine.listed(level, scheme))
         if scheme.n_attacks <= MOST_AGAIN:
             return attacks
         least = np.argsort(weighed.weights.capital, kind="stable")[:NEAREST].tolist()
@@ -190,8 +199,9 @@ class _Again:
 
     def breaks(self, level: Level, attack: FoundAttack) -> bool:
         """Whether an attack is of a level, its votes were recorded, and they are too few for the class."""
-        of_level = tuple(int(np.isin(axis.sites, attack.sites).sum()) for axis in self.axes) == level
-        sums = np.cumsum([tally.counts for tally in self.graph.own.get(attack.sites, ())], axis=0)
+        moved = numbered(self.axes, attack.sites, attack.values)
+        of_level = level == tuple(int(np.isin(axis.attacked(range(axis.n_choices)), moved).sum()) for axis in self.axes)
+        sums = np.cumsum([tally.counts for tally in self.graph.own.get(moved, ())], axis=0)
         if not of_level or len(attack.sites) != sum(level) or list(attack.votes) not in sums.tolist():
             return False
         mine = attack.votes[self._label]
@@ -209,20 +219,24 @@ class _SharedBet:
         scheme: which axes are listed.
         level: how many sites are attacked on each axis.
         groups: the stage and bin of each vote against the class, as one number.
-        seen: what such a vote adds to the logarithm of capital, shape (stakes, *(numbers of flips), groups).
+        seen: what such a vote adds to the logarithm of capital, shape (stakes, *(numbers of outcomes), groups).
         quiet: what all votes for the class add together, shape (stakes,).
     """
 
     def __init__(self, again: _Again, scheme: Scheme, level: Level, groups: Whole, seen: Whole, quiet: Whole) -> None:
         self._again, self._scheme, self._groups, self._quiet = again, scheme, groups, quiet
-        steps = [level[axis] + 1 for axis in scheme.listed]
-        self._steps = [seen.shape[-1] * prod(steps[i + 1 :]) for i in range(len(steps))]
+        self._steps: list[Whole] = []
+        step = seen.shape[-1]
+        for axis in reversed(scheme.listed):  # for each outcome how far it leads; the last one leads least
+            lengths = [step * (level[axis] + 1) ** i for i in range(len(again.axes[axis].law.outcomes))]
+            self._steps.insert(0, np.array([0, *reversed(lengths)]))
+            step = lengths[-1] * (level[axis] + 1)
         self._seen = seen.reshape(len(seen), -1)
 
     @classmethod
     def of(cls, again: _Again, level: Level, scheme: Scheme) -> _SharedBet | None:
         """The bet of a scheme; None where the engine makes none, or single flips are not known."""
-        if scheme.listed and again.flips is None:
+        if scheme.listed and again.shown is None:
             return None
         pooled = tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
         bins, n_bins = _bins(again, pooled, again.numbers)
@@ -245,12 +259,12 @@ class _SharedBet:
         return cls(again, scheme, level, stages * n_bins + bins, np.concatenate(seen, axis=-1), quiet)
 
     def capital(self, attack: Chosen) -> Ball:
-        """At least the capital against one attack: votes are counted by how many of its sites flipped, and group."""
+        """At least the capital against one attack: votes are counted by what they show at its sites, and group."""
         cells = self._groups.copy()
-        for axis, step, chosen in zip(self._scheme.listed, self._steps, attack, strict=True):
-            assert self._again.flips is not None
+        for axis, steps, chosen in zip(self._scheme.listed, self._steps, attack, strict=True):
+            assert self._again.shown is not None
             for number in chosen:
-                cells += step * self._again.flips[axis][number]
+                cells += steps[self._again.shown[axis][number]]
         counts = np.bincount(cells, minlength=self._seen.shape[1])
         return _mean_of_exponentials(self._quiet + self._seen @ counts)
 
@@ -292,24 +306,47 @@ class _OwnBet:
 def _bins(again: _Again, pooled: tuple[int, ...], numbers: Whole) -> tuple[Whole, int]:
     """The bin of each vote from its flip numbers, and how many bins there are."""
     bins, n_bins = np.zeros(len(numbers), dtype=np.int64), 1
-    for axis in pooled:
-        starts = bins_of(len(again.axes[axis].sites), again.axes[axis].law.clean)
-        own = sum((numbers[:, axis] >= start).astype(np.int64) for start in starts[1:])
+    for first in dict.fromkeys(again.engine.pools[axis] for axis in pooled):
+        starts = bins_of(len(again.axes[first].sites), again.axes[first].law.clean)
+        own = sum((numbers[:, first] >= start).astype(np.int64) for start in starts[1:])
         bins, n_bins = bins * len(starts) + own, n_bins * len(starts)
     return bins, n_bins
 
 
+def _shown(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
+    """The outcome that each vote shows at each choice of an axis, shape (choices, votes)."""
+    if axis.moves is None:
+        return np.ascontiguousarray(record.matrix(axis.sites).T.astype(np.uint8))
+    found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)
+    values = record.values(axis.sites)
+    for site, clean in enumerate(axis.moves.values.tolist()):
+        shown = np.where(values[:, site] < 0, clean, values[:, site])
+        for move in range(axis.law.moves):
+            found[axis.law.moves * site + move] = axis.moves.outcomes[clean, move][shown]
+    return found
+
+
 def _ratios(again: _Again, level: Level, scheme: Scheme) -> list[Ball]:
-    """The likelihood ratio of each combination of flips on the listed axes."""
+    """The likelihood ratio of each combination of outcomes on the listed axes."""
     own = [_powers(again.axes[axis].law, level[axis]) for axis in scheme.listed]
     return [prod(parts, start=arb(1)) for parts in product(*own)]
 
 
 def _powers(law: SiteLaw, number: int) -> list[Ball]:
-    """The likelihood ratio of so many attacked sites for each number of flips among them; 0 where it never is."""
-    flipped = exact_number(law.attacked / law.clean if law.clean else Fraction(0))
+    """The likelihood ratio of so many attacked sites, for all numbers of each outcome of a flip; 0: it never is."""
+    shown = [exact_number(attacked / clean if clean else Fraction(0)) for clean, attacked in law.outcomes]
     stayed = exact_number((1 - law.attacked) / (1 - law.clean) if law.clean < 1 else Fraction(0))
-    return [flipped**j * stayed ** (number - j) for j in range(number + 1)]
+    return [
+        prod((ratio**j for ratio, j in zip(shown, shares, strict=True)), start=stayed ** (number - sum(shares)))
+        if sum(shares) <= number
+        else arb(0)
+        for shares in _grid(law, number)
+    ]
+
+
+def _grid(law: SiteLaw, number: int) -> Iterator[tuple[int, ...]]:
+    """All numbers of each outcome of a flip up to this one, though they may be too many together."""
+    return product(range(number + 1), repeat=len(law.outcomes))
 
 
 def _theta(
@@ -317,7 +354,14 @@ def _theta(
 ) -> Ball:
     """1/2, less π, less what an object that is attacked on these axes shows and the clean one never does."""
     shown = prod(((1 - again.axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
-    ratios, masses = _pool(tuple((again.axes[axis].law, len(again.axes[axis].sites), level[axis]) for axis in pooled))
+    pools = again.engine.pools
+    together = [[axis for axis in pooled if pools[axis] == first] for first in dict.fromkeys(pools[a] for a in pooled)]
+    ratios, masses = _pool(
+        tuple(
+            (tuple((again.axes[axis].law, level[axis]) for axis in some), len(again.axes[some[0]].sites))
+            for some in together
+        )
+    )
     penalty = arb(0)
     bounds = [arb(limit) for limit in limits.tolist()]
     for ratio, row in zip(ratios, masses, strict=True):
@@ -329,30 +373,51 @@ def _theta(
     return theta
 
 
+Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]
+"""Of each axis of a pool the law and how many sites are attacked."""
+
+
 @lru_cache(maxsize=64)
-def _pool(axes: tuple[tuple[SiteLaw, int, int], ...]) -> tuple[list[Ball], list[list[Ball]]]:
-    """For all numbers J of flips among the attacked sites: the likelihood ratio, and the mass of J in each bin."""
+def _pool(pools: tuple[tuple[Attacked, int], ...]) -> tuple[list[Ball], list[list[Ball]]]:
+    """For all that attacked sites may show: the likelihood ratio, and its mass in each bin."""
     ratios, masses = [arb(1)], [[arb(1)]]
-    for law, n_sites, attacked in axes:
-        own = _joint_masses(law, n_sites, attacked)
-        ratios = [left * right for left in ratios for right in _powers(law, attacked)]
+    for pool, n_sites in pools:
+        own = _joint_masses(pool, n_sites)
+        for law, attacked in pool:
+            ratios = [left * right for left in ratios for right in _powers(law, attacked)]
         masses = [[x * y for x in left for y in right] for left in masses for right in own]
     return ratios, masses
 
 
 @lru_cache(maxsize=1024)
-def _joint_masses(law: SiteLaw, n_sites: int, attacked: int) -> list[list[Ball]]:
-    """P(J = j, K in bin): j of the attacked sites flip, and so many of the others that K = j + these is in the bin."""
-    hit, others = _binomial(attacked, law.clean), _binomial(n_sites - attacked, law.clean)
-    starts = bins_of(n_sites, law.clean)
+def _joint_masses(pool: Attacked, n_sites: int) -> list[list[Ball]]:
+    """P(attacked sites show these outcomes, K in bin): with j flips among them, K is j and those of the others."""
+    clean = pool[0][0].clean
+    starts = bins_of(n_sites, clean)
+    others = _binomial(n_sites - sum(attacked for _, attacked in pool), clean) if len(starts) > 1 else []
     ends = [*starts[1:], n_sites + 1]
+    hit = [(0, arb(1))]
+    for law, attacked in pool:
+        hit = [(i + j, left * right) for i, left in hit for j, right in _multinomial(law, attacked)]
     return [
         [
-            mass * sum(others[max(start - j, 0) : max(end - j, 0)], arb(0))
+            mass * sum(others[max(start - j, 0) : max(end - j, 0)], arb(0)) if len(starts) > 1 else mass
             for start, end in zip(starts, ends, strict=True)
         ]
-        for j, mass in enumerate(hit)
+        for j, mass in hit
     ]
+
+
+def _multinomial(law: SiteLaw, attacked: int) -> list[tuple[int, Ball]]:
+    """For all numbers of each outcome of a flip: how many flips these are, and the probability of that."""
+    chances = [exact_number(clean) for clean, _ in law.outcomes]
+    stays, found = exact_number(1 - law.clean), []
+    for shares in _grid(law, attacked):
+        left = attacked - sum(shares)
+        ways = factorial(attacked) // prod(map(factorial, (*shares, left))) if left >= 0 else 0
+        mass = prod((chance**j for chance, j in zip(chances, shares, strict=True)), start=arb(ways))
+        found.append((sum(shares), mass * stays**left if ways else arb(0)))
+    return found
 
 
 def _binomial(n: int, p: Fraction) -> list[Ball]:

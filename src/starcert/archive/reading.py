@@ -120,14 +120,15 @@ class _Side(NamedTuple):
 
 
 def _evidence(
-    field: Field, path: Path, *, needed: bool, n_graphs: int, n_axes: int, n_classes: int
+    field: Field, path: Path, *, needed: bool, noise: Noise, n_classes: int, objects: Sequence[int]
 ) -> tuple[GraphEvidence | None, ...]:
     side = _Side.of(field)
     data = None if side is None else side.content(path, needed=needed)
     if side is None or data is None:
-        return (None,) * n_graphs
+        return (None,) * len(objects)
     try:
-        return tuple(unpack(data, n_graphs=n_graphs, n_axes=n_axes, n_classes=n_classes))
+        found = unpack(data, n_graphs=len(objects), noise=noise, n_classes=n_classes, objects=objects)
+        return tuple(found)
     except MalformedError as error:
         raise ArchiveError(fspath(path.with_name(side.name)), str(error)) from None
 
@@ -166,14 +167,15 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     if 0 < len(chosen) < len(read):
         i = [graph.selection for graph in read].index(None)
         raise MalformedError(f"'graphs[{i}].selection' must not be null where other graphs have selection votes.")
+    places = _all_or_none([graph.place for graph in read], "graph")
     evidence = (
         _evidence(
             top["evidence"],
             path,
             needed=all_of_it,
-            n_graphs=len(read),
-            n_axes=len(noise.axes),
+            noise=noise,
             n_classes=len(classes),
+            objects=range(len(read)) if places is None else [graph for graph, _ in places],
         )
         if "evidence" in top
         else None
@@ -184,7 +186,6 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {graph.sizes}.")
     records = [None if graph is None else graph.record for graph in kept]
     stopped = _stopped(top, apart=bool(chosen))
-    places = _all_or_none([graph.place for graph in read], "graph")
     keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
     votes = Votes([graph.estimation for graph in read], chosen or None, **keys, stopped=stopped, records=records)
     archive = Archive(
@@ -351,12 +352,14 @@ def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
 
 
 def _broken(claim: Field, noise: Noise, n_classes: int) -> BrokenLevel:
-    said = claim.members("level", "sites", "votes", "delta")
+    said = claim.members("level", "sites", "votes", "delta", optional=("values",))
+    values = said["values"].items() if "values" in said else []
     return BrokenLevel(
         said["level"].wholes(len(noise.axes), MAX_RADIUS),
         tuple(site.whole(MOST_SITES) for site in said["sites"].items()),
         said["votes"].wholes(n_classes, MOST_VOTES),
         said["delta"].probability(),
+        tuple(None if value.value is None else value.whole(MOST_VALUES) for value in values),
     )
 
 

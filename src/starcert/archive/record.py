@@ -153,7 +153,7 @@ class Archive:
             if self.votes.selection is None:
                 raise InvalidParameterError(f"evidence[{i}]", "come with selection votes", None)
             label = int(self.votes.selection[i].argmax())
-            graph.check(f"evidence[{i}]", label, self.votes.counts[i], len(self.noise.axes))
+            graph.check(f"evidence[{i}]", label, self.votes.counts[i], self.noise)
             if self.boxes[i] != graph.sizes:
                 raise InvalidParameterError(f"boxes[{i}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[i])
 
@@ -354,12 +354,14 @@ class BrokenLevel(NamedTuple):
         sites: the flat positions of the flipped sites.
         votes: what the base classifier said on noisy copies of the attacked graph, for each class.
         delta: with which probability such votes come about though the answer stays.
+        values: the new value of each of these sites, None for one that has two; empty where all have.
     """
 
     level: Radius
     sites: tuple[int, ...]
     votes: tuple[int, ...]
     delta: float
+    values: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +411,7 @@ class Claims:
             verified=frontier.verified,
             any_flips=None if certificate.verdicts is None else certificate.any_flips,
             broken=tuple(
-                BrokenLevel(level, found.sites, found.votes, found.delta)
+                BrokenLevel(level, found.sites, found.votes, found.delta, found.values)
                 for level, found in attacks
                 if found is not None
             ),

@@ -262,7 +262,8 @@ def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
 
     def stands(one: BrokenLevel) -> bool:
         other = attacks.get(one.level)
-        return other is not None and one[:3] == other[:3] and one.delta * SAME >= other.delta
+        same = other is not None and (*one[:3], one.values) == (*other[:3], other.values)
+        return same and other is not None and one.delta * SAME >= other.delta
 
     if unproved := [one for one in claimed.broken if not stands(one)]:
         yield "broken", "false", unproved, proved.broken

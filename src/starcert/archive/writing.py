@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcert.archive.evidence_file import pack
-from starcert.archive.record import Claims
+from starcert.archive.record import BrokenLevel, Claims
 from starcert.errors import ArchiveError
 from starcert.system.files import write_whole
 
@@ -84,7 +84,7 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
         return {}
     if not any(archive.evidence):
         return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
-    data, side = pack(archive.evidence), path.with_name(f"{path.stem}{SIDE}")
+    data, side = pack(archive.evidence, archive.votes.objects.tolist()), path.with_name(f"{path.stem}{SIDE}")
     write_whole(side, [data])
     return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
 
@@ -181,4 +181,10 @@ def _row_of(archive: Archive, i: int) -> dict[str, object]:
 
 
 def _beyond_counts(claims: Claims) -> dict[str, object]:
-    return {"any_flips": claims.any_flips, "broken": [each._asdict() for each in claims.broken]}
+    return {"any_flips": claims.any_flips, "broken": [_broken(each) for each in claims.broken]}
+
+
+def _broken(level: BrokenLevel) -> dict[str, object]:
+    """A broken level; values are said where sites have more than two."""
+    said = level._asdict()
+    return said if level.values else {name: value for name, value in said.items() if name != "values"}

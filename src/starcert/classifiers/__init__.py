@@ -10,17 +10,28 @@ from starcert.errors import StarcertError
 if TYPE_CHECKING:
     from starcert.classifiers import features
     from starcert.classifiers.base import Classifier, from_callable
+    from starcert.classifiers.node_functions import from_node_function
     from starcert.classifiers.sklearn import from_sklearn
     from starcert.classifiers.torch import from_dense, from_pyg
     from starcert.classifiers.torch_rows import from_torch
 
-__all__ = ["Classifier", "features", "from_callable", "from_dense", "from_pyg", "from_sklearn", "from_torch"]
+__all__ = [
+    "Classifier",
+    "features",
+    "from_callable",
+    "from_dense",
+    "from_node_function",
+    "from_pyg",
+    "from_sklearn",
+    "from_torch",
+]
 
 _HOME = {
     "Classifier": ("base", ""),
     "features": ("features", "torch"),
     "from_callable": ("base", ""),
     "from_dense": ("torch", "torch"),
+    "from_node_function": ("node_functions", ""),
     "from_pyg": ("torch", "torch"),
     "from_sklearn": ("sklearn", "kernels"),
     "from_torch": ("torch_rows", "torch"),

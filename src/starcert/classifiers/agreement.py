@@ -78,14 +78,16 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, pl
     else:
         alone, again = together, alone
     if again is not None:
+        first = _first_apart(alone, 0, again, 0)
         raise ClassifierError(
-            f"The base classifier answers differently when it is asked twice about {name}: {_shown(alone, 0)}, then "
-            f"{_shown(again, 0)}. Take the randomness out of it: dropout must follow model.eval(), a seed must start "
-            "anew with every graph."
+            f"The base classifier answers differently when it is asked twice about {name}: {_shown(alone, 0, first)}, "
+            f"then {_shown(again, 0, first)}. Take the randomness out of it: dropout must follow model.eval(), a seed "
+            "must start anew with every graph."
         )
+    first = _first_apart(together, place, alone, 0)
     raise ClassifierError(
-        f"The base classifier answers {name} with {_shown(together, place)} in a batch of {len(batch)}, but with "
-        f"{_shown(alone, 0)} alone. {_ADVICE}"
+        f"The base classifier answers {name} with {_shown(together, place, first)} in a batch of {len(batch)}, but "
+        f"with {_shown(alone, 0, first)} alone. {_ADVICE}"
     )
 
 
@@ -110,10 +112,21 @@ def _agree(one: Scores, i: int, other: Scores, j: int) -> bool:
     return bool((same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)).all())
 
 
-def _shown(scores: Scores, place: int) -> str:
+def _first_apart(one: Scores, i: int, other: Scores, j: int) -> int:
+    """The first target that was answered differently, or whose numbers differ most; 0 where there is but one."""
+    apart = np.asarray(np.asarray(one.answers)[i] != np.asarray(other.answers)[j])
+    if apart.ndim == 0 or apart.any() or one.numbers is None or other.numbers is None:
+        return int(apart.argmax())
+    return int(np.abs(one.numbers[i] - other.numbers[j]).max(axis=-1).argmax())
+
+
+def _shown(scores: Scores, place: int, first: int) -> str:
+    """The answer on a copy; of many targets, some from the first that matters on."""
     answers = np.asarray(scores.answers)[place]
-    answer = f"class {answers}" if answers.ndim == 0 else f"classes {answers.tolist()[:5]}"
-    if scores.numbers is None or answers.ndim:
-        return answer
+    if answers.ndim:
+        from_there = f" from target {first} on" if first else ""
+        return f"classes {answers[first : first + 5].tolist()}{from_there}"
+    if scores.numbers is None:
+        return f"class {answers}"
     numbers = ", ".join(f"{number:.6g}" for number in scores.numbers[place][:5])
-    return f"{answer} ({numbers}{', …' if scores.numbers.shape[1] > 5 else ''})"
+    return f"class {answers} ({numbers}{', …' if scores.numbers.shape[1] > 5 else ''})"

@@ -107,7 +107,7 @@ class Classifier(ABC):
         """The node index of each target, in their order; None: the targets are no nodes.
 
         By default every node, where a graph has as many targets as nodes. Where some nodes alone are classified (those
-        of a mask), say which: their indices in ascending order.
+        of a mask), say which, each once.
         """
         n_targets = self.n_targets(frame)
         if n_targets is None or not isinstance(frame, Frame) or n_targets != frame.n_nodes:

@@ -10,6 +10,7 @@ graph is called for each copy, unless it shows that it needs no edges.
 | `one_hot("element")` | a column for each category of such node data |
 | `degree()`, `log_degree()`, `one_hot_degree(largest)`, `constant()` | ready-made, as fast as the model |
 | `in_degree()`, `out_degree()` | the arcs that end at a node, and those that begin there |
+| `sparse("x")` | bits that are mostly 0, as a sparse matrix, for modules whose first layer is linear |
 | a function | what it gives for the noisy copy, a `Graph`: an array of numbers with a row for each node |
 | `("x", degree())` | several of them, column by column |
 """
@@ -26,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.sparse_features import sparse
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs.rule import EdgesAskedError, without_edges
 
@@ -50,6 +52,7 @@ __all__ = [
     "out_degree",
     "side_by_side",
     "sources_of",
+    "sparse",
 ]
 
 Source: TypeAlias = "str | Callable[[Graph], Any]"

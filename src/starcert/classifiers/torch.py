@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
 from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_sources_of, edge_weight_of
 from starcert.classifiers.features import (
@@ -20,35 +19,23 @@ from starcert.classifiers.features import (
     side_by_side,
     sources_of,
 )
-from starcert.classifiers.identity import identity
+from starcert.classifiers.modules import ModuleClassifier
 from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
-from starcert.errors import InvalidParameterError, whole_number
-from starcert.system.processes import available_bytes
+from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
+from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame, Sites
-    from starcert.noise import Noise
+    from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
-    from starcert.sampling.sampler import Sampler
 
 __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 
-DEVICE_CHUNK = 131_072
-"""Samples in a chunk on a device: it wants much to do at once."""
-
-PROBE = 64
-"""So many copies tell what one of them takes on a device."""
-
-PORTION = 2**27
-"""Bytes that the features of copies take at a time on a CPU."""
+SPARSE_ROW = 1024
+"""Bytes that a node of a copy may take where features are sparse: some eighty entries."""
 
 
-class TorchClassifier(DrawsItself):
-    """A module in evaluation mode, without gradients, asked about whole batches. See `from_pyg` and `from_dense`.
-
-    On another device than the CPU the noisy graphs are drawn there. The batch is as large as memory allows, and halved
-    where it does not.
-    """
+class TorchClassifier(ModuleClassifier):
+    """A module on graphs. See `from_pyg` and `from_dense`."""
 
     def __init__(
         self,
@@ -65,10 +52,8 @@ class TorchClassifier(DrawsItself):
         edge_features: EdgeFeatures = None,
         edge_weight: str | None = None,
     ) -> None:
-        if not isinstance(model, torch.nn.Module):
-            raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
-        self.model = model.eval()
-        self.n_classes = whole_number("n_classes", n_classes, 2)
+        # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
+        super().__init__(model, n_classes, batch_size=512 if dense else 96, description=description)
         self.dense = dense
         self.features = features
         self.targets = targets
@@ -87,29 +72,13 @@ class TorchClassifier(DrawsItself):
         }
         self._said = {name: value for name, value in said.items() if value is not None}
         self._sources = sources_of(features)
-        self._description = description
-        on_cpu = self.device.type == "cpu"
-        self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
-        self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
-        # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
-        self.batch_size = DEVICE_CHUNK if not on_cpu else 512 if dense else 96
+        if any(isinstance(source, SparseFeatures) for source in self._sources) and (dense or len(self._sources) > 1):
+            hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
+            raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._input: tuple[str, list[torch.Tensor | None]] | None = None
-        self._fits: tuple[str, int] | None = None
 
-    @property
-    def description(self) -> str:
-        """Which classifier it is: what was given, or its class and a digest of weights, code and features as of now."""
-        if self._description:
-            return self._description
-        self.model.eval()  # as it is when it answers
-        said = (self._said,) if self._said else ()
-        return f"{type(self.model).__name__} {identity((self.model, self.dense, self.features, *said))}"
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-        parameter = next(self.model.parameters(), None)
-        return torch.device("cpu") if parameter is None else parameter.device
+    def _content(self) -> tuple[object, ...]:
+        return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
 
     def n_targets(self, frame: Frame) -> int | None:
         """How many nodes are classified; None: the graph is."""
@@ -123,80 +92,10 @@ class TorchClassifier(DrawsItself):
         """What one noisy copy takes as the model sees it: a matrix of bytes and one of floats, or both directions."""
         return 5 * n_nodes**2 if self.dense else 32 * n_edges + 8 * n_nodes
 
-    def free_memory(self) -> int | None:
-        """The bytes that are free where the model is, as far as that is known."""
-        if self.device.type != "cuda":
-            return available_bytes() if self.device.type == "cpu" else None
-        unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
-        return int(torch.cuda.mem_get_info(self.device)[0]) + unused
-
-    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
-        """The sampler of a graph, on the model's device."""
-        from starcert.sampling.sampler import sampler  # noqa: PLC0415  (voting has it loaded already)
-
-        return sampler(sites, noise, str(self.device))
-
-    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        """One class for each graph, or for each target."""
-        return self._answers(self.logits(graphs))
-
-    def scored(self, graphs: NoisyGraphs) -> Scores:
-        """One class for each graph, or for each target, and the logits."""
-        logits = self.logits(graphs)
-        precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
-        return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
-
-    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
-        found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
-        answers: npt.NDArray[np.int64] = found.cpu().numpy()
-        if (answers < 0).any():
-            raise ValueError("its logits have a NaN")
-        return answers
-
-    def logits(self, graphs: NoisyGraphs) -> torch.Tensor:
-        """What the model gives for each graph, shape (graphs, classes), or for each target, (graphs, targets, classes).
-
-        It is asked in portions where memory is short.
-        """
-        self.model.eval()  # it may have been trained since
-        most = min(len(graphs), self._fitting(graphs))
-        while True:
-            try:
-                with torch.inference_mode():
-                    parts = [self._forward(part) for part in graphs.split(most)]
-                    return parts[0] if len(parts) == 1 else torch.cat(parts)
-            except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
-                short = isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
-                if not short or most == 1:
-                    raise
-                most = -(-most // 2)
-                self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
-                if self.device.type == "cuda":
-                    torch.cuda.empty_cache()
-
-    def _fitting(self, graphs: NoisyGraphs) -> int:
-        """So many graphs as a model is asked about at once.
-
-        On a CPU, not more than whose features take some hundred megabytes; on a device, as many as half of its free
-        memory holds, judged by what a few of them take.
-        """
-        if self.device.type == "cpu":
-            return max(1, PORTION // max(1, self._feature_bytes(graphs.frame)))
-        if self.device.type != "cuda" or len(graphs) <= PROBE:
-            return len(graphs)
-        kept = self._fits
-        if kept is None or kept[0] != graphs.frame.key:
-            torch.cuda.reset_peak_memory_stats(self.device)
-            before = torch.cuda.memory_allocated(self.device)
-            with torch.inference_mode():
-                self._forward(graphs[:PROBE])
-            each = max(1, (torch.cuda.max_memory_allocated(self.device) - before) // PROBE)
-            free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
-            kept = self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
-        return kept[1]
-
     def _feature_bytes(self, frame: Frame) -> int:
         """What the features of one copy take, where that can be told without asking for them."""
+        if isinstance(self._sources[0], SparseFeatures):
+            return SPARSE_ROW * frame.n_nodes
         shared = self._shared_features(frame)
         known = 0 if self.dense else sum(x.nbytes for x in shared if x is not None)
         sites = [frame.node_sites[name] for name in map(name_of, self._sources) if name in frame.node_sites]
@@ -214,8 +113,7 @@ class TorchClassifier(DrawsItself):
         edge_index, batch = graphs.edge_index_on(self.device)
         given: dict[str, torch.Tensor | None] = {"edge_index": edge_index, "batch": batch}
         if "x" in self._calling.wanted:
-            x, of_copies = self._features_of(graphs)
-            given["x"] = x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
+            given["x"] = self._rows_of(graphs)
         if "edge_attr" in self._calling.wanted:
             given["edge_attr"] = edge_attr_of(self._edge_sources, graphs, self._dtype, self.device)
         if "edge_weight" in self._calling.wanted:
@@ -235,6 +133,14 @@ class TorchClassifier(DrawsItself):
         if self.nodes is None:
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
+
+    def _rows_of(self, graphs: NoisyGraphs) -> torch.Tensor:
+        """The features of all nodes of all copies, a row each."""
+        source = self._sources[0]
+        if isinstance(source, SparseFeatures):
+            return sparse_rows(source, graphs, self._dtype, self.device)
+        x, of_copies = self._features_of(graphs)
+        return x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""
@@ -263,12 +169,8 @@ class TorchClassifier(DrawsItself):
     def _ready(self, x: torch.Tensor) -> torch.Tensor:
         return x.to(self.device, self._dtype if x.is_floating_point() else x.dtype)
 
-    @property
-    def _dtype(self) -> torch.dtype:
-        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
-
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_input": None, "_fits": None}
+        return super().__getstate__() | {"_input": None}
 
 
 def from_pyg(
@@ -339,8 +241,9 @@ def from_dense(
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
     x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
-    edges; adjacency is (copies, nodes, nodes), zeros and ones as floats. For small graphs this is the fastest way by
-    far. With `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments as in `from_pyg`.
+    edges; adjacency is (copies, nodes, nodes), zeros and ones as floats, whatever the types of edges. For small graphs
+    this is the fastest way by far. With `targets="nodes"` the logits are of shape (copies, nodes, classes). Arguments
+    as in `from_pyg`.
     """
     return TorchClassifier(
         model,

@@ -4,40 +4,42 @@ from __future__ import annotations
 
 import torch
 
-from starcert.classifiers.identity import identity
-from starcert.classifiers.torch import TorchClassifier
+from starcert.classifiers.base import CHUNK_SIZE
+from starcert.classifiers.modules import ModuleClassifier
+from starcert.classifiers.outputs import logits_of
 from starcert.errors import InvalidParameterError
+from starcert.graphs.vectors import VectorFrame
 from starcert.sampling.batch import NoisyCopies, NoisyVectors
 
 __all__ = ["TorchRowClassifier", "from_torch"]
 
 
-class TorchRowClassifier(TorchClassifier):
+class TorchRowClassifier(ModuleClassifier):
     """A module on rows. See `from_torch`."""
 
     def __init__(self, model: torch.nn.Module, n_classes: int, *, one_hot: bool, description: str | None) -> None:
         if not isinstance(one_hot, bool):
             raise InvalidParameterError("one_hot", "be True or False", one_hot)
-        super().__init__(model, n_classes, dense=True, features="x", description=description)
+        super().__init__(model, n_classes, batch_size=CHUNK_SIZE, description=description)
         self.one_hot = one_hot
 
-    @property
-    def description(self) -> str:
-        """Which classifier it is: what was given, or its class and a digest of weights and code as of now."""
-        if self._description:
-            return self._description
-        self.model.eval()  # as it is when it answers
-        return f"{type(self.model).__name__} {identity((self.model, 'rows', self.one_hot))}"
+    def _content(self) -> tuple[object, ...]:
+        return (self.model, "rows", self.one_hot)
 
-    def raw(self, copies: NoisyCopies) -> torch.Tensor:
-        """What the model gives for all rows at once, unchecked: its columns tell how many classes it knows."""
-        if not isinstance(copies, NoisyVectors):
+    def _feature_bytes(self, frame: VectorFrame) -> int:
+        return 8 * frame.n_columns * (frame.alphabet if self.one_hot else 1)
+
+    def _forward(self, graphs: NoisyVectors) -> torch.Tensor:
+        rows = graphs.vectors_on(self.device)
+        if self.one_hot:
+            rows = torch.nn.functional.one_hot(rows.long(), graphs.frame.alphabet)
+        return logits_of(self.model(rows.to(self._dtype)), len(graphs), self.n_classes, n_nodes=1, of_nodes=False)
+
+    def logits(self, graphs: NoisyCopies) -> torch.Tensor:
+        """What the model gives for each row, shape (rows, classes)."""
+        if not isinstance(graphs, NoisyVectors):
             raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
-        with torch.inference_mode():
-            rows = copies.vectors_on(self.device)
-            if self.one_hot:
-                rows = torch.nn.functional.one_hot(rows.long(), copies.frame.alphabet)
-            return self.model(rows.to(self._dtype))  # type: ignore[no-any-return]
+        return super().logits(graphs)
 
 
 def from_torch(
@@ -50,7 +52,7 @@ def from_torch(
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode. It is called with floats of
             the shape (copies, columns).
-        n_classes: how many columns its logits have.
+        n_classes: how many columns its logits have. One logit tells two classes apart: class 1 where it is above 0.
         one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
         description: says which classifier it is, for the record; by default its class and a digest of its weights and
             its code.

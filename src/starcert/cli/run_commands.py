@@ -147,6 +147,15 @@ def init(
     example: Annotated[
         str, typer.Option(help="The kind of model: function, or sklearn (needs the extra kernels).", metavar="KIND")
     ] = "function",
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="What is certified: molecule (types of bonds and atoms, needs the extra molecules), directed (graphs "
+            "with arcs), nodes (of one graph) or vector (rows of bits, needs the extra kernels).",
+            metavar="KIND",
+            show_default="undirected graphs",
+        ),
+    ] = None,
 ) -> None:
     """Write an example to start from: a commented run.toml, a model, and small graphs of three classes.
 
@@ -157,17 +166,27 @@ def init(
     starcert init && starcert certify run.toml
 
     starcert init trial --example sklearn
+
+    starcert init citations --kind nodes && starcert certify citations/run.toml
     """
     from starcert.runs.example import write_example  # noqa: PLC0415  (networkx: only where it is needed)
+    from starcert.runs.example_kinds import KINDS  # noqa: PLC0415
 
-    written = write_example(folder, example)
+    if kind is not None and kind not in KINDS:
+        raise InvalidParameterError("--kind", f"be one of {', '.join(KINDS)}", kind)
+    if kind is not None and example != "function":
+        raise InvalidParameterError("--example", "be left out beside --kind", example)
+    written = write_example(folder, kind or example)
     graphs = [path for path in written if path.suffix == ".graphml"]
-    place = os.path.relpath(graphs[0].parent)
     run = os.path.relpath(next(path for path in written if path.name == "run.toml"))
-    show(
-        f"Wrote run.toml, model.py, and {len(graphs)} graphs with their classes, in {place}.",
-        f"Next: starcert certify {run}",
-    )
+    if kind is None:
+        place = os.path.relpath(graphs[0].parent)
+        told = f"Wrote run.toml, model.py, and {len(graphs)} graphs with their classes, in {place}."
+    else:
+        others = [path.name for path in written if path.suffix != ".graphml"]
+        more = f", and {len(graphs)} graph{'s' * (len(graphs) > 1)}" if graphs else ""
+        told = f"Wrote {', '.join(others)}{more}."
+    show(told, f"Next: starcert certify {run}")
 
 
 @app.command()
@@ -175,7 +194,7 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            help="synthetic, samples, kernels, mutag, evidence, digits, bonds, arcs, or all.", metavar="NAME"
+            help="synthetic, samples, kernels, mutag, evidence, digits, bonds, arcs, cora, or all.", metavar="NAME"
         ),
     ],
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and the page; an interrupted one goes on.")],

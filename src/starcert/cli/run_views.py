@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from starcert.archive import Archive
     from starcert.metrics import AxisShares
+    from starcert.report.findings import Words
     from starcert.runs.certification import CertifiedRun
     from starcert.runs.sweep_levels import SweepLevel
     from starcert.runs.sweep_result import SweepResult
@@ -35,15 +36,24 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
 
     archive = outcome.archive
     about = Table(
-        show_header=False, title=f"{len(archive):,} graphs, {len(archive.class_names)} classes", title_justify="left"
+        show_header=False,
+        title=f"{counted(len(archive), outcome.words.one)}, {len(archive.class_names)} classes",
+        title_justify="left",
     )
     for name, value in _facts(outcome):
         about.add_row(name, value)
-    return [about, "", *_verdicts(archive), *_reach(archive), *_notes(outcome), f"Report: {outcome.report}"]
+    return [
+        about,
+        "",
+        *_verdicts(archive, outcome.words),
+        *_reach(archive, outcome.words),
+        *_notes(outcome),
+        f"Report: {outcome.report}",
+    ]
 
 
 def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:
-    archive, certificates = outcome.archive, outcome.archive.certificates
+    archive, certificates, words = outcome.archive, outcome.archive.certificates, outcome.words
     truth = [label for label in archive.labels if label is not None]
     answered = certificates.certified((0,) * len(archive.noise.axes))
     facts = []
@@ -51,23 +61,26 @@ def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:
         base = [answer == label for answer, label in zip(outcome.base, archive.labels, strict=True)]
         facts += [
             ("accuracy, smoothed", f"{accuracy(certificates, archive.labels):.1%}"),
-            ("accuracy, base classifier on clean graphs", f"{sum(base) / len(truth):.1%}"),
+            (
+                f"accuracy, base classifier on clean {words.whole}s",
+                f"{sum(base) / len(truth):.1%}",
+            ),
             ("share of the majority class", f"{majority_share(truth):.1%}"),
         ]
         if len(truth) < len(archive):
-            facts.append(("graphs without a known class", str(len(archive) - len(truth))))
+            facts.append((f"{words.many} without a known class", str(len(archive) - len(truth))))
     else:
         facts.append(("accuracy", "not known: the data have no classes"))
     facts.append(("abstains", f"{int((~answered).sum())} of {len(archive)}"))
     given = certificates.labels[answered]
     if len(given) > 1 and len(set(given.tolist())) == 1:
         facts.append(
-            ("answers", f"class {archive.class_names[given[0]]} for every graph: a constant certifies everything")
+            ("answers", f"class {archive.class_names[given[0]]} for every {words.one}: a constant certifies everything")
         )
     return facts
 
 
-def _verdicts(archive: Archive) -> Iterator[RenderableType]:
+def _verdicts(archive: Archive, words: Words) -> Iterator[RenderableType]:
     """With evidence: what each graph withstands, what breaks it, and how many are certified, broken and open."""
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -76,8 +89,8 @@ def _verdicts(archive: Archive) -> Iterator[RenderableType]:
     if certificates.verdicts is None:
         return
     axes = ", ".join(archive.noise.axes)
-    each = Table(title=f"What each graph withstands, flips in ({axes})", title_justify="left")
-    for column in ("graph", "answer", "certified", "broken", "any flips"):
+    each = Table(title=f"What each {words.one} withstands, flips in ({axes})", title_justify="left")
+    for column in (words.one, "answer", "certified", "broken", "any flips"):
         each.add_column(column, justify="right" if column == "any flips" else "left", overflow="fold")
     for name, truth, one in islice(zip(archive.names, archive.labels, certificates, strict=True), MOST_GRAPHS):
         answer = "abstains" if one.abstained else archive.class_names[one.label]
@@ -95,15 +108,18 @@ def _verdicts(archive: Archive) -> Iterator[RenderableType]:
     yield ""
     known = any(label is not None for label in archive.labels)
     right = "right" if known else "answered"
-    table = Table(title=f"Graphs {right} and certified, at most so many flips in ({axes})", title_justify="left")
-    for column in ("flips", "graphs", right, "by p_A", "with evidence", "broken", "open"):
+    table = Table(
+        title=f"{words.many.capitalize()} {right} and certified, at most so many flips in ({axes})",
+        title_justify="left",
+    )
+    for column in ("flips", words.many, right, "by p_A", "with evidence", "broken", "open"):
         table.add_column(column, justify="left" if column == "flips" else "right")
     labels = archive.labels if known else None
     for found in radius_verdicts(certificates, labels, radii=radii_of_flips(certificates, 2)):
         counts = (found.n_graphs, found.n_right, found.n_by_p_A, found.n_certified, found.n_broken, found.n_open)
         table.add_row(_radii([found.radius]), *map(str, counts))
     yield table
-    yield f"Of the graphs that are {right}, each is certified (with evidence, p_A included), broken or open."
+    yield f"Of the {words.many} that are {right}, each is certified (with evidence, p_A included), broken or open."
     yield ""
 
 
@@ -112,7 +128,7 @@ def _radii(radii: Sequence[tuple[int, ...]]) -> str:
     return f"{shown}, {len(radii) - MOST_RADII:,} more" if len(radii) > MOST_RADII else shown or "none"
 
 
-def _reach(archive: Archive) -> list[RenderableType]:
+def _reach(archive: Archive, words: Words) -> list[RenderableType]:
     """How many graphs are certified against so many flips on one axis, the others untouched."""
     from rich.table import Table  # noqa: PLC0415
 
@@ -123,7 +139,7 @@ def _reach(archive: Archive) -> list[RenderableType]:
     steps = steps_to(reach)
     shares = partial(shares_by_axis, labels=archive.labels if known else None, flips=steps)
     found = shares(certificates)
-    table = Table(title=f"Graphs {what}, so many flips on one axis", title_justify="left")
+    table = Table(title=f"{words.many.capitalize()} {what}, so many flips on one axis", title_justify="left")
     table.add_column("axis")
     for step in steps:
         table.add_column(str(step), justify="right")
@@ -134,11 +150,11 @@ def _reach(archive: Archive) -> list[RenderableType]:
     for each, by_counts in zip(found, alone, strict=True):
         cells = _percents(each)
         if some_empty:
-            cells.append(f"none in {counted(each.n_without, 'graph')}" if each.n_without else "")
+            cells.append(f"none in {counted(each.n_without, words.one)}" if each.n_without else "")
         table.add_row(each.axis, *cells)
         if by_counts is not None:
             table.add_row("  by p_A alone", *_percents(by_counts))
-    return [table, "Shares are of the graphs that have sites on the axis."] if some_empty else [table]
+    return [table, f"Shares are of the {words.many} that have sites on the axis."] if some_empty else [table]
 
 
 def _percents(found: AxisShares) -> list[str]:
@@ -148,7 +164,7 @@ def _percents(found: AxisShares) -> list[str]:
 def _notes(outcome: CertifiedRun) -> list[str]:
     archive = outcome.archive
     reasons = sorted({reason for reason in archive.anchored if reason})
-    notes = [text for text in (out_of_reach(archive), fixed_pairs(outcome.fixed)) if text]
+    notes = [text for text in (out_of_reach(archive), fixed_pairs(outcome.fixed, outcome.words)) if text]
     notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
     notes.append(fails_at_most(archive.certificates.alpha or archive.alpha, archive.together))
     return notes

@@ -7,7 +7,8 @@ the *listed* axes and D those of the *pooled* ones,
 
 for whatever λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
 be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and any
-of them that succeeds will do.
+of them that succeeds will do. Axes that count attacks on the same sites are one pool: they are listed together, or
+pooled together.
 
 **Where alpha goes.** A level is only taken for certified when all levels within it are, and when every one of its
 attacks is proved to be harmless. So something false is claimed only if, of some level that is broken while none within
@@ -28,6 +29,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.attack_axis import AttackAxis, counted_sites, pools_of
+from starcert.core.attacks import ListedAxis, attack_number, n_attacks
 from starcert.core.bets import (
     FRACTIONS,
     MOST_VOTES,
@@ -40,8 +43,9 @@ from starcert.core.bets import (
     sizes_of_stakes,
     stakes,
 )
-from starcert.core.pooling import SUMMED, PooledAxes, SiteLaw, bins_of, choose_limits, pool_of
-from starcert.core.weighing import Columns, Weights, columns_of, n_attacks, weigh
+from starcert.core.pooling import SUMMED, PooledAxes, bins_of, choose_limits, pool_of
+from starcert.core.site_laws import Shares, SiteLaw, ratio_of, shares_of
+from starcert.core.weighing import Columns, Weights, columns_of, weigh
 
 __all__ = [
     "AlphaShares",
@@ -53,6 +57,7 @@ __all__ = [
     "Weighed",
     "level_weight",
     "schemes_of",
+    "shown_outcomes",
 ]
 
 MOST_ATTACKS = 2**20
@@ -90,6 +95,9 @@ class Flips(Protocol):
     def matrix(self, sites: Whole) -> npt.NDArray[np.bool_]:
         """Whether these sites flipped in each vote against it."""
 
+    def values(self, sites: Whole) -> npt.NDArray[np.int16]:
+        """What these sites show in each of them, −1 where they did not flip; where they have more than two values."""
+
     def numbers(self, sites: Sequence[Whole]) -> Whole:
         """How many of each of these lists of sites did, shape (votes, lists)."""
 
@@ -116,18 +124,6 @@ class AlphaShares(NamedTuple):
             Fraction(1, 400)
         """
         return cls(alpha / 4, alpha / 2, alpha / 4)
-
-
-class AttackAxis(NamedTuple):
-    """An axis of a noise on one object.
-
-    Attributes:
-        law: the law of each of its sites.
-        sites: the flat positions of those that an attacker finds there.
-    """
-
-    law: SiteLaw
-    sites: Whole
 
 
 class Scheme(NamedTuple):
@@ -190,33 +186,40 @@ def level_weight(level: Level, box: Level) -> Fraction:
     )
 
 
-def schemes_of(axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: int) -> list[Scheme]:
+def schemes_of(
+    axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: int, pools: Sequence[int] | None = None
+) -> list[Scheme]:
     """The schemes of a level with at most so many attacks, those with few attacks first.
 
-    There is no need to list an axis that is attacked everywhere, or whose attacks cannot be seen. Pooling all axes has
-    an eighth of the level's alpha, and the others share the rest evenly.
+    There is no need to list an axis that has one attack, or whose attacks cannot be seen. Pooling all axes has an
+    eighth of the level's alpha, and the others share the rest evenly.
 
     Args:
         axes: law and number of sites of each axis.
         level: how many sites are attacked on each.
         most_attacks: more are not listed.
+        pools: the number of the pool of each axis; by default, all have their own.
 
     Example:
         >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
         >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
         [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
     """
-    choices = [
-        axis
-        for axis, ((law, size), number) in enumerate(zip(axes, level, strict=True))
-        if 0 < number < size and law.clean != law.attacked
-    ]
+    together: dict[int, list[int]] = {}
+    for axis, pool in enumerate(range(len(axes)) if pools is None else pools):
+        if level[axis]:
+            together.setdefault(pool, []).append(axis)
+    choices: list[tuple[list[int], int]] = []
+    for some in together.values():
+        number = n_attacks([ListedAxis(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
+        if number > 1 and not all(axes[axis][0].free for axis in some):
+            choices.append((some, number))
     found = []
     for length in range(1, len(choices) + 1):
-        for listed in combinations(choices, length):
-            number = prod(comb(axes[axis][1], level[axis]) for axis in listed)
+        for chosen in combinations(choices, length):
+            number = prod(ways for _, ways in chosen)
             if number <= most_attacks:
-                found.append((number, listed))
+                found.append((number, tuple(sorted(axis for some, _ in chosen for axis in some))))
     pooled = Scheme((), 1, Fraction(1, 8) if found else Fraction(1))
     return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]
 
@@ -285,6 +288,7 @@ class Evidence:
     ) -> None:
         self.axes = tuple(axes)
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
+        self.pools = pools_of(self.axes)
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
         self.most_attacks = most_attacks
@@ -303,12 +307,37 @@ class Evidence:
 
     @cached_property
     def _numbers(self) -> Whole:
-        """How many sites of each axis flipped in each vote against the class."""
-        return self._flips.numbers([axis.sites for axis in self.axes])
+        """How many sites of each pool flipped in each vote against the class, in the place of its first axis."""
+        return self._flips.numbers(counted_sites(self.axes))
 
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level."""
-        return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.most_attacks)
+        return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.most_attacks, self.pools)
+
+    def possible(self, level: Level) -> bool:
+        """Whether there is any attack of a level: axes of one pool take different sites of it."""
+        return all(
+            sum(number for number, pool in zip(level, self.pools, strict=True) if pool == first) <= size
+            for first, size in enumerate(self.sizes)
+        )
+
+    def listed(self, level: Level, scheme: Scheme) -> list[ListedAxis]:
+        """The listed axes of a scheme."""
+        return [
+            ListedAxis(
+                self.sizes[axis],
+                level[axis],
+                self.axes[axis].law.moves,
+                len(self.axes[axis].law.outcomes),
+                self.pools[axis],
+            )
+            for axis in scheme.listed
+        ]
+
+    def attack(self, level: Level, scheme: Scheme, index: int) -> tuple[int, ...]:
+        """The attacked sites of attack number `index` of a scheme, see `AttackAxis.attacked`, ascending."""
+        chosen = zip(scheme.listed, attack_number(self.listed(level, scheme), index), strict=True)
+        return tuple(sorted(site for axis, choices in chosen for site in self.axes[axis].attacked(choices).tolist()))
 
     def delta(self, level: Level, scheme: Scheme) -> Fraction:
         """With which probability one attack of a scheme, whichever it is, may be proved harmless and is not."""
@@ -321,10 +350,11 @@ class Evidence:
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
         room = self._room(level, range(len(level)))
-        listed_sites = sum(self.sizes[axis] for axis in scheme.listed)
+        listed = self.listed(level, scheme)
+        n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
         if scheme.listed and not self._flips.complete:
             pool = None
-        if pool is None or room <= 0 or votes * listed_sites > MOST_FLIPS or not 0 < self.n_votes <= MOST_VOTES:
+        if pool is None or room <= 0 or votes * n_columns > MOST_FLIPS or not 0 < self.n_votes <= MOST_VOTES:
             nothing = np.full(scheme.n_attacks, NOTHING, dtype=np.int64)
             return Weighed(scheme, limit, Weights(nothing, np.zeros(scheme.n_attacks)))
         bins = self._bins(pooled)
@@ -353,9 +383,8 @@ class Evidence:
         if key not in self._columns:
             flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
-        sizes, counts_listed = ([of[axis] for axis in scheme.listed] for of in (self.sizes, level))
-        assert n_attacks(sizes, counts_listed) == scheme.n_attacks
-        weights = weigh(self._columns[key], sizes, counts_listed, gains, quiet, value, self.n_votes)
+        assert n_attacks(listed) == scheme.n_attacks
+        weights = weigh(self._columns[key], listed, gains, quiet, value, self.n_votes)
         return Weighed(scheme, limit, weights)
 
     def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
@@ -393,7 +422,8 @@ class Evidence:
         return tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
 
     def _pool(self, level: Level, pooled: tuple[int, ...]) -> PooledAxes | None:
-        return pool_of(tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled))
+        axes = tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled)
+        return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
 
     def _room(self, level: Level, axes: Iterable[int]) -> float:
         """At most 1/2 less what objects that are attacked on these axes show and the clean one never does."""
@@ -401,23 +431,24 @@ class Evidence:
         return _below(float(shown - Fraction(1, 2)))
 
     def scores(self, axis: int) -> Floats:
-        """For each site of an axis the estimated probability of failure where it alone is attacked: E[Y·L].
+        """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L].
 
         All have one score where the clean object never flips, and where it is not known which sites flipped.
         """
         if not self._flips.complete:
-            return np.zeros(self.sizes[axis])
+            return np.zeros(self.axes[axis].n_choices)
         return self._scores(axis, np.ones(len(self._stages), dtype=np.bool_), self.n_votes)
 
     def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
         law = self.axes[axis].law
-        flipped = self._matrix(axis)[of].sum(axis=0)
-        scores: Floats = (flipped * law.flipped + (of.sum() - flipped) * law.stayed) / max(votes, 1)
+        flips = self._matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
+        said = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
+        scores: Floats = (said + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
         return scores
 
     def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
         if axis not in self._matrices:
-            self._matrices[axis] = self._flips.matrix(self.axes[axis].sites)
+            self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
         return self._matrices[axis]
 
     def _bins(self, pooled: tuple[int, ...]) -> Whole:
@@ -426,18 +457,20 @@ class Evidence:
     def bins(self, pooled: tuple[int, ...], numbers: Whole) -> Whole:
         """The bin of each vote, from its flip numbers on all axes, in the order of `pool_of`."""
         bins = np.zeros(len(numbers), dtype=np.int64)
-        for axis in pooled:
-            starts = bins_of(self.sizes[axis], self.axes[axis].law.clean)
-            bins = bins * len(starts) + np.searchsorted(starts, numbers[:, axis], side="right") - 1
+        for pool in dict.fromkeys(self.pools[axis] for axis in pooled):
+            starts = bins_of(self.sizes[pool], self.axes[pool].law.clean)
+            bins = bins * len(starts) + np.searchsorted(starts, numbers[:, pool], side="right") - 1
         return bins
 
     def _ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
-        """At least the likelihood ratio of each number of flips on each listed axis."""
+        """At least the likelihood ratio of each number of each outcome on each listed axis; 0 where there is none."""
         ratios = np.ones(())
         for axis in listed:
             law, count = self.axes[axis].law, level[axis]
-            own = [law.flipped**j * law.stayed ** (count - j) for j in range(count + 1)]
-            ratios = np.multiply.outer(ratios, np.array(own) * SUMMED)
+            own = np.zeros((count + 1,) * len(law.outcomes))
+            for shares in shares_of(law, count):
+                own[shares] = ratio_of(law, count, shares)
+            ratios = np.multiply.outer(ratios, own * SUMMED)
         return ratios
 
     def _limits(
@@ -447,14 +480,10 @@ class Evidence:
         listed = [(1.0, 1.0)]
         for axis in scheme.listed:
             law, number = self.axes[axis].law, level[axis]
-            p = float(law.clean)
             listed = [
-                (
-                    ratio * law.flipped**j * law.stayed ** (number - j),
-                    chance * comb(number, j) * p**j * (1 - p) ** (number - j),
-                )
+                (ratio_of(law, number, shares, times=ratio), _chance(law, number, shares, times=chance))
                 for ratio, chance in listed
-                for j in range(number + 1)
+                for shares in shares_of(law, number)
             ]
         return choose_limits(pool, self._rates(level, scheme, pool, bins, stage), room, listed)
 
@@ -467,10 +496,34 @@ class Evidence:
         rates = (np.bincount(bins[earlier], minlength=len(mass)) + SHRUNK * rate) / (votes * mass + SHRUNK)
         if earlier.any() and self._flips.complete:
             for axis in scheme.listed:
-                worst = np.sort(self._scores(axis, earlier, votes))[-level[axis] :]
+                scores = self._scores(axis, earlier, votes).reshape(-1, self.axes[axis].law.moves).max(axis=1)
+                worst = np.sort(scores)[-level[axis] :]
                 rates = rates * max(1.0, float(np.prod(worst / rate)))
         at_most: Floats = np.minimum(rates, 0.5)
         return at_most
+
+
+def shown_outcomes(flips: Flips, axis: AttackAxis) -> npt.NDArray[np.bool_]:
+    """For each choice on an axis and each outcome of a flip whether a vote shows it, shape (votes, choices · outcomes).
+
+    The outcomes of one choice come one after the other.
+    """
+    if axis.moves is None:
+        return flips.matrix(axis.sites)
+    shown, clean = flips.values(axis.sites), axis.moves.values.astype(np.int64)
+    value = np.where(shown < 0, clean, shown)[:, :, None]
+    outcome = axis.moves.outcomes[clean[:, None], np.arange(axis.law.moves), value]
+    numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)
+    shows: npt.NDArray[np.bool_] = outcome[..., None] == numbers
+    return shows.reshape(len(shown), axis.n_choices * len(numbers))
+
+
+def _chance(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:
+    """The probability that so many attacked sites of the clean object show these outcomes, times another number."""
+    for (clean, _), count in zip(law.outcomes, shares, strict=True):
+        times = times * comb(number, count) * float(clean) ** count
+        number -= count
+    return times * (1 - float(law.clean)) ** number
 
 
 def _below(x: float) -> float:

@@ -2,22 +2,22 @@
 
 A vote for the class says nothing more than that. Of a vote against it the flips are kept: as one bit for every site
 where flips are many (or sites few, at most `FEW_SITES`), as the positions that flipped where they are few, whichever
-takes fewer bytes in all. A record that would grow past `MOST_BYTES` keeps only how many sites flipped on each axis, and
-says so (`complete`).
+takes fewer bytes in all. Where sites have more than two values, what each flip shows is kept beside them. A record that
+would grow past `MOST_BYTES` keeps only how many sites flipped on each axis, and says so (`complete`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError
 
-__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "ListedFlips", "flip_bytes"]
+__all__ = ["MOST_BYTES", "MOST_SITES", "FlipRecord", "Flips", "ListedFlips", "ShownFlips", "flip_bytes"]
 
 MOST_BYTES = 2**28
 """The flips of one object may take so much."""
@@ -37,6 +37,7 @@ POPCOUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(ax
 Integers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
 AnyIntegers = npt.NDArray[np.integer[Any]]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class ListedFlips(NamedTuple):
@@ -46,8 +47,19 @@ class ListedFlips(NamedTuple):
     positions: npt.NDArray[np.uint32]
 
 
-Flips: TypeAlias = Bits | ListedFlips
-"""The flips of some votes: a row of bits each, site s being bit s % 8 of byte s // 8; or their positions."""
+Places: TypeAlias = Bits | ListedFlips
+"""Where the flips of some votes are: a row of bits each, site s being bit s % 8 of byte s // 8; or their positions."""
+
+
+class ShownFlips(NamedTuple):
+    """Flips, and the value that each of them shows, vote by vote, in ascending order of the sites."""
+
+    places: Places
+    shown: Bits
+
+
+Flips: TypeAlias = Places | ShownFlips
+"""The flips of some votes, with what they show where sites have more than two values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +79,8 @@ class FlipRecord:
         positions: the sites that flipped, ascending in each vote.
         by_axis: for each of them how many sites flipped on each axis.
         sizes: with it, how many sites each axis has.
+        shown: beside the first two forms, the value that each flip shows, vote by vote, in ascending order of the
+            sites; None where all sites have two values, and with the last form.
 
     Example:
         >>> record = FlipRecord.of_chunk(0, 3, 10, np.array([1, 1]), [np.array([[0b101], [0b010]], dtype=np.uint8)])
@@ -88,10 +102,11 @@ class FlipRecord:
     positions: npt.NDArray[np.uint32] | None = None
     by_axis: AnyIntegers | None = None
     sizes: Integers | None = None
+    shown: Bits | None = None
 
     def __post_init__(self) -> None:
         counts, forms = (self.samples, self.against, self.classes), (self.bits, self.starts, self.positions)
-        for array in (*counts, *forms, self.by_axis, self.sizes):
+        for array in (*counts, *forms, self.by_axis, self.sizes, self.shown):
             if array is not None:
                 array.setflags(write=False)
 
@@ -115,9 +130,9 @@ class FlipRecord:
     def joined(cls, records: Sequence[FlipRecord]) -> Self:
         """The record of the chunks of several, one after the other; all of them complete, or none."""
         first = records[0]
-        kind = first.label, first.n_sites, first.complete
+        kind = first.label, first.n_sites, first.complete, first.shown is None
         for each in records:
-            if (each.label, each.n_sites, each.complete) != kind:
+            if (each.label, each.n_sites, each.complete, each.shown is None) != kind:
                 wanted = "be against one class on the same sites, and all complete or none"
                 raise InvalidParameterError("records", wanted, [first, each])
         samples = np.concatenate([each.samples for each in records])
@@ -156,12 +171,23 @@ class FlipRecord:
         return len(self.positions) if self.positions is not None else int(np.asarray(self.by_axis).sum())
 
     @property
+    def flipped(self) -> npt.NDArray[np.uint32]:
+        """The sites of all flips, vote by vote, ascending in each."""
+        flips = self._places
+        return (flips if isinstance(flips, ListedFlips) else _listed(flips)).positions
+
+    @property
     def flip_bytes(self) -> int:
         """What the flips take, or would take if they were all kept."""
-        return flip_bytes(len(self), self.n_flips, self.n_sites)
+        return flip_bytes(len(self), self.n_flips, self.n_sites, shown=self.shown is not None)
 
     @property
     def _flips(self) -> Flips:
+        return self._places if self.shown is None else ShownFlips(self._places, self.shown)
+
+    @property
+    def _places(self) -> Places:
+        """The flips, without what they show."""
         if self.bits is not None:
             return self.bits
         if self.starts is None or self.positions is None:
@@ -175,17 +201,19 @@ class FlipRecord:
 
     def matrix(self, sites: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether these sites flipped, shape (votes against, sites)."""
-        flips = self._flips
+        flips = self._places
         wanted = _positions(sites, self.n_sites)
         if not isinstance(flips, ListedFlips):
             return (flips[:, wanted >> 3] >> (wanted & 7).astype(np.uint8) & 1).astype(np.bool_)
-        different, column = np.unique(wanted, return_inverse=True)
-        found = np.zeros((len(self), len(different) + 1), dtype=np.bool_)  # the last column: all other sites
-        place = np.searchsorted(different, flips.positions)
-        there = np.append(different, -1)[place] == flips.positions
-        votes = np.repeat(np.arange(len(self)), np.diff(flips.starts))
-        found[votes, np.where(there, place, len(different))] = True
-        return found[:, column.reshape(-1)]
+        return _spread(flips, wanted, np.bool_(False), np.bool_(True))
+
+    def values(self, sites: npt.ArrayLike) -> npt.NDArray[np.int16]:
+        """The values that these sites show, −1 where they did not flip, shape (votes against, sites)."""
+        flips = self._places
+        if self.shown is None:
+            raise InvalidParameterError("record", "know what flips show, as of sites with more than two values", self)
+        listed = flips if isinstance(flips, ListedFlips) else _listed(flips)
+        return _spread(listed, _positions(sites, self.n_sites), np.int16(-1), self.shown.astype(np.int16))
 
     def numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> Integers:
         """How many sites of each axis flipped in each vote, shape (votes against, axes).
@@ -201,7 +229,7 @@ class FlipRecord:
                 sizes = f"have {self.axis_sizes.tolist()} sites, those of the noise, where the record is not complete"
                 raise InvalidParameterError("axes", sizes, [int(mask.sum()) for mask in masks])
             return self.by_axis.astype(np.int64)
-        flips = self._flips
+        flips = self._places
         counted = [
             _count_listed(flips, mask)
             if isinstance(flips, ListedFlips)
@@ -209,6 +237,20 @@ class FlipRecord:
             for mask in masks
         ]
         return np.stack(counted, axis=1) if counted else np.zeros((len(self), 0), dtype=np.int64)
+
+    def against_class(self, label: int, classes: npt.NDArray[np.int64]) -> FlipRecord:
+        """Of a record of one chunk those votes that are against a class.
+
+        Args:
+            label: the class.
+            classes: what each vote of the record is for.
+        """
+        rows = np.flatnonzero(classes != label)
+        counts = self.samples, np.array([len(rows)]), _narrow(classes[rows])
+        if self.by_axis is not None:
+            return FlipRecord(label, self.n_sites, *counts, by_axis=self.by_axis[rows], sizes=self.sizes)
+        some = _smaller([_rows(self._flips, rows)], len(rows), self.n_sites)
+        return FlipRecord(label, self.n_sites, *counts, **some)
 
     def first(self, chunks: int) -> FlipRecord:
         """The record of the first so many chunks."""
@@ -218,11 +260,8 @@ class FlipRecord:
         counts = self.samples[:chunks].copy(), self.against[:chunks].copy(), _narrow(self.classes[:votes])
         if self.by_axis is not None:
             return FlipRecord(self.label, self.n_sites, *counts, by_axis=self.by_axis[:votes], sizes=self.sizes)
-        flips = self._flips
-        if isinstance(flips, ListedFlips):
-            flips = ListedFlips(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
-        else:
-            flips = flips[:votes]
+        places = _first(self._places, votes)
+        flips = places if self.shown is None else ShownFlips(places, self.shown[: _n_flips(places)])
         return FlipRecord(self.label, self.n_sites, *counts, **_smaller([flips], votes, self.n_sites))
 
     def by_numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> FlipRecord:
@@ -250,7 +289,8 @@ class FlipRecord:
         """What `to_arrays` gave, checked as if it came from anywhere."""
         names = frozenset(arrays)
         form = names - {"label", "n_sites", *COUNTS}
-        if names - form != {"label", "n_sites", *COUNTS} or form not in ({"bits"}, {"starts", "positions"}, REDUCED):
+        known = form - {"shown"} if form != {"shown", *REDUCED} else form
+        if names - form != {"label", "n_sites", *COUNTS} or known not in ({"bits"}, {"starts", "positions"}, REDUCED):
             wanted = f"be label, n_sites, {', '.join(COUNTS)} and one form: bits, starts and positions, or by_axis"
             raise InvalidParameterError("arrays", f"{wanted} and sizes", ", ".join(sorted(names)))
         n_sites = int(_whole(arrays, "n_sites", 0, MOST_SITES))
@@ -263,12 +303,18 @@ class FlipRecord:
         if against.sum() != len(classes) or (classes == label).any():
             wanted = f"be other classes than {label}, one for each of {against.sum()} votes against it"
             raise InvalidParameterError("classes", wanted, classes)
-        given = _checked_form(arrays, form, len(classes), n_sites)
+        given = _checked_form(arrays, known, len(classes), n_sites)
+        if "shown" in form:
+            shown = _whole(arrays, "shown", 0, 255, 1).astype(np.uint8)
+            flips = given["bits"] if "bits" in given else ListedFlips(given["starts"], given["positions"])
+            if len(shown) != _n_flips(flips):
+                raise InvalidParameterError("shown", f"be a value for each of {_n_flips(flips)} flips", len(shown))
+            given["shown"] = shown
         return cls(label, n_sites, samples, against, _narrow(classes), **given)
 
 
 COUNTS = ("samples", "against", "classes")
-FORMS = ("bits", "starts", "positions", "by_axis", "sizes")
+FORMS = ("bits", "starts", "positions", "by_axis", "sizes", "shown")
 REDUCED = {"by_axis", "sizes"}
 
 
@@ -347,14 +393,21 @@ def _masks(
     return masks
 
 
-def flip_bytes(votes: int, flips: int, n_sites: int) -> int:
-    """What the flips of so many votes take, in the form that they are kept in."""
+def flip_bytes(votes: int, flips: int, n_sites: int, *, shown: bool = False) -> int:
+    """What the flips of so many votes take, in the form that they are kept in, with what they show or without."""
     as_bits, as_positions = votes * -(-n_sites // 8), 8 * (votes + 1) + 4 * flips
-    return as_bits if n_sites <= FEW_SITES else min(as_bits, as_positions)
+    return (as_bits if n_sites <= FEW_SITES else min(as_bits, as_positions)) + (flips if shown else 0)
 
 
 def _smaller(parts: Sequence[Flips], votes: int, n_sites: int) -> dict[str, npt.NDArray[Any]]:
     """The flips of several parts in one, in the form that they are kept in."""
+    shown = [part.shown for part in parts if isinstance(part, ShownFlips)]
+    places = [part.places if isinstance(part, ShownFlips) else part for part in parts]
+    assert len(shown) in (0, len(parts))
+    return _smaller_places(places, votes, n_sites) | ({"shown": np.concatenate(shown)} if shown else {})
+
+
+def _smaller_places(parts: Sequence[Places], votes: int, n_sites: int) -> dict[str, npt.NDArray[Any]]:
     width = -(-n_sites // 8)
     bits = [part for part in parts if not isinstance(part, ListedFlips)]
     if len(bits) == len(parts) > 1:  # as a rule: they are looked at together
@@ -371,6 +424,62 @@ def _smaller(parts: Sequence[Flips], votes: int, n_sites: int) -> dict[str, npt.
     lengths = np.concatenate([np.diff(part.starts) for part in listed])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return {"starts": starts, "positions": np.concatenate([part.positions for part in listed])}
+
+
+def _n_flips(flips: Places) -> int:
+    """How many flips there are."""
+    return len(flips.positions) if isinstance(flips, ListedFlips) else _count_all(flips)
+
+
+def _first(flips: Places, votes: int) -> Places:
+    """Those of the first so many votes."""
+    if not isinstance(flips, ListedFlips):
+        return flips[:votes]
+    return ListedFlips(flips.starts[: votes + 1], flips.positions[: flips.starts[votes]])
+
+
+def _rows(flips: Flips, rows: Integers) -> Flips:
+    """Those of some votes, by their numbers."""
+    if isinstance(flips, ShownFlips):
+        starts = _starts(flips.places)
+        return ShownFlips(_places_of(flips.places, rows), flips.shown[_runs(starts, rows)])
+    return _places_of(flips, rows)
+
+
+def _places_of(flips: Places, rows: Integers) -> Places:
+    if not isinstance(flips, ListedFlips):
+        return flips[rows]
+    starts = np.concatenate([[0], np.cumsum(np.diff(flips.starts)[rows])])
+    return ListedFlips(starts, flips.positions[_runs(flips.starts, rows)])
+
+
+def _starts(flips: Places) -> Integers:
+    """Where the flips of each vote begin among those of all, and where the last one's end."""
+    if isinstance(flips, ListedFlips):
+        return flips.starts
+    return np.concatenate([[0], np.cumsum(POPCOUNT[flips].sum(axis=1, dtype=np.int64))])
+
+
+def _runs(starts: Integers, rows: Integers) -> Integers:
+    """The numbers from starts[row] to before starts[row + 1], for some rows one after the other."""
+    lengths = np.diff(starts)[rows]
+    first = np.repeat(starts[rows] - np.concatenate([[0], np.cumsum(lengths)[:-1]])[: len(rows)], lengths)
+    found: Integers = first + np.arange(len(first))
+    return found
+
+
+def _spread(
+    flips: ListedFlips, sites: Integers, otherwise: Scalar, values: Scalar | npt.NDArray[Scalar]
+) -> npt.NDArray[Scalar]:
+    """A matrix with the values of flips at these sites, and `otherwise` where there is none, shape (votes, sites)."""
+    n_votes = len(flips.starts) - 1
+    different, column = np.unique(sites, return_inverse=True)
+    found = np.full((n_votes, len(different) + 1), otherwise, dtype=otherwise.dtype)  # the last column: all other sites
+    place = np.searchsorted(different, flips.positions)
+    there = np.append(different, -1)[place] == flips.positions
+    votes = np.repeat(np.arange(n_votes), np.diff(flips.starts))
+    found[votes, np.where(there, place, len(different))] = values
+    return found[:, column.reshape(-1)]
 
 
 def _count_all(bits: Bits) -> int:
@@ -407,7 +516,7 @@ def _packed(flips: ListedFlips, width: int) -> Bits:
 
 def _listed(bits: Bits) -> ListedFlips:
     """Rows of bits as positions."""
-    starts = np.concatenate([[0], np.cumsum(POPCOUNT[bits].sum(axis=1, dtype=np.int64))])
+    starts = _starts(bits)
     blocks = (np.unpackbits(bits[rows], axis=1, bitorder="little") for rows in _blocks(*bits.shape))
     positions = [np.nonzero(block)[1].astype(np.uint32) for block in blocks]
     return ListedFlips(starts, np.concatenate([np.empty(0, dtype=np.uint32), *positions]))

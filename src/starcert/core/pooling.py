@@ -1,12 +1,16 @@
 """Pooled axes: any set of so many sites may be attacked there, and votes are told apart by how many sites flipped.
 
 Attack r of the n sites of an axis. In a copy of the clean object J ~ Bin(r, p) of them flip, and K − J ~ Bin(n − r, p)
-of the others. The likelihood ratio L of the attack is a function of J. Whatever the numbers λ(K) ≥ 0 are,
+of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how the J sites
+share themselves among the outcomes of a flip. Whatever the numbers λ(K) ≥ 0 are,
 
     E[Y·L] ≤ E[Y·λ(K)] + π,    π = E[(L − λ(K))₊],
 
 for Y ≤ 1. The right side knows flip numbers alone: it holds for every attack of that size at once. Flip numbers that
 are rare share a *bin*, and λ is one number a bin.
+
+Axes that count attacks on the same sites (edges that go, and edges that change their type) are one *pool*: their
+attacks take different sites of it, and K counts its flips once.
 
 Masses are made in ball arithmetic and rounded up, once for all objects that share them. What is summed up from them is
 rounded by less than `SUMMED`.
@@ -18,7 +22,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +30,7 @@ from flint import arb, ctx
 
 from starcert.core.arithmetic import LOCK, exact_number, float_at_least, upper_end
 from starcert.core.bets import growth
+from starcert.core.site_laws import SiteLaw, ratio_of, shares_of
 
 __all__ = ["PooledAxes", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
 
@@ -47,43 +52,11 @@ CAPS = 12
 Floats = npt.NDArray[np.float64]
 
 
-class SiteLaw(NamedTuple):
-    """The law of one site of an axis: with which probability it shows another value than the clean one, exactly.
-
-    Attributes:
-        clean: in a noisy copy of the clean object.
-        attacked: in one of an object that is attacked there.
-    """
-
-    clean: Fraction
-    attacked: Fraction
-
-    @property
-    def flipped(self) -> float:
-        """At least the likelihood ratio of a site that flipped; 0 if none ever does in the clean object."""
-        return _at_least(self.attacked / self.clean) if self.clean else 0.0
-
-    @property
-    def stayed(self) -> float:
-        """At least that of a site that did not."""
-        return _at_least((1 - self.attacked) / (1 - self.clean)) if self.clean < 1 else 0.0
-
-    @property
-    def unseen(self) -> Fraction:
-        """The probability that the attacked object shows at such a site what the clean one never does."""
-        return (self.attacked if self.clean == 0 else Fraction(0)) + (1 - self.attacked if self.clean == 1 else 0)
-
-
-def _at_least(x: Fraction) -> float:
-    nearest = float(x)
-    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
-
-
 class PooledAxes(NamedTuple):
     """The axes that are pooled, as one.
 
     Attributes:
-        ratios: at least the likelihood ratio of each combination of J, ascending.
+        ratios: at least the likelihood ratio of each way in which attacked sites show outcomes, ascending.
         masses: at least the probability of each in each bin, shape (ratios, bins).
     """
 
@@ -114,26 +87,50 @@ def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
     return tuple(starts[:-1] if mass < RARE and len(starts) > 1 else starts)
 
 
+Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]
+"""The axes of one pool, each with its law and how many sites are attacked."""
+
+
 @lru_cache(maxsize=2**12)
-def _axis_masses(law: SiteLaw, n_sites: int, attacked: int) -> Floats:
-    """At least P(J = j, K in bin), shape (attacked + 1, bins)."""
-    starts = bins_of(n_sites, law.clean)
+def _pool_masses(pool: Attacked, n_sites: int) -> Floats:
+    """At least P(attacked sites show these outcomes, K in bin), shape (ways to show outcomes, bins)."""
+    clean = pool[0][0].clean
+    starts = bins_of(n_sites, clean)
     with LOCK, ctx.workprec(96):
-        hit = _binomial(attacked, law.clean)
+        hit = [(0, arb(1))]
+        for law, attacked in pool:
+            assert law.clean == clean
+            own = _shown(law, attacked)
+            hit = own if len(pool) == 1 else [(i + j, left * right) for i, left in hit for j, right in own]
         if len(starts) == 1:
-            return np.array([[float_at_least(upper_end(mass))] for mass in hit])
-        others = _binomial(n_sites - attacked, law.clean)
+            return np.array([[float_at_least(upper_end(mass))] for _, mass in hit])
+        others = _binomial(n_sites - sum(attacked for _, attacked in pool), clean)
         sums = [arb(0)]
         for mass in others:
             sums.append(sums[-1] + mass)
         ends = [*starts[1:], n_sites + 1]
-        table = np.zeros((attacked + 1, len(starts)))
-        for j, mass in enumerate(hit):
+        table = np.zeros((len(hit), len(starts)))
+        for row, (j, mass) in enumerate(hit):
             for b, (start, end) in enumerate(zip(starts, ends, strict=True)):
                 low, high = (min(max(edge - j, 0), len(others)) for edge in (start, end))
                 if high > low:
-                    table[j, b] = max(0.0, float_at_least(upper_end(mass * (sums[high] - sums[low]))))
+                    table[row, b] = max(0.0, float_at_least(upper_end(mass * (sums[high] - sums[low]))))
     return table
+
+
+def _shown(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
+    """For each of `shares_of` how many sites flip, and its probability in the clean object."""
+    flips = _binomial(attacked, law.clean)
+    if not law.parts:
+        return list(enumerate(flips))
+    chances = [exact_number(clean / law.clean if law.clean else Fraction(0)) for clean, _ in law.parts]
+    found = []
+    for shares in shares_of(law, attacked):
+        mass, left = flips[sum(shares)], sum(shares)
+        for chance, number in zip(chances, shares, strict=True):
+            mass, left = mass * math.comb(left, number) * chance**number, left - number
+        found.append((sum(shares), mass))
+    return found
 
 
 def _binomial(n: int, p: Fraction) -> list[arb]:
@@ -148,19 +145,31 @@ def _binomial(n: int, p: Fraction) -> list[arb]:
 
 
 @lru_cache(maxsize=2**10)
-def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...]) -> PooledAxes | None:
+def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] | None = None) -> PooledAxes | None:
     """The pool of axes, each with its law, how many sites it has, and how many of them are attacked; None: too large.
 
-    Bins of several axes are in the order of their product, the last axis first to change.
+    Bins of several pools are in the order of their product, the last pool first to change.
+
+    Args:
+        axes: law, sites and attacked sites of each axis.
+        pools: the number of the pool of each axis: those with one number have the same sites. By default, all have
+            their own.
     """
-    tables = [_axis_masses(*axis) for axis in axes]
-    if math.prod(table.size for table in tables) > MOST_MASSES:
-        return None
+    together: dict[int, list[tuple[SiteLaw, int, int]]] = {}
+    for number, axis in zip(range(len(axes)) if pools is None else pools, axes, strict=True):
+        together.setdefault(number, []).append(axis)
+    size, tables = 1, []
+    for some in together.values():
+        ways = math.prod(math.comb(attacked + len(law.outcomes), attacked) for law, _, attacked in some)
+        size *= ways * len(bins_of(some[0][1], some[0][0].clean))
+        if size > MOST_MASSES:
+            return None
+        tables.append(_pool_masses(tuple((law, attacked) for law, _, attacked in some), some[0][1]))
     ratios, masses = np.ones(1), np.ones((1, 1))
-    for (law, _, attacked), table in zip(axes, tables, strict=True):
-        j = np.arange(attacked + 1)
-        own = np.array([law.flipped ** int(k) * law.stayed ** int(attacked - k) for k in j]) * SUMMED
-        ratios = np.multiply.outer(ratios, own).ravel()
+    for some, table in zip(together.values(), tables, strict=True):
+        for law, _, attacked in some:
+            own = np.array([ratio_of(law, attacked, shares) for shares in shares_of(law, attacked)]) * SUMMED
+            ratios = np.multiply.outer(ratios, own).ravel()
         masses = np.multiply.outer(masses, table).transpose(0, 2, 1, 3).reshape(len(ratios), -1)
     order = np.argsort(ratios, kind="stable")
     return PooledAxes(ratios[order], masses[order])

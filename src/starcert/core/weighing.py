@@ -4,24 +4,27 @@ The votes against the class are columns of bits, one a site: bit i says whether 
 attack on some of these sites, all that counts is how many votes there are with each number of flips among them. Votes
 of one group (one bin of the pooled axes, one stage of the bet) lie in words of their own.
 
+With more than two values an attack chooses a site and its new value, a *choice*. What a vote shows there is one of
+several outcomes, and a choice has a column for each outcome of a flip. No two choices of an attack take one site.
+
 All attacks on so many sites of each axis are gone through in the order of `itertools.combinations`, axis after axis.
-What is known of all sites but the last is kept: the last one costs one AND and one count of bits a word.
+What is known of all choices but the last is kept: the last one costs one AND and one count of bits a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations, product
-from math import comb, prod
+from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
+from starcert.core.attacks import ListedAxis, n_attacks
 from starcert.core.bets import capital_of
 
-__all__ = ["Columns", "Weights", "attacks_of", "columns_of", "n_attacks", "weigh"]
+__all__ = ["Columns", "Weights", "columns_of", "weigh"]
 
 WORD = 64
 
@@ -80,52 +83,56 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
     return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
 
 
-def n_attacks(sizes: Sequence[int], counts: Sequence[int]) -> int:
-    """How many attacks there are on so many sites of axes of these sizes."""
-    return prod(comb(size, count) for size, count in zip(sizes, counts, strict=True))
-
-
-def attacks_of(sizes: Sequence[int], counts: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """The attacks in the order in which they are weighed: for each axis the numbers of its attacked sites."""
-    return product(*(combinations(range(size), count) for size, count in zip(sizes, counts, strict=True)))
-
-
 def weigh(
-    columns: Columns, sizes: Sequence[int], counts: Sequence[int], seen: Whole, quiet: Whole, values: Floats, total: int
+    columns: Columns, axes: Sequence[ListedAxis], seen: Whole, quiet: Whole, values: Floats, total: int
 ) -> Weights:
     """Weighs every attack on so many sites of each axis.
 
     Args:
-        columns: the votes against the class; the sites of the first axis come first.
-        sizes: how many sites each axis has.
-        counts: how many of them are attacked, 1 at least on some axis.
-        seen: what a vote adds to the logarithm of capital, shape (stakes, *(counts + 1), groups).
+        columns: the votes against the class; the choices of the first axis come first, and the outcomes of a flip one
+            after the other for each choice.
+        axes: the axes, at least one of them attacked.
+        seen: what a vote adds to the logarithm of capital, shape (stakes, *cells, groups): for each axis and outcome of
+            a flip there are attacked + 1 cells.
         quiet: what all votes for the class add together, shape (stakes,).
-        values: what a vote says about the attacked object, shape (*(counts + 1), groups).
+        values: what a vote says about the attacked object, shape (*cells, groups).
         total: how many votes there are, those for the class included.
     """
-    axes = np.repeat(np.arange(len(sizes)), counts)
-    firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    shape = [count + 1 for count in counts]
-    strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
+    choices = [axis.size * axis.moves for axis in axes]
+    shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
     cells, groups = prod(shape), len(columns.votes)
-    number = n_attacks(sizes, counts)
+    strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
+    steps = np.zeros((len(axes), max(axis.outcomes for axis in axes)), dtype=np.int64)
+    for number, axis in enumerate(axes):
+        steps[number, : axis.outcomes] = [strides.pop(0) for _ in range(axis.outcomes)]
+    first_site = np.concatenate([[0], np.cumsum([axis.size for axis in axes])])
+    pools = [axis.pool for axis in axes]
+    owners = [
+        first_site[pools.index(axis.pool) if axis.pool >= 0 else number] + np.arange(choices[number]) // axis.moves
+        for number, axis in enumerate(axes)
+    ]
+    number = n_attacks(axes)
     capital, estimate = np.empty(number, dtype=np.int64), np.empty(number)
     _weigh(
         columns.words,
         columns.groups,
         columns.votes,
-        firsts,
-        axes.astype(np.int64),
-        strides,
+        _starts(choices),
+        _starts([size * axis.outcomes for size, axis in zip(choices, axes, strict=True)]),
+        np.repeat(np.arange(len(axes)), [axis.attacked for axis in axes]).astype(np.int64),
+        np.array([axis.outcomes for axis in axes], dtype=np.int64),
+        steps,
+        np.concatenate(owners).astype(np.int64),
         np.ascontiguousarray(seen.reshape(len(seen), cells * groups)),
         quiet,
         np.ascontiguousarray(values.reshape(cells * groups)),
-        cells,
-        capital,
-        estimate,
+        (capital, estimate),
     )
     return Weights(capital, estimate / total)
+
+
+def _starts(lengths: Sequence[int]) -> Whole:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 @compiled
@@ -138,25 +145,27 @@ def _bits(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @compiled
-def _known_votes(words, full, sites, steps, known, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Which votes have each combination of flips in all attacked sites but the last, as words by cell."""
+def _known_votes(words, full, columns, outcomes, steps, known, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Which votes show each combination of outcomes at all attacked sites but the last, as words by cell."""
     cells, n_words = known.shape
     for cell in range(cells):
         used[cell] = cell == 0
         for w in range(n_words):
             known[cell, w] = full[w] if cell == 0 else np.uint64(0)
-    for d in range(sites.size - 1):
+    for d in range(columns.size - 1):
         for cell in range(cells - 1, -1, -1):
             if used[cell]:
-                used[cell + steps[d]] = True
-                for w in range(n_words):
-                    moved = known[cell, w] & words[sites[d], w]
-                    known[cell + steps[d], w] |= moved
-                    known[cell, w] ^= moved
+                for outcome in range(outcomes[d]):
+                    there = cell + steps[d, outcome]
+                    used[there] = True
+                    for w in range(n_words):
+                        moved = known[cell, w] & words[columns[d] + outcome, w]
+                        known[there, w] |= moved
+                        known[cell, w] ^= moved
 
 
 @compiled
-def _count_votes(known, used, starts, site_words, site_votes, inside, step, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """How many votes of each cell and group there are once the last site is known too.
 
     Its votes in the first cell, where most of them are, are those that are in no other.
@@ -164,18 +173,20 @@ def _count_votes(known, used, starts, site_words, site_votes, inside, step, coun
     groups = starts.size - 1
     counts[:] = 0
     for group in range(groups):
-        rest = site_votes[group]
-        for cell in range(known.shape[0] - 1, -1, -1):
-            if used[cell]:
-                moved = 0
-                if cell == 0:
-                    moved = rest
-                elif inside[cell, group]:
-                    for w in range(starts[group], starts[group + 1]):
-                        moved += _bits(known[cell, w] & site_words[w])
-                rest -= moved
-                counts[cell * groups + group] += inside[cell, group] - moved
-                counts[(cell + step) * groups + group] += moved
+        for outcome in range(words.shape[0]):
+            rest = votes[outcome, group]
+            for cell in range(known.shape[0] - 1, -1, -1):
+                if used[cell]:
+                    moved = 0
+                    if cell == 0:
+                        moved = rest
+                    elif inside[cell, group]:
+                        for w in range(starts[group], starts[group + 1]):
+                            moved += _bits(known[cell, w] & words[outcome, w])
+                    rest -= moved
+                    stayed = inside[cell, group] - moved if outcome == 0 else -moved
+                    counts[cell * groups + group] += stayed
+                    counts[(cell + steps[outcome]) * groups + group] += moved
 
 
 @compiled
@@ -189,26 +200,40 @@ def _bits_by_group(words, starts, found):  # type: ignore[no-untyped-def]  # noq
 
 
 @compiled
-def _move_on(sites, axes, firsts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The next combination of all sites but the last, which becomes the first that it can be; False after the last."""
-    for d in range(sites.size - 2, -1, -1):
+def _move_on(choices, axes, firsts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The next combination of all choices but the last, which becomes the first that it can be; False after the last.
+
+    It may take a site twice.
+    """
+    for d in range(choices.size - 2, -1, -1):
         end = firsts[axes[d] + 1]
-        for later in range(d + 1, sites.size):
+        for later in range(d + 1, choices.size):
             end -= axes[later] == axes[d]
-        if sites[d] + 1 < end:
-            sites[d] += 1
-            for later in range(d + 1, sites.size):
-                sites[later] = sites[later - 1] + 1 if axes[later] == axes[later - 1] else firsts[axes[later]]
+        if choices[d] + 1 < end:
+            choices[d] += 1
+            for later in range(d + 1, choices.size):
+                choices[later] = choices[later - 1] + 1 if axes[later] == axes[later - 1] else firsts[axes[later]]
             return True
     return False
 
 
 @compiled
-def _weigh(words, starts, votes, firsts, axes, strides, seen, quiet, values, cells, capital, estimate):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _takes_again(choices, owners, last):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Whether one of the choices before the last one takes its site."""
+    again = False
+    for d in range(last):
+        again |= owners[choices[d]] == owners[choices[last]]
+    return again
+
+
+@compiled
+def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    capital, estimate = found
     groups, n_words, last = votes.size, words.shape[1], axes.size - 1
-    sites = np.empty(axes.size, np.int64)  # the attacked sites, by their columns
+    cells = values.size // groups
+    choices, columns = np.empty(axes.size, np.int64), np.empty(axes.size, np.int64)
     for d in range(axes.size):
-        sites[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else sites[d - 1] + 1
+        choices[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else choices[d - 1] + 1
     full = np.zeros(n_words, np.uint64)  # the bits that are votes
     for group in range(groups):
         for vote in range(votes[group]):
@@ -218,19 +243,31 @@ def _weigh(words, starts, votes, firsts, axes, strides, seen, quiet, values, cel
     flipped = np.empty((words.shape[0], groups), np.int64)
     _bits_by_group(words, starts, flipped)
     logarithms = np.empty(quiet.size, np.int64)
+    own = axes[last]
+    own_steps = steps[own]
     done, more = 0, True
     while more:
-        _known_votes(words, full, sites, strides[axes], known, used)
-        _bits_by_group(known, starts, inside)
-        for site in range(sites[last], firsts[axes[last] + 1]):
-            _count_votes(known, used, starts, words[site], flipped[site], inside, strides[axes[last]], counts)
-            logarithms[:] = quiet
-            guess = 0.0
-            for index in range(counts.size):
-                if counts[index]:
-                    guess += counts[index] * values[index]
-                    for stake in range(quiet.size):
-                        logarithms[stake] += counts[index] * seen[stake, index]
-            capital[done], estimate[done] = capital_of(logarithms), guess
-            done += 1
-        more = _move_on(sites, axes, firsts)
+        twice = False
+        for d in range(last):
+            twice |= _takes_again(choices, owners, d)
+            columns[d] = first_columns[axes[d]] + (choices[d] - firsts[axes[d]]) * outcomes[axes[d]]
+        if not twice:
+            _known_votes(words, full, columns, outcomes[axes], steps[axes], known, used)
+            _bits_by_group(known, starts, inside)
+            for choice in range(choices[last], firsts[own + 1]):
+                choices[last] = choice
+                if _takes_again(choices, owners, last):
+                    continue
+                column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
+                here = slice(column, column + outcomes[own])
+                _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
+                logarithms[:] = quiet
+                guess = 0.0
+                for index in range(counts.size):
+                    if counts[index]:
+                        guess += counts[index] * values[index]
+                        for stake in range(quiet.size):
+                            logarithms[stake] += counts[index] * seen[stake, index]
+                capital[done], estimate[done] = capital_of(logarithms), guess
+                done += 1
+        more = _move_on(choices, axes, firsts)

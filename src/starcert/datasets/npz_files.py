@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,6 @@ from starcert.graphs import Graph
 __all__ = ["NodeDataset", "npz"]
 
 Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _MOST_BYTES = 2**33
 """Features of all nodes may take so much, a byte each."""
@@ -35,10 +34,10 @@ class NodeDataset:
 
     Attributes:
         name: what it is called.
-        graph: the graph; its nodes have the data `x`, features of 0 and 1, where there are any.
+        graph: the graph; its nodes have the data `x`, features of 0 and 1, and masks such as `test_mask`, where there
+            are any.
         labels: the class of each node, numbers from 0, read-only.
         label_names: what each class is called where the data come from.
-        masks: some nodes by name, such as `train_mask`: True for each of them.
         said: what was left out or merged when it was read, a sentence each.
 
     Example:
@@ -50,7 +49,6 @@ class NodeDataset:
     graph: Graph
     labels: Indices
     label_names: tuple[str, ...]
-    masks: Mapping[str, Mask] = field(default_factory=dict)
     said: tuple[str, ...] = ()
 
     @property
@@ -69,7 +67,7 @@ def npz(
 
     An entry other than 0 of the adjacency matrix is an edge, whatever its weight. Self-loops are left out. Edges are
     undirected, one where either direction is there, unless `directed` is asked for. A feature is 1 where its entry is
-    other than 0. Boolean arrays with one entry a node are masks.
+    other than 0. Boolean arrays with one entry a node are masks, node data by their names.
 
     Args:
         path: the file.
@@ -111,21 +109,19 @@ def npz(
         place = np.full(n_nodes, -1)
         place[kept] = np.arange(len(kept))
         edges = place[edges[(place[edges] >= 0).all(axis=1)]]
+    masks: dict[str, object] = {
+        key: array[kept] for key, array in arrays.items() if array.dtype == np.bool_ and array.shape == (n_nodes,)
+    }
     graph = Graph(
         len(kept),
         edges,
         nodes=kept.tolist() if len(kept) < n_nodes else None,
-        node_data={} if x is None else {"x": x[kept]},
+        node_data=masks | ({} if x is None else {"x": x[kept]}),
         directed=directed,
     )
-    masks: dict[str, Mask] = {
-        key: array[kept].astype(np.bool_)
-        for key, array in arrays.items()
-        if array.dtype == np.bool_ and array.shape == (n_nodes,)
-    }
     classes = labels[kept]
     classes.setflags(write=False)
-    return NodeDataset(file.stem if name is None else name, graph, classes, label_names, masks, tuple(said))
+    return NodeDataset(file.stem if name is None else name, graph, classes, label_names, tuple(said))
 
 
 def _arrays(file: Path) -> dict[str, npt.NDArray[np.generic]]:

@@ -39,14 +39,14 @@ class RadiusMap:
         share: the share of graphs certified (and answered right, if labels were given), shape (first, second axis).
         majority_share: the share of the most frequent class among the labels; None without labels.
         anchored: whether any of the certificates is anchored.
-        things: what is certified, in the plural.
+        many: what is certified, in the plural.
     """
 
     axes: tuple[str, str]
     share: npt.NDArray[np.float64]
     majority_share: float | None
     anchored: bool
-    things: str = "graphs"
+    many: str = "graphs"
 
     @classmethod
     def from_certificates(
@@ -55,14 +55,13 @@ class RadiusMap:
         labels: npt.ArrayLike | None = None,
         *,
         max_radius: RadiusLike,
-        things: str = "graphs",
+        many: str = "graphs",
     ) -> RadiusMap:
-        """Computes the map of all radii up to `max_radius`, for a noise with two axes."""
+        """Computes the map of all radii up to `max_radius`, for a noise with two axes; `many`: what the rows are."""
         axes = two_axes(certificates.noise)
         share = certified_share(certificates, labels, max_radius=max_radius)
         majority = None if labels is None else majority_share(certificates.truth(labels))
-        many = things if certificates.nodes is None else "nodes"
-        return cls(axes, share, majority, any(certificates.anchored), many)
+        return cls(axes, share, majority, any(certificates.anchored), many if certificates.nodes is None else "nodes")
 
     def plot(self, ax: Axes | None = None, *, bar: bool = True) -> Axes:
         """Draws it: one cell a radius, light where every graph is certified; `bar`: with the scale beside it."""
@@ -82,7 +81,7 @@ class RadiusMap:
     def bar(self, image: ScalarMappable, axes: Sequence[Axes]) -> None:
         """Draws the scale beside one map or several, with a mark where a constant answer would be."""
         meaning = "certified" if self.majority_share is None else "right and certified"
-        bar = axes[0].figure.colorbar(image, ax=list(axes), label=f"share of {self.things}\n{meaning}", pad=0.02)
+        bar = axes[0].figure.colorbar(image, ax=list(axes), label=f"share of {self.many}\n{meaning}", pad=0.02)
         if self.majority_share is not None:
             bar.ax.axhline(self.majority_share, color=MAJORITY, lw=2)
             bar.ax.set_title("― majority\nclass", color=MAJORITY, fontsize="x-small")

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.evidence import AttackAxis
-from starcert.core.pooling import SiteLaw
+from starcert.binding import axes_of_sites, clean_values
+from starcert.core.attack_axis import AttackAxis, Moves
+from starcert.core.evidence import shown_outcomes
+from starcert.laws.outcomes import axis_moves, why_not_alike
 
 if TYPE_CHECKING:
     from starcert.core.flips import FlipRecord
     from starcert.graphs import Sites
     from starcert.noise import Noise
 
-__all__ = ["MOST_SITES", "axes_of", "axis_laws", "influences", "why_not"]
+__all__ = ["MOST_SITES", "axes_from", "axes_of", "first_axes", "influences", "why_not"]
 
 MOST_SITES = 2**22
 """On an object with more sites, votes are not looked at one by one."""
@@ -24,14 +26,13 @@ MOST_AT_ONCE = 2**24
 """So many flips are looked at together."""
 
 
-def why_not(sites: Sites, noise: Noise, n_targets: int) -> str:
+def why_not(sites: Sites, noise: Noise) -> str:
     """Why there is no evidence for an object beyond the counts of its votes; "" if there is."""
-    if any(noise[region].alphabet != 2 for region in noise):
-        return "evidence knows laws on two values alone"
+    for region in noise:
+        if reason := why_not_alike(noise[region]):
+            return f"{region}: {reason}"
     if sites.n_sites > MOST_SITES:
         return f"evidence looks at objects of at most {MOST_SITES:,} sites"
-    if n_targets != 1:
-        return "evidence looks at objects with one target alone"
     return ""
 
 
@@ -43,26 +44,45 @@ def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
         >>> from starcert.graphs import Sites
         >>> noise = Noise(all=Flip(delete=0.25, add=0.125))
         >>> sites = Sites.everything(Graph(4, [(0, 1)]), "all")
-        >>> [(len(axis.sites), *map(float, axis.law)) for axis in axes_of(sites, noise)]
+        >>> [(len(axis.sites), *map(float, axis.law[:2])) for axis in axes_of(sites, noise)]
         [(1, 0.25, 0.875), (5, 0.125, 0.75)]
     """
+    return axes_from(noise, axes_of_sites(sites, noise), clean_values(sites))
+
+
+def axes_from(
+    noise: Noise, numbers: npt.NDArray[np.uint16], values: npt.NDArray[np.uint8] | None
+) -> tuple[AttackAxis, ...]:
+    """The axes of a noise, from the number of the first axis and the clean value of every site.
+
+    Args:
+        noise: the noise.
+        numbers: as `axes_of_sites` has them.
+        values: the clean values; None where no law has more than two.
+    """
     found: list[AttackAxis] = []
-    laws = axis_laws(noise)
-    places = {region: i for i, region in enumerate(sites.regions)}
+    axes = [axis for region in noise for axis in axis_moves(noise[region])]
+    for first, axis in zip(first_axes(noise), axes, strict=True):
+        there = np.flatnonzero(numbers == first)
+        moves = None
+        if axis.alphabet > 2:
+            assert values is not None
+            moves = Moves(values[there], axis.ranks, axis.outcomes, len(numbers))
+        found.append(AttackAxis(axis.law, there, moves))
+    return tuple(found)
+
+
+def first_axes(noise: Noise) -> tuple[int, ...]:
+    """For each axis of a noise the number of the first one that has the same sites."""
+    found: list[int] = []
     for region in noise:
-        law, place = noise[region], places[region]
-        everything = np.arange(sites.offsets[place], sites.offsets[place] + sites.sizes[place])
-        present = np.isin(everything, sites.ones[place], assume_unique=True)
-        for moves in law.moves:
-            there = np.zeros(len(everything), dtype=np.bool_)
-            for value in {move[0] for move in moves}:
-                there |= present == bool(value)
-            found.append(AttackAxis(laws[len(found)], everything[there]))
+        starts = [frozenset(axis.starts) for axis in axis_moves(noise[region])]
+        found += [len(found) + starts.index(one) for one in starts]
     return tuple(found)
 
 
 def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np.float64]:
-    """For each site how much likelier the class loses where that site is attacked: E[Y·L] − E[Y], estimated.
+    """For each site how much likelier the class loses where that site is attacked at worst: E[Y·L] − E[Y], estimated.
 
     0 where that is less than twice its standard error, and where the record does not tell which sites flipped.
     """
@@ -70,22 +90,15 @@ def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np
     n_votes, against = int(record.samples.sum()), int(record.against.sum())
     if not record.complete or not against:
         return found
-    step = max(1, MOST_AT_ONCE // against)
     for axis in axes_of(sites, noise):
+        step = max(1, MOST_AT_ONCE // (against * axis.law.moves * len(axis.law.outcomes)))
         for start in range(0, len(axis.sites), step):
             some = axis.sites[start : start + step]
-            flipped = record.matrix(some).sum(axis=0)
-            stayed = against - flipped
-            gain = (flipped * axis.law.flipped + stayed * axis.law.stayed - against) / n_votes
-            error = np.sqrt(flipped * (axis.law.flipped - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
-            found[some] = np.where(gain > 2 * error, gain, 0.0)
+            moves = axis.moves and axis.moves._replace(values=axis.moves.values[start : start + step])
+            shown = shown_outcomes(record, axis._replace(sites=some, moves=moves)).sum(axis=0)
+            flips = shown.reshape(len(some), axis.law.moves, -1)
+            stayed, ratios = against - flips.sum(axis=2), np.array(axis.law.shown)
+            gain = (flips @ ratios + stayed * axis.law.stayed - against) / n_votes
+            error = np.sqrt(flips @ (ratios - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
+            found[some] = np.maximum(found[some], np.where(gain > 2 * error, gain, 0.0).max(axis=1))
     return found
-
-
-def axis_laws(noise: Noise) -> list[SiteLaw]:
-    """The law of a site of each axis, in the order of `noise.axes`."""
-    laws = []
-    for law in (noise[region] for region in noise):
-        for (before, after), *_ in law.moves:
-            laws.append(SiteLaw(law.transitions(before)[after], law.transitions(after)[after]))
-    return laws

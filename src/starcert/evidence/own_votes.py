@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from starcert.binding import clean_values
 from starcert.classifiers.base import checked_answers
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
@@ -110,8 +111,9 @@ class OwnVotes:
     Args:
         job: what all votes have in common.
         graph: the number of the object.
+        target: the number of the target.
         label: the class.
-        axes: the sites of each axis.
+        axes: the sites whose flips are counted for each axis.
         most: how many votes there may be in all.
         store: keeps them.
         executor: where to count; None: in this process.
@@ -122,6 +124,7 @@ class OwnVotes:
         job: Job,
         graph: int,
         *,
+        target: int = 0,
         label: int,
         axes: Sequence[npt.NDArray[np.int64]],
         most: int,
@@ -131,7 +134,7 @@ class OwnVotes:
         self.most = self.left = most
         self._job, self._graph, self._store, self._executor = job, graph, store, executor
         self._asking = _Asking(
-            job.classifier, job.sites[graph], job.noise, job.seed, job.batch_size, label, tuple(axes)
+            job.classifier, job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes)
         )
         self._copies: AttackedCopies | None = None
 
@@ -160,11 +163,14 @@ class OwnVotes:
                 for i in span:
                     counts, numbers = found[i]
                     place = self._graph, attacks[i], chunk
-                    self._store.add_attack(*place, counts, OWN_CHUNK, numbers, chunk_size=OWN_CHUNK)
+                    self._store.add_attack(
+                        *place, counts, OWN_CHUNK, numbers, target=self._asking.target, chunk_size=OWN_CHUNK
+                    )
         return [found[i] for i in range(len(attacks))]
 
     def _stored(self, store: VoteStore, attack: Attack, chunk: int) -> OwnTally | None:
-        for number, samples, counts, numbers in store.attack_chunks(self._graph, attack, chunk_size=OWN_CHUNK):
+        found = store.attack_chunks(self._graph, attack, target=self._asking.target, chunk_size=OWN_CHUNK)
+        for number, samples, counts, numbers in found:
             lost = OWN_CHUNK - int(counts[self._asking.label])
             if (number, samples, len(numbers)) == (chunk, OWN_CHUNK, lost):  # otherwise they are against another class
                 return OwnTally(counts, numbers)
@@ -194,6 +200,7 @@ class _Asking:
     noise: Noise
     seed: int
     batch_size: int | None
+    target: int
     label: int
     axes: tuple[npt.NDArray[np.int64], ...]
 
@@ -203,18 +210,18 @@ class _Asking:
     def tallies(self, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
         base = self.classifier
         answers, numbers = [], []
-        clean = np.zeros(self.sites.n_sites, dtype=np.bool_)
-        clean[self.sites.nonzero[0]] = True
+        clean, n_targets = clean_values(self.sites), base.n_targets(self.sites.frame)
         for batch in copies.draw(span, chunk).split(self.batch_size or base.batch_size):
             try:
-                found = checked_answers(base.classify(batch), len(batch), base.n_classes)
+                found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
             except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
                 problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
                 raise ClassifierError(f"The base classifier failed on copies of attacked graphs: {problem}") from error
+            found = found.reshape(len(found), -1)[:, self.target]
             answers.append(found)
             against = found != self.label
             if against.any():
-                flips = batch.values[against].astype(np.bool_) != clean
+                flips = batch.values[against] != clean
                 numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in self.axes], axis=1))
         rows = np.concatenate(answers).reshape(len(span), OWN_CHUNK)
         ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])

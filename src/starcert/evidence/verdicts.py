@@ -11,15 +11,16 @@ until every one of them is harmless, or one of them breaks the level, or there a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, comb, prod, sqrt
+from math import ceil, prod, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.attack_axis import AttackAxis, described
 from starcert.core.bets import SCALE, capital_of, count_capital, needed
 from starcert.core.evidence import Evidence, Level, OwnBet, Scheme, Weighed
 from starcert.core.frontier import Frontier
@@ -62,11 +63,13 @@ class FoundAttack:
         sites: the flat positions of the flipped sites.
         votes: what the base classifier said on noisy copies of the attacked object, for each class.
         delta: with which probability such votes come about though the answer stays.
+        values: the new value of each of these sites, None for one that has two; empty where all have.
     """
 
-    sites: Attack
+    sites: tuple[int, ...]
     votes: tuple[int, ...]
     delta: float
+    values: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +91,13 @@ class Grounds(NamedTuple):
     """What verdicts rest on, besides the votes on the clean object.
 
     Attributes:
-        sites: the flat positions of the sites of each axis.
+        axes: the axes of the noise on the object.
         most: how many votes at attacked objects there might be; None: none were asked for.
         own: those that there were: of each attack its votes, chunk by chunk.
         max_flips: levels of more flips in all were not looked at; None: all were.
     """
 
-    sites: tuple[Whole, ...]
+    axes: tuple[AttackAxis, ...]
     most: int | None
     own: Mapping[Attack, Sequence[OwnTally]]
     max_flips: int | None = None
@@ -193,8 +196,7 @@ def judge(
     records = None if own is None else _OwnRecords(own, label)
     incomplete = frontier.incomplete
     tallies = {} if records is None else records.tallies
-    sites = tuple(axis.sites for axis in evidence.axes)
-    grounds = Grounds(sites, None if own is None else own.left, tallies, max_flips)
+    grounds = Grounds(evidence.axes, None if own is None else own.left, tallies, max_flips)
     if not frontier.radii:  # not even the clean answer is certain
         return Verdicts(alpha, {}, grounds=grounds)
 
@@ -228,6 +230,8 @@ def _below(level: Level) -> Iterator[Level]:
 
 def _verdict(evidence: Evidence, level: Level, own: _OwnRecords | None, alpha_broken: Fraction) -> Verdict:
     """The schemes in turn; where many attacks would have to be weighed, votes at few attacked objects come first."""
+    if not evidence.possible(level):
+        return Verdict("certified", "there is no such attack: its axes have fewer sites together")
     schemes = evidence.schemes(level)
     weighed: list[Weighed] = []
     for scheme in (each for each in schemes if each.n_attacks <= FEW):
@@ -332,7 +336,8 @@ class _Settling:
                 if _breaks(counts[rank], self._own.label) >= needed(delta):
                     votes = tuple(counts[rank].tolist())
                     why = f"by {sum(votes):,} votes at an attacked graph"
-                    return Verdict("broken", why, FoundAttack(attacks[rank], votes, float(delta)))
+                    sites, values = described(self._evidence.axes, attacks[rank])
+                    return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
             total = OWN_CHUNK * 2**look
             mine = {rank: int(counts[rank][self._own.label]) for rank in ranks}
             # What has far fewer votes against the class than half will not break anything.
@@ -347,15 +352,29 @@ class _Settling:
             order = np.argsort(-last.weights.estimate, kind="stable")[:DANGEROUS]
             return [self._attack(last.scheme, int(index), whole=True) for index in order]
         sites: list[int] = []
-        for axis, number in enumerate(self._level):
-            worst = np.argsort(-self._evidence.scores(axis), kind="stable")[:number]
-            sites.extend(self._evidence.axes[axis].sites[worst].tolist())
+        for axis in range(len(self._level)):
+            ranked = np.argsort(-self._evidence.scores(axis), kind="stable").tolist()
+            sites.extend(self._first_choices(axis, ranked, sites))
         return [tuple(sorted(sites))]
+
+    def _first_choices(self, axis: int, ranked: Iterable[int], taken: Sequence[int]) -> list[int]:
+        """The first choices on an axis, as many as the level has, that take no site twice; as attacks have them."""
+        one = self._evidence.axes[axis]
+        used = set(described(self._evidence.axes, taken)[0])
+        chosen: list[int] = []
+        for choice in ranked:
+            if len(chosen) == self._level[axis]:
+                break
+            site = int(one.sites[choice // one.law.moves])
+            if site not in used:
+                chosen.append(choice)
+                used.add(site)
+        return [int(site) for site in one.attacked(chosen)]
 
     def _any_will_do(self, axis: int) -> bool:
         """Whether there is one attack on an axis alone, or none that can be told from another."""
-        law = self._evidence.axes[axis].law
-        return self._level[axis] in {0, self._evidence.sizes[axis]} or law.clean == law.attacked
+        one, number = self._evidence.axes[axis], self._level[axis]
+        return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
 
     def gone_through(self) -> Verdict:
         """The level certified by votes at all attacks that are open, of whichever scheme seems to need the fewest."""
@@ -432,14 +451,10 @@ class _Settling:
         return self._own.attacks[key]
 
     def _found(self, scheme: Scheme, index: int, *, whole: bool) -> Attack:
-        sites: list[int] = []
-        for axis in reversed(range(len(self._level))):
-            number, where = self._level[axis], self._evidence.axes[axis].sites
-            chosen = list(range(number if whole else 0))
-            if axis in scheme.listed:
-                index, own = divmod(index, comb(len(where), number))
-                chosen = _combination(len(where), number, own)
-            sites.extend(where[chosen].tolist())
+        sites = list(self._evidence.attack(self._level, scheme, index))
+        for axis in range(len(self._level)) if whole else ():
+            if axis not in scheme.listed:
+                sites += self._first_choices(axis, range(self._evidence.axes[axis].n_choices), sites)
         return tuple(sorted(sites))
 
 
@@ -448,20 +463,3 @@ def _breaks(votes: Whole, label: int) -> int:
     mine = int(votes[label])
     others = [count_capital(mine, mine + int(each)) for other, each in enumerate(votes) if other != label]
     return int(capital_of(np.array(others)))
-
-
-def _combination(size: int, length: int, index: int) -> list[int]:
-    """Combination number `index` in the order of `itertools.combinations`.
-
-    Example:
-        >>> [_combination(4, 2, index) for index in range(6)]
-        [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    """
-    chosen, at = [], 0
-    for left in range(length, 0, -1):
-        while index >= (block := comb(size - at - 1, left - 1)):
-            index -= block
-            at += 1
-        chosen.append(at)
-        at += 1
-    return chosen

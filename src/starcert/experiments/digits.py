@@ -284,7 +284,7 @@ def _summary(
 
 def _maps(levels: dict[str, Level], labels: Labels) -> Figure:
     maps = {
-        model: RadiusMap.from_certificates(level.certificates, labels, max_radius=BOX, things="images")
+        model: RadiusMap.from_certificates(level.certificates, labels, max_radius=BOX, many="images")
         for model, level in levels.items()
     }
     return stacked(maps, 1.0)

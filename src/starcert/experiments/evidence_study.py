@@ -196,7 +196,7 @@ def _named(question: Question) -> str:
     return f"{question.data}, {question.model}, {question.noise[0]:g}/{question.noise[1]:g}"
 
 
-def verdict_bars(told: Sequence[RadiusTally], things: str = "graphs") -> Figure:
+def verdict_bars(told: Sequence[RadiusTally], many: str = "graphs") -> Figure:
     """What is known of each radius, as shares of those graphs, or other things, that are answered right."""
     figure = new_figure(PAGE, 1.2 + 0.16 * len(told))
     ax = figure.add_subplot()
@@ -209,7 +209,7 @@ def verdict_bars(told: Sequence[RadiusTally], things: str = "graphs") -> Figure:
         left += widths
     ax.set_yticks(range(len(told)), [f"{_named(one.question)}: {one.radius}" for one in told])
     ax.invert_yaxis()
-    ax.set(xlabel=f"share of right {things}", xlim=(0, 1))
+    ax.set(xlabel=f"share of right {many}", xlim=(0, 1))
     figure.legend(*ax.get_legend_handles_labels(), ncols=len(tones), frameon=False, loc="outside upper center")
     return figure
 

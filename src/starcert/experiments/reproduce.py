@@ -78,6 +78,7 @@ STUDIES = {
             "bonds", "starcert.experiments.bonds", "molecules with types of bonds, and their atoms, beyond the paper"
         ),
         Study("arcs", "starcert.experiments.arcs_study", "graphs that direction alone tells apart, beyond the paper"),
+        Study("cora", "starcert.experiments.cora", "the nodes of Cora-ML: words and links, beyond the paper"),
     )
 }
 

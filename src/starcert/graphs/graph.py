@@ -196,6 +196,13 @@ class Graph:
         """
         return self._with_sites(categories_of(name, self._taken(name), categories))
 
+    def without(self, name: str) -> Graph:
+        """The graph without the node data of that name, such as classes of its nodes, which no classifier may see."""
+        arguments = self._arguments
+        self._taken(name)
+        del arguments["node_data"][name]
+        return _restore(arguments, dict(self.node_sites))
+
     def _taken(self, name: str) -> object:
         if name not in self.node_data:
             listed = ", ".join(self.node_data) or "which has none"

@@ -17,7 +17,7 @@ __all__ = ["TargetNodes"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TargetNodes:
-    """The node of each row: those of the first graph come first, ascending, then those of the next.
+    """The node of each row: those of the first graph come first, then those of the next.
 
     Attributes:
         index: for each row, the index of its node in its graph.
@@ -51,6 +51,9 @@ class TargetNodes:
         """One label a row: as they are given, or, of one graph, picked from the labels of all its nodes."""
         given: npt.NDArray[np.generic] = np.asarray(labels)
         if given.shape == (len(self),):
+            if self.n_nodes == given.shape and not np.array_equal(self.index, np.arange(len(self))):
+                hint = "Let target_nodes name them in ascending order."
+                raise InvalidParameterError("labels", "tell rows from nodes, which are in another order", "both", hint)
             return given
         if len(self.n_nodes) == 1 and given.shape == self.n_nodes:
             return given[self.index]
@@ -61,7 +64,7 @@ class TargetNodes:
 def _checked(number: int, frame: Frame, nodes: npt.ArrayLike) -> Indices:
     given = np.asarray(nodes)
     fits = given.ndim == 1 and given.dtype.kind in "iu" and (given.size == 0 or given.min() >= 0)
-    if not fits or (given.size and given.max() >= frame.n_nodes) or (np.diff(given.astype(np.int64)) <= 0).any():
-        wanted = f"be ascending indices of the {frame.n_nodes} nodes of graph {number}"
+    if not fits or (given.size and given.max() >= frame.n_nodes) or len(np.unique(given)) < len(given):
+        wanted = f"be indices of the {frame.n_nodes} nodes of graph {number}, each once"
         raise InvalidParameterError("target_nodes", wanted, given.tolist()[:8] if given.ndim == 1 else given.shape)
     return given.astype(np.int64)

@@ -18,7 +18,17 @@ from starcert.graphs.content import digest
 from starcert.graphs.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
 from starcert.graphs.sites import Sites
 
-__all__ = ["COLUMNS", "Bits", "Categories", "ColumnRegions", "Columns", "Vector", "column_sites", "joined", "matrix_of"]
+__all__ = [
+    "COLUMNS",
+    "Bits",
+    "Categories",
+    "ColumnRegions",
+    "Vector",
+    "VectorFrame",
+    "column_sites",
+    "joined",
+    "matrix_of",
+]
 
 COLUMNS = "columns"
 """The name of the layer."""
@@ -30,7 +40,7 @@ ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 
 
 @dataclass(frozen=True)
-class Columns:
+class VectorFrame:
     """What noise leaves alone of a row: how many columns it has, their names, and the values that they may take.
 
     Attributes:
@@ -58,7 +68,7 @@ class Columns:
             parameter: what errors call them.
 
         Example:
-            >>> Columns(3, names=("age", "smoker", "sport")).numbers(["sport", "age"])
+            >>> VectorFrame(3, names=("age", "smoker", "sport")).numbers(["sport", "age"])
             array([0, 2])
         """
         if isinstance(columns, str) and columns == COLUMNS:
@@ -92,16 +102,16 @@ class Vector:
     """
 
     row: Values
-    frame: Columns
+    frame: VectorFrame
 
     @classmethod
-    def _of(cls, row: Values, frame: Columns) -> Self:
+    def _of(cls, row: Values, frame: VectorFrame) -> Self:
         """A row that was checked."""
         made = object.__new__(cls)
         made._set(row, frame)
         return made
 
-    def _set(self, row: Values, frame: Columns) -> None:
+    def _set(self, row: Values, frame: VectorFrame) -> None:
         row.setflags(write=False)
         object.__setattr__(self, "row", row)
         object.__setattr__(self, "frame", frame)
@@ -153,13 +163,13 @@ class Bits(Vector):
 
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
         values = _numbers(row, "row", 1, 2, self._ROWS)
-        self._set(values, Columns(len(values), _column_names(names, len(values))))
+        self._set(values, VectorFrame(len(values), _column_names(names, len(values))))
 
     @classmethod
     def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
         """Each row of an array, or of a sparse matrix of scipy, shape (rows, columns)."""
         values = _numbers(X, "X", 2, 2, "Bits(row) takes one row.")
-        frame = Columns(values.shape[1], _column_names(names, values.shape[1]))
+        frame = VectorFrame(values.shape[1], _column_names(names, values.shape[1]))
         return [cls._of(row.copy(), frame) for row in values]
 
     def __repr__(self) -> str:
@@ -193,7 +203,7 @@ class Categories(Vector):
     ) -> None:
         alphabet, categories = _alphabet(values)
         numbers = _categories(row, "row", 1, alphabet, categories, self._ROWS)
-        self._set(numbers, Columns(len(numbers), _column_names(names, len(numbers)), alphabet, categories))
+        self._set(numbers, VectorFrame(len(numbers), _column_names(names, len(numbers)), alphabet, categories))
 
     @classmethod
     def rows(
@@ -207,7 +217,7 @@ class Categories(Vector):
         alphabet, categories = _alphabet(values)
         numbers = _categories(X, "X", 2, alphabet, categories, "Categories(row, values=…) takes one row.")
         n_columns = numbers.shape[1]
-        frame = Columns(n_columns, _column_names(names, n_columns), alphabet, categories)
+        frame = VectorFrame(n_columns, _column_names(names, n_columns), alphabet, categories)
         return [cls._of(row.copy(), frame) for row in numbers]
 
     def __repr__(self) -> str:
@@ -247,7 +257,7 @@ def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
 
 def joined(rows: Sequence[Vector]) -> Vector:
     """All rows one after the other, as a single one; its columns have no names."""
-    frame = Columns(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
+    frame = VectorFrame(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
     return Vector._of(np.concatenate([each.row for each in rows]), frame)
 
 

@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 from starcert.core.channels import Channel
 from starcert.errors import InvalidParameterError
-from starcert.graphs.arcs import ARCS
-from starcert.graphs.blocks import PAIRS
 from starcert.laws.law import Law, Move, probability, real_number
 
 __all__ = ["Flip", "TypedFlip", "as_flip", "flip_from", "flip_numbers"]
@@ -109,6 +107,9 @@ class Flip(Law):
 
     def filled(self, alphabet: int, name: str, layer: str) -> Law:
         """See `Law`: presence flips, however many types of edges there are."""
+        from starcert.graphs.arcs import ARCS  # noqa: PLC0415  (numpy: only where graphs are)
+        from starcert.graphs.blocks import PAIRS  # noqa: PLC0415
+
         if alphabet > 2 and layer not in (PAIRS, ARCS):
             return super().filled(alphabet, name, layer)
         if not isinstance(self.added, str) and len(self.added) != alphabet - 1:
@@ -228,6 +229,19 @@ class TypedFlip(Law):
         if not value:
             return (1 - chance, *(chance * share for share in self.shares))
         return (chance, *((1 - chance) * (shown == value) for shown in range(1, self.alphabet)))
+
+    def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
+        """See `Law`: an edge that was deleted keeps its type where it is present, and one that was added draws its own.
+
+        Example:
+            >>> law = TypedFlip(Flip(delete=0.5, add=0.25), (Fraction(1, 2),) * 2)
+            >>> law.attacked(2, 0), law.attacked(0, 1)
+            ((Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
+        """
+        chance = Fraction(self.flip.change(after))
+        if after:
+            return (chance, *((1 - chance) * share for share in self.shares))
+        return (1 - chance, *(chance * (shown == before) for shown in range(1, self.alphabet)))
 
 
 def as_flip(law: Law, name: str, who: str) -> Flip:

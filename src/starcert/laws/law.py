@@ -78,6 +78,10 @@ class Law(ABC):
             found.extend(channels)
         return tuple(found)
 
+    def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
+        """What a site shows once an attack has given it another value: as a rule, what one of that value shows."""
+        return self.transitions(after)
+
     def change(self, value: int) -> float:
         """With which probability a site of this value shows another one."""
         return float(1 - self.transitions(value)[value])

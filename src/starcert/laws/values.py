@@ -44,7 +44,7 @@ class Categorical(Law):
     def alphabet(self) -> int:
         """See `Law`."""
         if self.values is None:
-            hint = "Write Categorical(0.05, 4) where no object is there to tell."
+            hint = "Write Categorical(0.05, 4), or 0.05:4, where no object is there to tell."
             raise InvalidParameterError("values", "say how many values a site has", self, hint)
         return self.values
 
@@ -157,7 +157,7 @@ class Edges(Law):
     @property
     def _types(self) -> int:
         if self.types is None:
-            hint = "Write Edges(delete=…, add=…, change=…, types=4) where no graph is there to tell."
+            hint = "Write Edges(delete=…, add=…, change=…, types=4), or 0.1/0.2/0.3:4, where no graph is there to tell."
             raise InvalidParameterError("types", "say how many types an edge may have", self, hint)
         return self.types
 

@@ -31,5 +31,6 @@ class NodeGCN(nn.Module):
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
         """Logits of each node, shape (nodes, classes)."""
-        logits: torch.Tensor = self.second(self.dropout(self.first(x, edge_index).relu()), edge_index)
+        hidden = self.first(x.to(self.first.bias.dtype), edge_index).relu()  # bits may come as such
+        logits: torch.Tensor = self.second(self.dropout(hidden), edge_index)
         return logits

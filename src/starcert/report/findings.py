@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starcert.archive import Archive
-from starcert.graphs import Graph
+from starcert.graphs import Graph, Vector
 from starcert.graphs.arcs import ARCS
 from starcert.graphs.blocks import PAIRS
 from starcert.graphs.sites import Sites
+from starcert.graphs.vectors import COLUMNS
 from starcert.metrics import has_sites, right, too_few_votes, votes_needed
 from starcert.report.radius_tables import Limits, Slices, box_of, most_frequent
 
@@ -51,16 +52,22 @@ class Words:
     @classmethod
     def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
         """The words for objects with these sites; `nodes`: their nodes are the rows."""
-        graphs = all(isinstance(each.clean, Graph) for each in sites)
-        one = "node" if nodes else "graph" if graphs else "object"
+        kinds = {"graph": Graph, "row": Vector}
+        found = (name for name, kind in kinds.items() if all(isinstance(each.clean, kind) for each in sites))
+        one = "node" if nodes else next(found, "object")
         layers = {block.layer for each in sites for block in each.blocks}
-        site, present = {frozenset({PAIRS}): ("node pair", "edges"), frozenset({ARCS}): ("arc", "present")}.get(
-            frozenset(layers), ("site", "not 0")
-        )
+        known = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present"), COLUMNS: ("column", "not 0")}
+        site, present = known.get(layers.pop(), OTHER_SITES) if len(layers) == 1 else OTHER_SITES
         return cls(one, f"{one}s", site, f"{site}s", present)
+
+    @property
+    def whole(self) -> str:
+        """What noise falls on: a graph, be it itself or its nodes that are classified, or another object."""
+        return "graph" if self.one == "node" else self.one
 
 
 GRAPHS = Words()
+OTHER_SITES = ("site", "not 0")
 
 
 @dataclass(frozen=True)
@@ -219,8 +226,7 @@ def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
     if not some:
         return ""
     lie = "lies" if sum(fixed) == 1 else "lie"
-    what = "object" if words.one == "object" else "graph"
-    where = f"{counted(sum(fixed), words.site)} in {some:,} of {counted(len(fixed), what)}"
+    where = f"{counted(sum(fixed), words.site)} in {some:,} of {counted(len(fixed), words.whole)}"
     return f"Fixed: {where} {lie} in no region; nothing is certified there."
 
 

@@ -44,7 +44,7 @@
     $("surface-plot").hidden = !whole;
     $("surface-caption").textContent = (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : `There is no such ${words.one}.`)
       + (majority ? ` Always answering the majority class, "${classes[majority[0]]}", would be right on ${Text.percent(majority[1] / whole)}, whatever is flipped.` : "")
-      + leftOut(slice) + ` ${words.one === "object" ? "An object" : "A graph"} with fewer ${words.sites} than so many flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks);
+      + leftOut(slice) + ` ${words.whole === "object" ? "An object" : `A ${words.whole}`} with fewer ${words.sites} than so many flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks);
     $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
     Plots.surface($("surface-plot"), data, view());
     if (!data.evidence) return;
@@ -91,7 +91,7 @@
     const level = attack.level.map((n, axis) => [n, axes[axis]]).filter(([n]) => n).map(([n, axis]) => `${Text.count(n)} in ${axis}`).join(", ");
     const red = state.unpacked && attack.pairs.length ? ", red in the drawing" : "";
     $("attack-text").replaceChildren(Text.element("strong", {}, "An attack that changes the answer"), ` (${level})${red}: flip `, listed,
-      `. Votes at the attacked ${objects.drawable[objectOf(state.graph)] ? "graph" : "object"}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
+      `. Votes at the attacked ${words.whole}: `, ...told, `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
   }
 
   function drawRegions() {
@@ -167,7 +167,8 @@
       swatch.style.background = color;
       return [Text.element("li", {}, swatch, `${name}: ${Text.count(totals[k])}`)];
     }));
-    $("picture-caption").textContent = "A click chooses a node; the chosen one has a ring. Edges have the colour of their region.";
+    const red = graph.attack.length ? " Red pairs are an attack on it: solid ones are removed, dashed ones are added." : "";
+    $("picture-caption").textContent = `A click chooses a node; the chosen one has a ring.${red} ${graph.directed ? "Arcs" : "Edges"} have the colour of their region.`;
   }
 
   function redraw() {

@@ -81,7 +81,7 @@ def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
         "numbers": list(_numbers(archive, found.counts, found.words)),
         "notices": found.notices,
         "origin": [
-            {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive))},
+            {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive, found.words))},
             {"Provenance": [(name, text) for name, text in archive.provenance.items() if text]},
         ],
     }
@@ -128,16 +128,19 @@ def _numbers(archive: Archive, counts: ReportSummary, words: Words) -> Iterator[
     yield KeyFigure(at_most(_alpha(archive)), f"alpha, the failure probability of {whose}", "number-alpha")
 
 
-def _settings(archive: Archive) -> Iterator[tuple[str, str]]:
+def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
     totals = archive.votes.counts.sum(axis=1)
     least, most = int(totals.min()), int(totals.max())
-    yield "estimation votes per graph", f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    yield f"estimation votes per {words.one}", f"{least:,}" if least == most else f"{least:,} to {most:,}"
     if archive.votes.selection is None:
-        yield "selection votes per graph", "none: the class is chosen on the estimation votes, at the price of alpha"
+        yield (
+            f"selection votes per {words.one}",
+            "none: the class is chosen on the estimation votes, at the price of alpha",
+        )
     else:
         chosen = archive.votes.selection.sum(axis=1)
         least, most = int(chosen.min()), int(chosen.max())
-        yield "selection votes per graph", f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        yield f"selection votes per {words.one}", f"{least:,}" if least == most else f"{least:,} to {most:,}"
     if archive.max_radius is not None:
         asked = zip(archive.noise.axes, archive.max_radius, strict=True)
         yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)
@@ -268,7 +271,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
             "fixed_pairs": [each.n_fixed for each in sites],
             "fixed_edges": [_n_fixed_edges(each) for each in sites],
         },
-        "words": asdict(words),
+        "words": asdict(words) | {"whole": words.whole},
         "more_samples": _more_samples(archive),
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},

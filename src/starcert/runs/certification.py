@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from starcert import archive as archives
 from starcert.archive import Archive
+from starcert.report.findings import Words
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
@@ -20,8 +21,10 @@ from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
 if TYPE_CHECKING:
+    from starcert.binding import Problem
+    from starcert.certificate import Certificates
     from starcert.classifiers.base import Classifier
-    from starcert.graphs import Sites
+    from starcert.runs.graph_files import RunData
 
 __all__ = ["CertifiedRun", "certify_run", "certify_settings", "result_rows"]
 
@@ -32,14 +35,16 @@ class CertifiedRun:
 
     Attributes:
         archive: the certificates, and what they are about.
-        base: the base classifier's answer on each clean graph.
-        fixed: how many node pairs of each graph lie in no region.
+        base: the base classifier's answer on each clean graph, or each of its targets.
+        fixed: how many sites of each graph, or other object, lie in no region.
+        words: what rows and sites are called.
         folder: the output folder.
     """
 
     archive: Archive
     base: tuple[int, ...]
     fixed: tuple[int, ...]
+    words: Words
     folder: Path
 
     @property
@@ -78,17 +83,27 @@ def certify_run(
         certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(
         certificates,
-        names=ready.data.names,
-        labels=ready.data.labels,
+        names=_names(certificates, ready.data),
+        labels=ready.data.labels if certificates.nodes is None else ready.data.node_labels,
         class_names=ready.data.class_names,
         settings=_record(settings, describe_rule(ready.rule), base, digests),
     )
     place.write_run_file(settings, digests)
     archives.write(place.kept / CERTIFICATES, kept)
     write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
-    _write_report(place.kept / REPORT, kept, ready.problem.sites)
+    _write_report(place.kept / REPORT, kept, ready.problem)
     place.finish()
-    return CertifiedRun(kept, ready.answers, tuple(each.n_fixed for each in ready.problem.sites), place.final)
+    fixed = tuple(each.n_fixed for each in ready.problem.sites)
+    words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
+    return CertifiedRun(kept, ready.answers, fixed, words, place.final)
+
+
+def _names(certificates: Certificates, data: RunData) -> list[str]:
+    """What the rows are called: as the data call graphs, and a node after its graph."""
+    if certificates.nodes is None:
+        return list(data.names)
+    graphs = (data.names[each] for each in certificates.objects.tolist())
+    return [f"{graph}.{node}" for graph, node in zip(graphs, certificates.nodes.names, strict=True)]
 
 
 def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, object]]:
@@ -118,10 +133,11 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
     return {
         "model": str(settings.model),
         "classifier": digests["classifier"],
-        "data": data if isinstance(data, str) else data.name,
+        "data": data.name if isinstance(data, Path) else str(data),
         "split": settings.split,
         "split_seed": settings.split_seed,
         "limit": settings.limit,
+        **({} if settings.targets == "graphs" else {"targets": settings.targets, "nodes": settings.nodes}),
         "regions": regions,
         "noise": settings.noise.to_dict(),
         "samples": settings.samples,
@@ -143,8 +159,8 @@ def _beyond_counts(settings: RunSettings) -> dict[str, object]:
     return {"evidence": True, "own_samples": own, **plan}
 
 
-def _write_report(path: Path, kept: Archive, sites: Sequence[Sites]) -> None:
+def _write_report(path: Path, kept: Archive, problem: Problem) -> None:
     from starcert.report import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
     data = kept.settings["data"]
-    write_report(path, kept, sites, title=f"Robustness certificates: {data}")
+    write_report(path, kept, problem, title=f"Robustness certificates: {data}")

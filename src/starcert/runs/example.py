@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from starcert.errors import InvalidParameterError
+from starcert.runs.example_kinds import KINDS
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
@@ -116,16 +117,18 @@ EXAMPLES = {
 
 
 def files_of(example: str) -> dict[str, str]:
-    """The files of an example, by their names in the folder.
+    """The files of an example, or of a kind of objects, by their names in the folder.
 
     Example:
         >>> list(files_of("function"))[:3]
         ['run.toml', 'model.py', 'graphs/labels.csv']
     """
-    import networkx as nx  # noqa: PLC0415  (slow to import)
-
+    if example in KINDS:
+        return KINDS[example]()
     if example not in EXAMPLES:
         raise InvalidParameterError("--example", f"be one of {', '.join(EXAMPLES)}", example)
+    import networkx as nx  # noqa: PLC0415  (slow to import)
+
     model, n_graphs, run = EXAMPLES[example]
     made = list(_graphs(n_graphs))
     labels = "".join(csv_lines({"name": name, "label": label} for name, label, _ in made))

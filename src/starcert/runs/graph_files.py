@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, ParseError
 
@@ -63,11 +63,12 @@ class RunData:
     not known.
 
     Attributes:
-        graphs: the graphs.
+        graphs: the graphs, or other objects such as `starcert.Bits`.
         names: what each is called, for people.
         labels: the class of each, a number from 0 or None; None if no class is known.
         class_names: what the classes are called where the data come from; empty if that is not known.
         numbered: whether the labels are the class numbers of whoever made the data, rather than numbered here.
+        node_labels: where the nodes of one graph are classified, the class of each; None: not known, or graphs are.
 
     Example:
         >>> data = RunData((Graph(2, [(0, 1)]), Graph(3, [])), ("pair", "dots"), (1, 0), ("apart", "joined"))
@@ -77,11 +78,12 @@ class RunData:
         [(2, 1), (3, 0)]
     """
 
-    graphs: tuple[Graph, ...]
+    graphs: tuple[Any, ...]
     names: tuple[str, ...]
     labels: tuple[int | None, ...] | None = None
     class_names: tuple[str, ...] = ()
     numbered: bool = False
+    node_labels: tuple[int | None, ...] | None = None
 
     def __post_init__(self) -> None:
         counts = {len(self.graphs), len(self.names), len(self.graphs if self.labels is None else self.labels)}
@@ -90,13 +92,32 @@ class RunData:
     def __len__(self) -> int:
         return len(self.graphs)
 
-    def __iter__(self) -> Iterator[tuple[Graph, int | None]]:
+    def __iter__(self) -> Iterator[tuple[Any, int | None]]:
         return zip(self.graphs, self.labels or (None,) * len(self), strict=True)
 
     @cached_property
     def digest(self) -> str:
         """A digest of what the graphs, their names and their classes are; where they lie plays no part."""
-        return digest("data", [graph.key for graph in self.graphs], self.names, self.labels, self.class_names)
+        nodes = () if self.node_labels is None else (self.node_labels,)
+        return digest("data", [graph.key for graph in self.graphs], self.names, self.labels, self.class_names, *nodes)
+
+    def of_nodes(self) -> RunData:
+        """The data for who classifies the nodes of one graph: its node data `y` are their classes, if it has such."""
+        if len(self) != 1 or not isinstance(self.graphs[0], Graph):
+            what = "one graph" if len(self) == 1 else f"{len(self)} graphs"
+            hint = (
+                "Nodes are certified of one graph: a folder with one file, a PyG file with one Data, or an .npz file."
+            )
+            raise InvalidParameterError("targets", f"be graphs for data of {what}", "nodes", hint)
+        graph = self.graphs[0]
+        if self.node_labels is not None or Y not in graph.node_data:
+            return replace(self, labels=None)
+        given: Any = graph.node_data[Y]
+        classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
+        if all(isinstance(each, float) and each.is_integer() for each in classes):
+            classes = [int(each) for each in classes]
+        labels, class_names, numbered = number_labels(list(map(str, classes)))
+        return RunData((graph.without(Y),), self.names, None, class_names, numbered, labels)
 
     def first(self, n: int | None) -> RunData:
         """The first n graphs; all of them for None."""
@@ -128,6 +149,10 @@ class RunData:
 
 
 LABELS = "labels.csv"
+
+Y = "y"
+"""The node data that are the classes of nodes."""
+
 UNKNOWN = ""
 """The label of a graph whose class is not known."""
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starcert.binding import Problem, anchored_together, bind, filled_noise
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph, Partition
+from starcert.graphs import CleanObject, Graph, Partition
 from starcert.graphs.content import digest
 from starcert.graphs.rule import Rule, author_says
 from starcert.runs.graph_files import RunData
@@ -44,13 +44,13 @@ class RunInputs:
     """What is there before any model is made.
 
     Attributes:
-        rule: from a graph to its regions; None if that follows from the model.
+        rule: from a graph to its regions; None for one region, and as long as they follow from the model.
         everything: all the data.
         train: the training part of them; None if they are not divided.
         chosen: the graphs of the run.
     """
 
-    rule: Rule | Partition | None
+    rule: Rule | Partition | Mapping[str, Any] | None
     everything: RunData
     train: RunData | None
     chosen: RunData
@@ -66,13 +66,13 @@ class TriedModel:
         data: the graphs of the run, their classes numbered as the classifier numbers them.
         rule: from a graph to its regions.
         problem: the graphs with their noise and their regions, bound once.
-        answers: the base classifier's answer on each clean graph.
+        answers: the base classifier's answer on each clean graph, or each of its targets.
     """
 
     model: str
     base: Classifier
     data: RunData
-    rule: Rule | Partition
+    rule: Rule | Partition | Mapping[str, Any] | None
     problem: Problem
     answers: tuple[int, ...]
 
@@ -91,10 +91,20 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     """Reads the data of a run, once its regions are known to be there."""
     # A mistake in the name of a builder is told before data are read.
     rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
-    everything = load_graphs(settings.data)
+    of_nodes = settings.targets == "nodes"
+    everything = load_graphs(settings.data, of_nodes=of_nodes)
+    if of_nodes:
+        everything = everything.of_nodes()
+    if settings.regions is None and any(_has_other_sites(each) for each in everything.graphs):
+        rule = None
     train = None if settings.split == "all" else everything.part("train", settings.split_seed)
     chosen = everything.part(settings.split, settings.split_seed).first(settings.limit)
     return RunInputs(rule, everything, train, chosen)
+
+
+def _has_other_sites(clean: CleanObject) -> bool:
+    """Whether an object has sites that are no node pairs and no arcs: one region is then whatever sites it has."""
+    return not isinstance(clean, Graph) or len(clean.layers) > 1
 
 
 def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = None) -> TriedModel:
@@ -109,13 +119,13 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     with one_thread(device):
         given = ModelInputs(device, inputs.everything, inputs.train, settings.noise, inputs.rule)
         model = call_model(settings.model, given)
-        base = as_classifier(model, settings.model, inputs.chosen, settings.device)
+        of_nodes = settings.targets == "nodes"
+        base = as_classifier(model, settings.model, inputs.chosen, settings.device, nodes=(of_nodes, settings.nodes))
         data = aligned(inputs.chosen, base)
-        rule = rule_of(settings.regions, settings.noise, model=model) if inputs.rule is None else inputs.rule
-        if known is None or inputs.rule is None:
-            problem = problem_of(rule, settings.noise, data)
-        else:
-            problem = known.under(settings.noise)
+        follows = needs_model(settings.regions)
+        rule = rule_of(settings.regions, settings.noise, model=model) if follows else inputs.rule
+        kept = None if follows else known
+        problem = problem_of(rule, settings.noise, data) if kept is None else kept.under(settings.noise)
         answers = clean_answers(base, settings.model, data, problem.sites)
     return TriedModel(settings.model.digest, base, data, rule, problem, tuple(answers))
 
@@ -157,7 +167,7 @@ class UserRule:
         return found
 
 
-def needs_model(regions: Reference | str | None) -> bool:
+def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
     """Whether the regions follow from the model, so that it must be there before them."""
     from starcert.regions import BUILDERS  # noqa: PLC0415
 
@@ -165,7 +175,9 @@ def needs_model(regions: Reference | str | None) -> bool:
     return builder is not None and builder.needs_model
 
 
-def rule_of(regions: Reference | str | None, noise: Noise, *, model: object = None) -> Rule | Partition:
+def rule_of(
+    regions: Reference | str | Mapping[str, object] | None, noise: Noise, *, model: object = None
+) -> Rule | Partition | Mapping[str, Any]:
     """The rule that a run's setting names.
 
     Args:
@@ -175,6 +187,8 @@ def rule_of(regions: Reference | str | None, noise: Noise, *, model: object = No
     """
     if regions is None:
         return Partition.everything(noise.regions[0])
+    if isinstance(regions, Mapping):
+        return regions
     if isinstance(regions, Reference):
         return UserRule(regions)
     from starcert.regions import build  # noqa: PLC0415
@@ -182,14 +196,18 @@ def rule_of(regions: Reference | str | None, noise: Noise, *, model: object = No
     return build(regions, model=model) if needs_model(regions) else build(regions)
 
 
-def describe_rule(rule: Rule | Partition) -> str:
+def describe_rule(rule: Rule | Partition | Mapping[str, Any] | None) -> str:
     """The rule of a run, for the record."""
     if isinstance(rule, UserRule):
         return str(rule.reference)
-    return "every node pair" if isinstance(rule, Partition) else str(getattr(rule, "description", rule))
+    if isinstance(rule, Mapping):
+        return ", ".join(f"{region}: {where}" for region, where in rule.items())
+    if rule is None or isinstance(rule, Partition):
+        return "every node pair" if rule is not None else "every site"
+    return str(getattr(rule, "description", rule))
 
 
-def problem_of(rule: Rule | Partition, noise: Noise, data: RunData) -> Problem:
+def problem_of(rule: Rule | Partition | Mapping[str, Any] | None, noise: Noise, data: RunData) -> Problem:
     """The graphs of the data, bound to their regions; refused, by name, if they are not those of the noise."""
     sites: list[Sites] = []
     with progress_bar("regions", len(data)) as advance:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
 
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
-from starcert.graphs import Partition
+from starcert.graphs import Graph, Partition, Sites, Vector
 from starcert.noise import Noise
 from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
@@ -27,7 +27,6 @@ from starcert.voting import answers_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starcert.graphs import Graph, Sites
     from starcert.graphs.rule import Rule
 
 __all__ = ["LARGEST_DENSE", "ModelInputs", "aligned", "as_classifier", "asks_for", "call_model", "clean_answers"]
@@ -52,7 +51,7 @@ class ModelInputs:
     data: RunData
     train: RunData | None
     noise: Noise | None = None
-    regions: Rule | Partition | None = None
+    regions: Rule | Partition | Mapping[str, Any] | None = None
 
 
 _GIVEN = tuple(field.name for field in fields(ModelInputs))
@@ -102,14 +101,35 @@ def _is_function(found: object) -> TypeGuard[Callable[..., object]]:
     return inspect.isroutine(found) or inspect.isclass(found)
 
 
-def as_classifier(model: Any, reference: Reference, data: RunData, device: str | None) -> Classifier:  # noqa: ANN401
-    """A base classifier from whatever a model function returned."""
+def as_classifier(
+    model: Any,  # noqa: ANN401  (whatever a user's function returns)
+    reference: Reference,
+    data: RunData,
+    device: str | None,
+    *,
+    nodes: tuple[bool, str | None] = (False, None),
+) -> Classifier:
+    """A base classifier from whatever a model function returned; `nodes`: whether nodes are classified, and which."""
+    of_nodes, mask = nodes
+    if mask is not None and mask not in data.graphs[0].node_data:
+        listed = ", ".join(data.graphs[0].node_data) or "which has none"
+        raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", mask)
     torch = sys.modules.get("torch")  # who returns a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
-        return _from_module(model, reference, data, device)
+        return _from_module(model, reference, data, device, nodes=nodes)
     if is_classifier(model):
         _refuse_device(model, device)
+        _check_targets(model, data, *nodes)
         return model
+    if of_nodes and not inspect.isclass(model) and callable(model):
+        from starcert.classifiers import from_node_function  # noqa: PLC0415
+
+        _refuse_device(model, device)
+        description = _description(model, reference)
+        return from_node_function(model, n_classes=_n_classes(data, reference), nodes=mask, description=description)
+    if of_nodes:
+        hint = "Let it return a function from a networkx graph to the class of each node, or a classifier of nodes."
+        raise InvalidParameterError("targets", f"be graphs for a {type(model).__name__}", "nodes", hint)
     if not inspect.isclass(model) and hasattr(model, "predict"):
         from starcert.classifiers import from_sklearn  # noqa: PLC0415
 
@@ -130,6 +150,12 @@ def _from_function(function: Any, reference: Reference, data: RunData, device: s
     from starcert.classifiers import from_callable  # noqa: PLC0415
 
     _refuse_device(function, device)
+    on: Literal["networkx", "vectors"] = "vectors" if isinstance(data.graphs[0], Vector) else "networkx"
+    description = _description(function, reference)
+    return from_callable(function, n_classes=_n_classes(data, reference), on=on, description=description)
+
+
+def _n_classes(data: RunData, reference: Reference) -> int:
     if not data.class_names:
         raise InvalidParameterError(
             "model",
@@ -137,10 +163,24 @@ def _from_function(function: Any, reference: Reference, data: RunData, device: s
             f"a function from {reference}",
             "Return starcert.classifiers.from_callable(function, n_classes=…).",
         )
+    return max(2, len(data.class_names))
+
+
+def _description(function: object, reference: Reference) -> str:
     # With the digest of the whole file: what the function calls by ways that nobody can follow is most often there too.
     name = getattr(function, "__qualname__", type(function).__name__)
-    description = f"{name} of {reference.file.name} {reference.digest} {_identity(function, reference)}"
-    return from_callable(function, n_classes=max(2, len(data.class_names)), description=description)
+    return f"{name} of {reference.file.name} {reference.digest} {_identity(function, reference)}"
+
+
+def _check_targets(model: Classifier, data: RunData, of_nodes: bool, mask: str | None) -> None:
+    """Refuses a classifier of other targets than the settings say."""
+    several = model.n_targets(data.graphs[0].frame) is not None
+    if several != of_nodes:
+        got, wanted = ("nodes", "graphs") if of_nodes else ("graphs", "nodes")
+        raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")
+    if mask is not None:
+        hint = "Give it the mask where it is made, such as from_pyg(module, targets='nodes', nodes='test_mask')."
+        raise InvalidParameterError("nodes", "be left out for a model that says which nodes it answers", mask, hint)
 
 
 def _identity(function: object, reference: Reference) -> str:
@@ -157,10 +197,22 @@ def _identity(function: object, reference: Reference) -> str:
         ) from error
 
 
-def _from_module(module: Any, reference: Reference, data: RunData, device: str | None) -> Classifier:  # noqa: ANN401
-    from starcert.classifiers import from_dense, from_pyg  # noqa: PLC0415
+def _from_module(
+    module: Any,  # noqa: ANN401  (torch carries few types)
+    reference: Reference,
+    data: RunData,
+    device: str | None,
+    *,
+    nodes: tuple[bool, str | None],
+) -> Classifier:
+    from starcert.classifiers import from_dense, from_pyg, from_torch  # noqa: PLC0415
 
     module = _on_device(module, device)
+    of_nodes, mask = nodes
+    if of_nodes:
+        return from_pyg(module, n_classes=_n_classes(data, reference), targets="nodes", nodes=mask)
+    if isinstance(data.graphs[0], Vector):
+        return from_torch(module, n_classes=_n_classes(data, reference))
     parameters = list(inspect.signature(module.forward).parameters)
     if len(parameters) > 1 and parameters[1].startswith("adj"):
         make = from_dense
@@ -170,7 +222,8 @@ def _from_module(module: Any, reference: Reference, data: RunData, device: str |
         make = from_pyg
     # How many columns its logits have, only the module knows: it is asked about a graph.
     trial = make(module, n_classes=2)
-    sites = Partition.everything("all").sites(data.graphs[0])
+    first = data.graphs[0]
+    sites = Sites(first, ("all",), (first.layers[0].everything(),))
     stream = WordStream.of_chunk(0, data.graphs[0].key, "selection", 0)
     batch = trial.sampler(sites, Noise(all=0.0)).draw(stream, 2)
     try:
@@ -184,25 +237,26 @@ def _from_module(module: Any, reference: Reference, data: RunData, device: str |
 
 
 def clean_answers(classifier: Classifier, reference: Reference, data: RunData, sites: Sequence[Sites]) -> list[int]:
-    """The base classifier's answer on every clean graph: whatever does not fit is found out before any sampling."""
-    answers = []
+    """The base classifier's answer on every clean graph, or each of its targets: what does not fit is found out."""
+    answers: list[int] = []
     with progress_bar("clean graphs", len(data)) as advance:
         for name, each in zip(data.names, sites, strict=True):
             try:
-                (answer,) = answers_on(classifier, each).tolist()
+                answers.extend(answers_on(classifier, each).tolist())
             except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
-                _refuse(reference, name, each.graph, error)
-            answers.append(answer)
+                _refuse(reference, name, each.clean, error)
             advance(1)
     return answers
 
 
-def _refuse(reference: Reference, name: str, graph: Graph, error: BaseException) -> NoReturn:
+def _refuse(reference: Reference, name: str, clean: object, error: BaseException) -> NoReturn:
     """Says what went wrong with a model on a clean graph, what data that graph has, and what to do."""
     kind = "" if isinstance(error, ValueError | StarcertError) else f"{type(error).__name__}: "
     what = " ".join(str(error).split())
-    there = ", ".join(f"{key} {_shape(values)}" for key, values in graph.node_data.items()) or "none"
-    about = f"The graph has {graph.n_nodes} nodes and the node data: {there}."
+    about = f"It is {clean!r}."
+    if isinstance(clean, Graph):
+        there = ", ".join(f"{key} {_shape(values)}" for key, values in clean.node_data.items()) or "none"
+        about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
     if what.startswith("it answered"):
         advice = "Let it answer the number of a class, in the order of the class names."
     elif isinstance(error, RuntimeError) and re.search("shape|size|dimension", what):  # so torch says it
@@ -234,8 +288,11 @@ def aligned(data: RunData, classifier: Classifier) -> RunData:
         return replace(data, class_names=names)
     if own is not None and set(data.class_names) <= set(names):
         places = [names.index(name) for name in data.class_names]
-        labels = tuple(None if label is None else places[label] for label in data.labels or ())
-        return replace(data, labels=labels, class_names=names)
+        labels, nodes = (
+            None if given is None else tuple(None if label is None else places[label] for label in given)
+            for given in (data.labels, data.node_labels)
+        )
+        return replace(data, labels=labels, node_labels=nodes, class_names=names)
     if n_classes == len(data.class_names):
         return data
     if n_classes > len(data.class_names) and data.numbered:

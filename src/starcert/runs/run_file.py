@@ -167,6 +167,8 @@ def run_file_text(
     for key, item in {**(certifying or {}), **{key: item for key, item in plain.items() if key not in own}}.items():
         document.add(key, toml_item(item))
     tables: dict[str, Mapping[str, object]] = {"noise": settings.noise.to_dict()}
+    if isinstance(settings.regions, dict):
+        tables["regions"] = settings.regions
     if settings.max_radius is not None:
         tables["max_radius"] = dict(zip(settings.noise.axes, settings.max_radius, strict=True))
     if grid is not None:
@@ -185,7 +187,7 @@ def _plain_values(settings: RunSettings, folder: Path) -> Iterator[tuple[str, ob
     for key, setting in SETTINGS.items():
         item = getattr(settings, key)
         said = item is not None and item != setting.unsaid
-        if setting.written and said and key not in ("noise", "max_radius"):
+        if setting.written and said and key not in ("noise", "max_radius") and not isinstance(item, dict):
             yield key, _plain(item, folder)
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "as_device",
     "as_family",
     "as_flag",
+    "as_mask",
     "as_model",
     "as_noise",
     "as_out_folder",
@@ -137,8 +138,12 @@ def as_out_folder(value: object, base: Path, name: str) -> Path:
     return path
 
 
-def as_data(value: object, base: Path, name: str) -> Path | str:
-    """A file or folder that exists, or else what can be the name of a TU data set."""
+def as_data(value: object, base: Path, name: str) -> Path | str | Reference:
+    """A function in a Python file, a file or folder that exists, or else what can be the name of a TU data set."""
+    if isinstance(value, Reference):
+        return value
+    if isinstance(value, str) and re.search(r"\.py:\w+$", value.strip()):
+        return Reference.parse(value.strip(), base, name)
     path = as_path(value, base, name)
     if os.path.exists(path):  # also false for a name that is too long
         return path
@@ -159,10 +164,17 @@ def as_model(value: object, base: Path, name: str) -> Reference:
     return value if isinstance(value, Reference) else Reference.parse(_text(value, name), base, name)
 
 
-def as_regions(value: object, base: Path, name: str) -> Reference | str:
-    """A function in a Python file, or what names a region builder."""
+def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[str, object]:
+    """A function in a Python file, what names a region builder, or for each region a layer or some columns."""
     if isinstance(value, Reference):
         return value
+    if isinstance(value, Mapping):
+        for region, where in value.items():
+            listed = isinstance(where, list | tuple) and all(isinstance(each, int | str) for each in where)
+            if not (isinstance(where, str) or listed):
+                hint = 'Write a layer, such as bonds = "pairs", or columns, such as border = [0, 1, 2].'
+                raise InvalidParameterError(f"{name}.{region}", "name a layer, or list columns", where, hint)
+        return dict(value)
     text = _text(value, name)
     return Reference.parse(text, base, name) if re.search(r"\.py(:\w*)?$", text) else text
 
@@ -183,6 +195,11 @@ def as_noise(value: object, _base: Path, name: str) -> Noise:
             laws[region] = law_from_json(law)
     with _renaming(name):
         return Noise(laws)
+
+
+def as_mask(value: object, _base: Path, name: str) -> str:
+    """The name of node data."""
+    return _text(value, name)
 
 
 def as_radius(value: RadiusLike, _base: Path, name: str) -> object:

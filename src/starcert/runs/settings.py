@@ -86,24 +86,47 @@ class RunSettings:
             example="model.py:classifier",
         )
     )
-    data: Path | str = field(
+    data: Path | str | Reference = field(
         metadata=_about(
             values_of.as_data,
             "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
             "with the classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
-            "or molecules (a file .smi, or .csv with a column smiles).",
+            "molecules (a file .smi, or .csv with a column smiles); one graph of labelled nodes (.npz); or "
+            "file.py:function, which returns starcert objects of any kind and their classes.",
             metavar="NAME|PATH",
             example="MUTAG",
             changes="nothing",  # it is the content that counts
         ),
     )
-    regions: Reference | str | None = field(
+    targets: Literal["graphs", "nodes"] = field(
+        default="graphs",
+        metadata=_about(
+            values_of.one_of("graphs", "nodes"),
+            "What is classified: each graph, or the nodes of one graph, each by itself. Their classes are its node "
+            "data y.",
+            metavar="graphs|nodes",
+            in_sweeps=False,
+            unsaid="graphs",
+        ),
+    )
+    nodes: str | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_mask,
+            "With targets = nodes, the node data of zeros and ones that says which, such as test_mask.",
+            shown="all nodes",
+            metavar="NAME",
+            in_sweeps=False,
+        ),
+    )
+    regions: Reference | str | dict[str, object] | None = field(
         default=None,
         metadata=_about(
             values_of.as_regions,
             "Where the regions of the noise are: a builder with its parameters, such as communities:resolution=1.5, "
             "node_labels:attribute=part or node_sets:motif=0-9,rest=*; or file.py:function, from a Graph to its "
-            "Partition. Without it, all node pairs are one region.",
+            'Partition. In a run file also a table: the layer of each region (bonds = "pairs", atoms = "element"), '
+            "or, of vectors, its columns. Without it, all node pairs are one region.",
             metavar="BUILDER|FILE.PY:FUNCTION",
         ),
     )
@@ -311,6 +334,12 @@ class RunSettings:
         if self.own_samples is not None and not self.evidence:
             hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
             raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)
+        if self.nodes is not None and self.targets != "nodes":
+            hint = 'Say targets = "nodes" too.'
+            raise InvalidParameterError("nodes", "be left out where graphs are classified", self.nodes, hint)
+        if self.targets == "nodes" and self.split != "all":
+            hint = 'Say which nodes by a mask: nodes = "test_mask".'
+            raise InvalidParameterError("split", "be all where nodes are classified", self.split, hint)
         if self.max_radius is not None:
             object.__setattr__(self, "max_radius", self.noise.radius(self.max_radius, "max_radius"))
         if self.regions is None and len(self.noise.regions) > 1:

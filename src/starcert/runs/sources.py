@@ -1,4 +1,4 @@
-"""Where the graphs of a run come from: a TU data set, a folder of files, a file of tensors or of molecules."""
+"""Where the graphs of a run come from: a TU data set, files of text, tensors, arrays or molecules, or a function."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph
+from starcert.graphs import CleanObject, Graph
 from starcert.graphs.content import is_tensor
-from starcert.runs.graph_files import RunData, are_class_numbers, read_folder, read_smiles
-from starcert.runs.user_code import TuName
+from starcert.runs.graph_files import RunData, are_class_numbers, number_labels, read_folder, read_smiles
+from starcert.runs.user_code import Reference, TuName, running_user_code
 from starcert.system.processes import in_words
+
+if TYPE_CHECKING:
+    from starcert.datasets import NodeDataset
 
 __all__ = ["load_graphs", "read_tensors"]
 
@@ -29,21 +33,70 @@ _FREE_NODES, _FREE_BYTES = 2**22, 2**26
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
 
-def load_graphs(source: Path | str) -> RunData:
-    """The graphs of a TU data set by name, of a folder of graph files, of a file of tensors or of SMILES strings."""
+def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False) -> RunData:
+    """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
+
+    With `of_nodes`, a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
+    """
+    if isinstance(source, Reference):
+        return _of_function(source)
     if isinstance(source, str):
         return _named(source)
     if source.is_file():
         if source.suffix == ".py":
-            hint = "Give --model file.py:function and --data separately."
+            hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
-        if source.suffix in _MOLECULES:
-            return read_smiles(source)
-        return read_tensors(source)
+        readers = dict.fromkeys(_MOLECULES, read_smiles) | {".npz": _read_npz}
+        return readers.get(source.suffix, partial(read_tensors, of_nodes=of_nodes))(source)
     raw = _raw_files(source)
-    if raw is not None:
-        return _tu(raw[0], raw[1])
-    return read_folder(source)
+    return read_folder(source) if raw is None else _tu(*raw)
+
+
+def _read_npz(path: Path) -> RunData:
+    from starcert.datasets import npz  # noqa: PLC0415
+
+    return _of_nodes(npz(path))
+
+
+def _of_nodes(data: NodeDataset) -> RunData:
+    labels = tuple(data.labels.tolist())
+    return RunData((data.graph,), (data.name,), None, tuple(data.label_names), numbered=True, node_labels=labels)
+
+
+def _of_function(reference: Reference) -> RunData:
+    """What a function of the user's returns: objects, perhaps with classes and names; or a data set of starcert's."""
+    from starcert.datasets import Dataset, NodeDataset  # noqa: PLC0415
+
+    made: Any = reference.load()
+    if not callable(made):
+        raise InvalidParameterError("data", "name a function that returns objects and their classes", str(reference))
+    with running_user_code(reference.file):
+        found = made()
+    if isinstance(found, NodeDataset):
+        return _of_nodes(found)
+    if isinstance(found, Dataset):
+        found = found.graphs, [found.label_names[label] for label in found.labels.tolist()]
+    several = isinstance(found, tuple) and len(found) in (2, 3) and not isinstance(found[0], CleanObject)
+    objects, labels, called = (*found, None)[:3] if several else (found, None, None)
+    if isinstance(objects, CleanObject) or not isinstance(objects, list | tuple) or not objects:
+        hint = "Let it return a list of starcert Graphs, Bits or Categories; or such a list, their classes and names."
+        raise InvalidParameterError(
+            "data", f"be what {reference} returns, a list of objects", type(objects).__name__, hint
+        )
+    for number, each in enumerate(objects):
+        if not isinstance(each, CleanObject):
+            hint = "Graph.from_networkx and its siblings make one."
+            raise InvalidParameterError("data", "be starcert objects", f"{type(each).__name__}, number {number}", hint)
+    digits = len(str(len(objects)))
+    numbers = [f"{reference.name} {number:0{digits}d}" for number in range(1, len(objects) + 1)]
+    names = tuple(map(str, numbers if called is None else called))
+    for what, given in (("name", names), ("class", labels)):
+        if given is not None and len(given) != len(objects):
+            raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
+    if labels is None:
+        return RunData(tuple(objects), names)
+    classes, class_names, numbered = number_labels(["" if each is None else str(each) for each in labels])
+    return RunData(tuple(objects), names, classes, class_names, numbered)
 
 
 def _raw_files(folder: Path) -> tuple[str, Path] | None:
@@ -87,7 +140,7 @@ def _tu(name: str, root: Path | None) -> RunData:
     return RunData(found.graphs, names, tuple(found.labels.tolist()), tuple(map(str, found.label_names)))
 
 
-def read_tensors(path: Path) -> RunData:
+def read_tensors(path: Path, *, of_nodes: bool = False) -> RunData:
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
@@ -117,7 +170,7 @@ def read_tensors(path: Path) -> RunData:
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:
-        return _as_data(_records(stored, path), path)
+        return _as_data(_records(stored, path), path, of_nodes=of_nodes)
     except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
         if isinstance(error, StarcertError):
             raise
@@ -168,13 +221,16 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in item.items()}
 
 
-def _as_data(records: list[Any], path: Path) -> RunData:
+def _as_data(records: list[Any], path: Path, *, of_nodes: bool) -> RunData:
     graphs, labels = [], []
     limits = _Limits(path)
     for number, record in enumerate(records):
         where = f"{path}, graph {number}"
         label = getattr(record, "y", None)
-        record.y = None  # the class of a graph is no data of its nodes, even where there is one node
+        if of_nodes and is_tensor(label) and record.num_nodes == label.numel() > 1:
+            record.y, label = label.reshape(-1), None  # the classes of its nodes
+        else:
+            record.y = None  # the class of a graph is no data of its nodes, even where there is one node
         limits.count(record, where)
         try:
             graphs.append(Graph.from_pyg(record))

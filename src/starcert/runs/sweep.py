@@ -84,6 +84,9 @@ def run_sweep(
         expected: digests of what the sweep shall be made from; others are refused.
         note: is told what a user may want to know on the way.
     """
+    if settings.run.targets == "nodes":
+        hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
+        raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
     place = OutputFolder(settings.run.out)
     place.check_place()
     inputs, n_unlabelled = _labelled(read_inputs(settings.run))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError
-from starcert.sampling.dense import DenseFlips
-from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, Way
+from starcert.binding import acting_laws, clean_values
+from starcert.sampling.dense import DenseFlips, DenseValues
+from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, ValueDraw, Way
 from starcert.sampling.sampler import draws_here
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
@@ -33,13 +33,14 @@ OWN_CHUNK = WORD
 """Votes at an attacked object come so many at a time."""
 
 Attack = tuple[int, ...]
-"""The flat positions of the sites that are attacked, ascending."""
+"""The flat positions of the sites that are attacked, ascending. Where sites have more than two values, each with the
+rank of its new value: see `AttackAxis.attacked`."""
 
 Positions = npt.NDArray[np.int64]
 
 
 class AttackedCopies:
-    """Draws noisy copies of an object under attack; for sites of two values.
+    """Draws noisy copies of an object under attack.
 
     Args:
         sites: the sites of the clean object.
@@ -48,14 +49,14 @@ class AttackedCopies:
     """
 
     def __init__(self, sites: Sites, noise: Noise, seed: int) -> None:
-        way, self._draws = draws_here(sites, noise)
-        if way is Way.VALUES:
-            raise InvalidParameterError("noise", "have laws on two values where attacked objects vote", noise)
-        self._dense = way is Way.DENSE
-        self._view = view_of(sites, way)
+        self._way, self._draws = draws_here(sites, noise)
+        self._view = view_of(sites, self._way)
         self._key, self._seed = sites.clean.key, seed
-        self._clean = np.zeros(sites.n_sites, dtype=np.bool_)
-        self._clean[sites.nonzero[0]] = True
+        self._sites, self._laws = sites, acting_laws(sites, noise)
+        self._values = clean_values(sites)
+        if self._way is Way.VALUES:
+            return
+        self._clean = self._values.astype(np.bool_)
         chances = np.empty(sites.n_sites)
         for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
             here = slice(first, first + size)
@@ -65,7 +66,9 @@ class AttackedCopies:
 
     def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
         """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
-        if self._dense:
+        if self._way is Way.VALUES:
+            return self._view(ValueDraw(np.concatenate([self._valued(attack, chunk) for attack in attacks])))
+        if self._way is Way.DENSE:
             words = np.concatenate([self._sliced(attack, chunk) for attack in attacks], axis=1)
             return self._view(SlicedDraw(words, 0, WORD * len(attacks)))
         return self._view(_joined([self._flipped(attack, chunk) for attack in attacks]))
@@ -73,6 +76,17 @@ class AttackedCopies:
     def _stream(self, attack: Attack, chunk: int) -> WordStream:
         key = repr((self._seed, self._key, "attack", attack, chunk)).encode()
         return WordStream(np.random.SeedSequence(int.from_bytes(blake2b(key, digest_size=16).digest())))
+
+    def _valued(self, attack: Attack, chunk: int) -> npt.NDArray[np.uint8]:
+        stream = self._stream(attack, chunk)
+        values = self._draws.draw(stream, WORD).values
+        ranks, positions = np.divmod(np.array(attack, dtype=np.int64), self._sites.n_sites)
+        places = np.searchsorted(self._sites.offsets, positions, side="right") - 1
+        before = self._values[positions].astype(np.int64)
+        moves = zip(places.tolist(), before.tolist(), (ranks + (ranks >= before)).tolist(), strict=True)
+        laws = [self._laws[place].attacked(*move) for place, *move in moves]
+        values[:, positions] = DenseValues(laws, np.arange(len(laws))).draw(stream, WORD).values
+        return values
 
     def _sliced(self, attack: Attack, chunk: int) -> npt.NDArray[np.uint64]:
         stream = self._stream(attack, chunk)

@@ -31,6 +31,7 @@ __all__ = [
     "Copies",
     "EdgeList",
     "LayerPlaces",
+    "NodeOnes",
     "NoisyCopies",
     "NoisyGraphs",
     "NoisyVectors",
@@ -101,12 +102,12 @@ class NoisyCopies:
         return self._draw.values
 
 
-def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips | None:
-    """Which sites flipped in some copies of a batch, by their numbers; None where values are no bits.
+def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips:
+    """Which sites flipped in some copies of a batch, by their numbers, and what they show where values are no bits.
 
     It is no method: whoever is shown a batch must not learn from it what the clean object is.
     """
-    return batch._draw.flips_of(copies, batch._sites.nonzero[0])
+    return batch._draw.flips_of(copies, batch._sites.nonzero)
 
 
 class LayerPlaces(NamedTuple):
@@ -203,6 +204,20 @@ class EdgeList(NamedTuple):
             yield listed[begin:end]
 
 
+class NodeOnes(NamedTuple):
+    """Bits of nodes that are 1, row after row: a row is a node of a copy.
+
+    Attributes:
+        starts: where each row begins, copy after copy, and where the last one ends (copies · nodes + 1 entries).
+        columns: the columns of its ones, ascending in each row.
+        n_columns: how many columns there are.
+    """
+
+    starts: Integers
+    columns: Integers
+    n_columns: int
+
+
 class NoisyGraphs(NoisyCopies, ABC):
     """Noisy copies of one graph: every copy is simple, and directed if the graph is."""
 
@@ -296,6 +311,15 @@ class NoisyGraphs(NoisyCopies, ABC):
             values[:, numbers] = drawn
             drawn = values
         return drawn.reshape(len(self), *shape)
+
+    def node_ones(self, name: str) -> NodeOnes:
+        """The noisy bits of nodes that are 1, where bits of nodes are sites."""
+        if self._node_sites(name).alphabet != 2:
+            raise ValueError(f"{name!r} are categories; ones are asked for where node data are bits")
+        values = self.node_values(name)
+        flat = values.reshape(-1, values.shape[2])
+        rows, columns = np.nonzero(flat)
+        return NodeOnes(np.searchsorted(rows, np.arange(len(flat) + 1)), columns, flat.shape[1])
 
     def _node_sites(self, name: str) -> NodeSites:
         found = self.frame.node_sites

@@ -21,6 +21,7 @@ from starcert.sampling.draws import LateFlips, packed_ones
 if TYPE_CHECKING:
     from starcert.core.flips import Flips
     from starcert.graphs import Sites
+    from starcert.sampling.draws import Nonzero
     from starcert.sampling.streams import WordStream
 
 __all__ = ["DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "DeviceVectors", "Places"]
@@ -58,9 +59,9 @@ class DeviceDraw:
         """See `Draw`: the bits, brought here."""
         return self.bits.to(torch.uint8).cpu().numpy()
 
-    def flips_of(self, copies: npt.NDArray[np.int64], ones: npt.NDArray[np.int64]) -> DeviceFlips:
+    def flips_of(self, copies: npt.NDArray[np.int64], nonzero: Nonzero) -> DeviceFlips:
         """See `Draw`: only these copies will come here."""
-        return DeviceFlips(self.bits.index_select(0, torch.from_numpy(copies).to(self.bits.device)), ones)
+        return DeviceFlips(self.bits.index_select(0, torch.from_numpy(copies).to(self.bits.device)), nonzero[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,21 +9,37 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.core.flips import Flips, ListedFlips
+from starcert.core.flips import Flips, ListedFlips, ShownFlips
 from starcert.sampling.streams import Words, WordStream
 
-__all__ = ["WORD", "Draw", "Draws", "FlippedDraw", "LateFlips", "SlicedDraw", "ValueDraw", "Way", "packed_ones"]
+__all__ = [
+    "WORD",
+    "Draw",
+    "Draws",
+    "FlippedDraw",
+    "LateFlips",
+    "Nonzero",
+    "SlicedDraw",
+    "ValueDraw",
+    "Way",
+    "packed_ones",
+]
 
 WORD = 64
 """Copies in a word."""
 
+BLOCK = 2**24
+"""So many values are compared with the clean ones at a time."""
+
 Positions = npt.NDArray[np.int64]
+Nonzero: TypeAlias = tuple[Positions, npt.NDArray[np.uint8]]
+"""The positions of sites whose clean value is not 0, ascending, and these values: `Sites.nonzero`."""
 
 
 class Way(Enum):
@@ -59,12 +75,12 @@ class Draw(Protocol):
     def values(self) -> npt.NDArray[np.uint8]:
         """The noisy value of every site, shape (copies, sites)."""
 
-    def flips_of(self, copies: Positions, ones: Positions) -> Flips | LateFlips | None:
-        """Which sites flipped in these copies; None where values are no bits.
+    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips | LateFlips:
+        """Which sites flipped in these copies, and what they show where values are no bits.
 
         Args:
             copies: the numbers of the copies.
-            ones: the positions of the sites whose clean bit is 1.
+            nonzero: the sites whose clean value is not 0.
         """
 
 
@@ -112,9 +128,9 @@ class SlicedDraw:
         lanes = np.unpackbits(octets, axis=1, bitorder="little")
         return np.ascontiguousarray(lanes[:, self.first : self.first + self.count].T)
 
-    def flips_of(self, copies: Positions, ones: Positions) -> Flips:
+    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""
-        flips: npt.NDArray[np.uint8] = _flips_of_lanes(self.words, self.first + copies, ones)
+        flips: npt.NDArray[np.uint8] = _flips_of_lanes(self.words, self.first + copies, nonzero[0])
         return flips
 
 
@@ -164,12 +180,12 @@ class FlippedDraw:
     @property
     def values(self) -> npt.NDArray[np.uint8]:
         """See `Draw`. As large as copies × sites: for few sites."""
-        values = np.zeros((len(self), self.n_sites), dtype=np.uint8)
-        values[:, self.ones] = 1
-        values[self.copies, self.flips] ^= 1
+        clean = np.zeros(self.n_sites, dtype=np.uint8)
+        clean[self.ones] = 1
+        values: npt.NDArray[np.uint8] = _flipped_values(clean, self.starts, self.positions)
         return values
 
-    def flips_of(self, copies: Positions, ones: Positions) -> Flips:
+    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""
         starts = np.concatenate([[0], np.cumsum(self.starts[copies + 1] - self.starts[copies])])
         return ListedFlips(starts, _ascending(self.starts[copies], starts, self.positions))
@@ -192,8 +208,18 @@ class ValueDraw:
         """See `Draw`."""
         return ValueDraw(self.values[:, start:stop])
 
-    def flips_of(self, copies: Positions, ones: Positions) -> None:
-        """See `Draw`: values are no bits."""
+    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
+        """See `Draw`."""
+        clean = np.zeros(self.values.shape[1], dtype=np.uint8)
+        clean[nonzero[0]] = nonzero[1]
+        bits, shown = [], []
+        step = max(1, BLOCK // max(1, len(clean)))
+        for start in range(0, max(1, len(copies)), step):
+            values = self.values[copies[start : start + step]]
+            flipped = values != clean
+            bits.append(np.packbits(flipped, axis=1, bitorder="little"))
+            shown.append(values[flipped])
+        return ShownFlips(np.concatenate(bits), np.concatenate(shown))
 
 
 def packed_ones(ones: Positions, n_sites: int) -> npt.NDArray[np.uint8]:
@@ -232,6 +258,17 @@ def _flips_of_lanes(words, lanes, ones):  # type: ignore[no-untyped-def]  # noqa
                 found |= ((words[site, word] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
+
+
+@compiled
+def _flipped_values(clean, starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The values of all sites, copy after copy: the clean ones, those at the positions of each copy turned round."""
+    values = np.empty((starts.size - 1, clean.size), np.uint8)
+    for i in range(starts.size - 1):
+        values[i] = clean
+        for k in range(starts[i], starts[i + 1]):
+            values[i, positions[k]] ^= 1
+    return values
 
 
 @compiled

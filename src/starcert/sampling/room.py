@@ -104,7 +104,7 @@ def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str 
     Raises:
         StarcertError: says how many bytes are needed, how many there are, and what would fit.
     """
-    n_nodes, n_edges = (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
+    n_nodes, n_edges = _nodes_and_edges(sites)
     if PLENTY * (sites.n_sites + n_nodes + n_edges) + 16 * n_nodes**2 <= room:
         return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
@@ -122,16 +122,22 @@ def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str 
     )
 
 
+def _nodes_and_edges(sites: Sites) -> tuple[int, int]:
+    """How many nodes and edges the clean object has: none, if it is no graph."""
+    return (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
+
+
 def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> float:
     """The least that drawing and showing one portion takes."""
     seen = seen_bytes(sites, noise, copy_bytes)
+    n_nodes, n_edges = _nodes_and_edges(sites)
     way, flips = way_of(sites, noise, device)
     if way is Way.VALUES:
         return VALUES * sites.n_sites + seen
     if way is Way.SPARSE:
-        return FLIPS * flips + LISTED * sites.graph.n_edges + seen
+        return FLIPS * flips + LISTED * n_edges + seen
     if way is Way.DEVICE:
-        return DEVICE_BITS * sites.n_sites + 8 * sites.graph.n_nodes**2 + seen
+        return DEVICE_BITS * sites.n_sites + 8 * n_nodes**2 + seen
     return BITS * sites.n_sites + seen
 
 

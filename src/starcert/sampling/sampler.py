@@ -40,8 +40,7 @@ DENSE_SHARE = 1 / 32
 """Where more than this share of the sites flips, looking at each of them is cheaper than listing the flips."""
 
 MOST_ON_DEVICE = 2**25
-"""Up to so many sites, bits of node data are drawn on a device however few of them flip: dense features are asked for
-there, and to bring them costs far more than to draw them."""
+"""Up to so many sites, bits are drawn on a device however few of them flip: to bring the copies there costs more."""
 
 HELD = 2**30
 """So many bytes of noisy bits or flipped positions are held at a time, or one word of every site, or one copy, where
@@ -149,13 +148,11 @@ def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]
         return Way.VALUES, sum(n * law.change(value) for law, counts in counted for value, n in enumerate(counts))
     pools = _pools(sites, noise)
     flips = sum(pool.n_sites * pool.p for pool in pools)
-    few = sites.n_sites > ALWAYS_DENSE and flips <= DENSE_SHARE * sites.n_sites
-    of_nodes = any(layer.name != sites.clean.layers[0].name for layer in sites.layers)
-    if few and not (device != "cpu" and of_nodes and sites.n_sites <= MOST_ON_DEVICE):
+    there = device != "cpu" and all(pool.p == 0 or pool.p > 1e-9 for pool in pools)
+    most_looked_at = MOST_ON_DEVICE if there else ALWAYS_DENSE
+    if sites.n_sites > most_looked_at and flips <= DENSE_SHARE * sites.n_sites:
         return Way.SPARSE, flips
-    if device != "cpu" and all(pool.p == 0 or pool.p > 1e-9 for pool in pools):
-        return Way.DEVICE, flips
-    return Way.DENSE, flips
+    return Way.DEVICE if there else Way.DENSE, flips
 
 
 def _draws(sites: Sites, noise: Noise, way: Way, flips: float, device: str) -> Draws:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
-from starcert.sampling.streams import DIGIT_WORDS, WordStream, count_table
+from starcert.sampling.streams import DIGIT_WORDS, Words, WordStream, count_table
 
 __all__ = ["Pool", "SparseFlips"]
 
@@ -53,7 +53,7 @@ class SparseFlips:
 
     def __init__(self, pools: list[Pool]) -> None:
         self._pools = [pool for pool in pools if pool.n_sites and pool.p > 0]
-        self._excluded = [_hash_set(pool.but - pool.first) for pool in self._pools]
+        self._excluded = [_excluded(pool) for pool in self._pools]
 
     def draw(self, stream: WordStream, samples: int) -> tuple[Positions, Positions]:
         """Flipped positions of each sample: where each sample starts (samples + 1 entries), and the positions."""
@@ -89,7 +89,9 @@ def _counts(samples: int, most: int) -> Iterator[int]:
         yield min(most, samples - start)
 
 
-def _draw_pool(stream: WordStream, samples: int, pool: Pool, excluded: Positions) -> tuple[Positions, Positions]:
+def _draw_pool(
+    stream: WordStream, samples: int, pool: Pool, excluded: Positions | Words
+) -> tuple[Positions, Positions]:
     first_count, table = count_table(pool.n_sites, pool.p)
     starts = np.zeros(samples + 1, dtype=np.int64)
     flips = pool.n_sites * pool.p
@@ -97,13 +99,13 @@ def _draw_pool(stream: WordStream, samples: int, pool: Pool, excluded: Positions
     portion = min(int(4 * samples * (flips + 4) + 4096), LARGEST_PORTION)
     span = pool.size if pool.only is None else pool.only.size
     most = first_count + len(table)  # more cannot be drawn
-    seen = np.full(_table_size(min(most, pool.n_sites)), -1, dtype=np.int64)
+    mapped = excluded.dtype == np.uint64
+    seen = excluded.copy() if mapped else np.full(_table_size(min(most, pool.n_sites)), -1, dtype=np.int64)
+    draw = _draw_mapped if mapped else _draw_samples
     sample = 0
     while sample < samples:
         raw = stream.at_least(portion)
-        reached, used = _draw_samples(
-            first_count, table, span, pool.n_sites, excluded, seen, sample, starts, positions, raw
-        )
+        reached, used = draw(first_count, table, span, pool.n_sites, excluded, seen, sample, starts, positions, raw)
         if reached < 0:
             raise ArithmeticError("a random number agrees with the distribution function in all 192 digits")
         if reached == sample:  # one that needs more words
@@ -116,6 +118,9 @@ def _draw_pool(stream: WordStream, samples: int, pool: Pool, excluded: Positions
     return starts, positions + pool.first if pool.only is None else pool.only[positions]
 
 
+MOST_MAPPED = 2**25
+"""Up to so many positions, whether one is taken is a bit in a map of all of them."""
+
 LARGEST_PORTION = 2**24
 """So many random words are asked for at a time, unless one sample needs more."""
 
@@ -125,6 +130,17 @@ SMALLEST = 16
 
 def _table_size(entries: int) -> int:
     return max(2 * SMALLEST, 1 << (2 * entries).bit_length()) if entries else SMALLEST
+
+
+def _excluded(pool: Pool) -> Positions | Words:
+    """The positions of a pool's range that do not belong, counted from its first: as a map of bits, or a table."""
+    span = pool.size if pool.only is None else pool.only.size
+    taken = pool.but - pool.first
+    if span > MOST_MAPPED:
+        return _hash_set(taken)
+    bits = np.zeros(-(-span // 64) * 64, dtype=np.bool_)
+    bits[taken] = True
+    return np.packbits(bits, bitorder="little").view(np.uint64)  # bits in order on a little-endian machine
 
 
 def _hash_set(values: Positions) -> Positions:
@@ -228,6 +244,70 @@ def _choose(raw, used, span, wanted, excluded, seen, out):  # type: ignore[no-un
             out[found] = position
             found += 1
     return used
+
+
+@compiled
+def _draw_mapped(first_count, table, span, n_sites, excluded, seen, start, starts, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """What `_draw_samples` does, word for word, where `seen` has a bit for each position: 1 for those not to be taken.
+
+    It begins as `excluded`, and is left so.
+    """
+    used = 0
+    for sample in range(start, starts.size - 1):
+        mark, begin = used, starts[sample]
+        if used + DIGIT_WORDS > raw.size:
+            return sample, mark
+        entry = _count(table, raw, used)
+        if entry < 0:
+            return -1, mark
+        count = first_count + entry
+        if begin + count > positions.size:
+            return sample, mark
+        stay = 2 * count > n_sites
+        wanted = n_sites - count if stay else count
+        used = _choose_mapped(raw, used + DIGIT_WORDS, span, wanted, seen, positions[begin:])
+        if used < 0:
+            seen[:] = excluded
+            return sample, mark
+        if stay:
+            _list_others(span, seen, positions[begin:])
+            seen[:] = excluded
+        else:
+            for position in positions[begin : begin + count]:
+                seen[position >> 6] &= ~(np.uint64(1) << np.uint64(position & 63))
+        starts[sample + 1] = begin + count
+    return starts.size - 1, used
+
+
+@compiled
+def _choose_mapped(raw, used, span, wanted, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """What `_choose` does; those that were chosen have their bit in the map."""
+    mask = np.uint64(1)
+    while mask < np.uint64(span):
+        mask = (mask << np.uint64(1)) | np.uint64(1)
+    found = 0
+    while found < wanted:
+        if used == raw.size:
+            return -1
+        position = np.int64(raw[used] & mask)
+        used += 1
+        if position < span:
+            bit = np.uint64(1) << np.uint64(position & 63)
+            if not seen[position >> 6] & bit:
+                seen[position >> 6] |= bit
+                out[found] = position
+                found += 1
+    return used
+
+
+@compiled
+def _list_others(span, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """All positions below `span` that have no bit in the map."""
+    at = 0
+    for position in range(span):
+        if not (seen[position >> 6] >> np.uint64(position & 63)) & np.uint64(1):
+            out[at] = position
+            at += 1
 
 
 @compiled

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
 from starcert.graphs import Graph, Sites
-from starcert.sampling.batch import Copies, EdgeList, NoisyGraphs, NoisyVectors, places_of
+from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places, places_of
 from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, ValueDraw, Way
 from starcert.sampling.streams import Words
 
@@ -265,6 +265,18 @@ class FlippedGraphs(NoisyGraphs):
             np.add.at(degrees, (copies, end), change)
         return degrees
 
+    def node_ones(self, name: str) -> NodeOnes:
+        """See `NoisyGraphs`: by the flips of each copy in a map of all bits."""
+        n_nodes, n_columns = self._node_sites(name).values.shape
+        if node_places(self._sites, name)[1] is not None or not n_columns:
+            return super().node_ones(name)
+        draw: FlippedDraw = self._draw.part(*self._sites.span(name))
+        clean = np.zeros(-(-draw.n_sites // WORD) * WORD, dtype=np.bool_)
+        clean[draw.ones] = True
+        words = np.packbits(clean, bitorder="little").view(np.uint64)  # bits in order on a little-endian machine
+        starts, columns = _ones_of_flips(words, draw.starts, draw.positions, draw.ones.size, n_nodes, n_columns)
+        return NodeOnes(starts, columns, n_columns)
+
     @property
     def _first_edge(self) -> int:
         return self._sites.span(self._sites.clean.layers[0].name)[0]
@@ -316,6 +328,36 @@ def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN0
     for i in range(starts.size - 1):
         ordered[starts[i] : starts[i + 1]] = np.sort(positions[starts[i] : starts[i + 1]])
     return ordered
+
+
+@compiled
+def _ones_of_flips(clean, starts, positions, n_ones, n_nodes, n_columns):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The ones of all copies, copy after copy: the clean bits, those at the positions of each copy turned round."""
+    n_copies = starts.size - 1
+    total = n_copies * n_ones
+    for k in range(starts[0], starts[-1]):
+        position = positions[k]
+        total += 1 - 2 * np.int64((clean[position >> 6] >> np.uint64(position & 63)) & np.uint64(1))
+    begins, columns = np.zeros(n_copies * n_nodes + 1, np.int64), np.empty(total, np.int64)
+    bits, at = np.empty_like(clean), 0
+    for i in range(n_copies):
+        bits[:] = clean
+        for k in range(starts[i], starts[i + 1]):
+            bits[positions[k] >> 6] ^= np.uint64(1) << np.uint64(positions[k] & 63)
+        row, end = 0, n_columns  # the row of the bit that is looked at, and the position where it ends
+        for word in range(bits.size):
+            left, position = bits[word], word << 6
+            while left:
+                if left & np.uint64(1):
+                    while position >= end:
+                        row += 1
+                        end += n_columns
+                    columns[at] = position - end + n_columns
+                    at += 1
+                    begins[i * n_nodes + row + 1] += 1
+                left >>= np.uint64(1)
+                position += 1
+    return np.cumsum(begins), columns
 
 
 @compiled

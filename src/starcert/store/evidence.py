@@ -18,14 +18,20 @@ import numpy.typing as npt
 
 from starcert.core.flips import MOST_SITES, FlipRecord
 from starcert.errors import InvalidParameterError
-from starcert.store.records import MAX_COUNT, StoredChunk, VoteSettings, counts_of, whole
+from starcert.store.records import MAX_COUNT, MAX_TARGETS, StoredChunk, VoteSettings, counts_of, whole
 
 __all__ = ["StoredAttack", "StoredFlips", "attacked"]
 
 MOST_CONTENT = 2**27
 """Bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory."""
 
-FORMS = {"bits": 0, "positions": MOST_CONTENT, "numbers": MOST_CONTENT}
+FORMS = {
+    "bits": 0,
+    "positions": MOST_CONTENT,
+    "numbers": MOST_CONTENT,
+    "bits, shown": MOST_CONTENT,
+    "positions, shown": MOST_CONTENT,
+}
 """How flips are kept, and how many entries each form may have."""
 
 MOST_POSITIONS = 2**16
@@ -33,21 +39,23 @@ MOST_POSITIONS = 2**16
 
 
 class StoredFlips(NamedTuple):
-    """The flips of the votes against a class in one estimation chunk.
+    """The flips of the votes on one target against a class, in one estimation chunk.
 
     Attributes:
         graph: the number of the graph.
+        target: the number of the target.
         chunk: the number of the chunk.
         samples: votes in it.
         label: the class.
         sites: how many sites the graph has.
         votes: how many votes are against the class.
-        form: "bits", "positions" or "numbers".
-        entries: how many positions, or how many axes; 0 for bits.
+        form: "bits", "positions" or "numbers"; "bits, shown" or "positions, shown" with the value that each flip shows.
+        entries: how many positions, how many axes, or how many values with bits; 0 for bits.
         content: as the table says, packed by zlib.
     """
 
     graph: int
+    target: int
     chunk: int
     samples: int
     label: int
@@ -58,20 +66,20 @@ class StoredFlips(NamedTuple):
     content: bytes
 
     @property
-    def key(self) -> tuple[int, int]:
-        """Graph and chunk number."""
-        return self[:2]
+    def key(self) -> tuple[int, int, int]:
+        """Graph, target and chunk number."""
+        return self[:3]
 
     @property
     def row(self) -> tuple[object, ...]:
         """The flips as they are stored, with their digest."""
-        head = " ".join(map(str, self[:8])).encode()
+        head = " ".join(map(str, (_place(self.graph, self.target), *self[2:9]))).encode()
         return *self, blake2b(head + b" " + self.content, digest_size=16).digest()
 
     @classmethod
     def from_caller(cls, chunk: StoredChunk, record: FlipRecord) -> StoredFlips:
         """The flips that a caller brings beside the votes of a chunk, checked."""
-        if chunk.purpose != "estimation" or chunk.target:
+        if chunk.purpose != "estimation":
             raise InvalidParameterError("record", "be of estimation votes on one target", chunk.purpose)
         if record.samples.tolist() != [chunk.samples] or _votes_by_class(record, chunk) != list(chunk.counts):
             raise InvalidParameterError("record", f"be of the votes {list(chunk.counts)} of one chunk", record)
@@ -84,10 +92,12 @@ class StoredFlips(NamedTuple):
         else:
             form, entries = "numbers", len(record.axis_sizes)
             content = record.axis_sizes.astype("<u8").tobytes() + np.asarray(record.by_axis).astype("<u4").tobytes()
+        if record.shown is not None:
+            form, entries, content = f"{form}, shown", len(record.shown), content + record.shown.tobytes()
         if len(classes + content) > MOST_CONTENT:
             hint = "Give a smaller chunk_size."
             raise InvalidParameterError("record", f"take at most {MOST_CONTENT:,} bytes", record, hint)
-        head = chunk.graph, chunk.chunk, chunk.samples, record.label, record.n_sites, len(record)
+        head = chunk.graph, chunk.target, chunk.chunk, chunk.samples, record.label, record.n_sites, len(record)
         return cls(*head, form, entries, zlib.compress(classes + content, 1))
 
     @classmethod
@@ -98,8 +108,8 @@ class StoredFlips(NamedTuple):
             ValueError: the reason why the row cannot be believed.
         """
         *numbers, form, entries, content, digest = row
-        name = f"the record of chunk {row[1]!r} of graph {row[0]!r}"
-        limits = MAX_COUNT - 1, MAX_COUNT - 1, settings.chunk_size, settings.n_classes - 1, MOST_SITES
+        name = f"the record of chunk {row[2]!r} of graph {row[0]!r}"
+        limits = MAX_COUNT - 1, MAX_TARGETS - 1, MAX_COUNT - 1, settings.chunk_size, settings.n_classes - 1, MOST_SITES
         for column, value, most in zip(cls._fields, numbers, (*limits, settings.chunk_size), strict=False):
             if type(value) is not int or not 0 <= value <= most:
                 raise ValueError(f"{name} has no valid {column}: {value!r}")
@@ -107,7 +117,7 @@ class StoredFlips(NamedTuple):
             raise ValueError(f"{name} has no valid form or number of entries")
         if not isinstance(content, bytes):
             raise ValueError(f"{name} has no content")
-        flips = cls(*row[:9])  # type: ignore[arg-type]
+        flips = cls(*row[:10])  # type: ignore[arg-type]
         if flips.row[-1] != digest:
             raise ValueError(f"{name} does not agree with its digest")
         return flips
@@ -145,6 +155,8 @@ class StoredFlips(NamedTuple):
             "bits": (2 * self.votes, self.votes * width),
             "positions": (2 * self.votes, 4 * self.votes, 4 * self.entries),
             "numbers": (2 * self.votes, 8 * self.entries, 4 * self.votes * self.entries),
+            "bits, shown": (2 * self.votes, self.votes * width, self.entries),
+            "positions, shown": (2 * self.votes, 4 * self.votes, 4 * self.entries, self.entries),
         }[self.form]
         if sum(lengths) > MOST_CONTENT:
             raise ValueError(f"it would take {sum(lengths):,} bytes")
@@ -154,14 +166,16 @@ class StoredFlips(NamedTuple):
             raise ValueError(f"its content is not the {sum(lengths):,} bytes that {self.votes} votes take")
         ends = np.cumsum(lengths)
         classes, *parts = (content[end - length : end] for end, length in zip(ends, lengths, strict=True))
-        if self.form == "bits":
+        if self.form.startswith("bits"):
             form = {"bits": np.frombuffer(parts[0], np.uint8).reshape(self.votes, width)}
-        elif self.form == "positions":
+        elif self.form.startswith("positions"):
             starts = np.concatenate([[0], np.cumsum(np.frombuffer(parts[0], "<u4"), dtype=np.int64)])
             form = {"starts": starts, "positions": np.frombuffer(parts[1], "<u4")}
         else:
             sizes = np.frombuffer(parts[0], "<u8")
             form = {"sizes": sizes, "by_axis": np.frombuffer(parts[1], "<u4").reshape(self.votes, self.entries)}
+        if self.form.endswith("shown"):
+            form["shown"] = np.frombuffer(parts[-1], np.uint8)
         head = {"label": self.label, "n_sites": self.sites, "samples": [self.samples], "against": [self.votes]}
         arrays = {name: np.array(value) for name, value in head.items()} | form
         return FlipRecord.from_arrays(arrays | {"classes": np.frombuffer(classes, "<u2")})
@@ -175,11 +189,13 @@ def _votes_by_class(record: FlipRecord, chunk: StoredChunk) -> list[int]:
 
 
 class StoredAttack(NamedTuple):
-    """The votes of one chunk at an attacked graph.
+    """The votes of one chunk on a target of an attacked graph.
 
     Attributes:
         graph: the number of the clean graph.
-        flips: the positions of the sites that the attack flips, ascending.
+        target: the number of the target.
+        flips: the positions of the sites that the attack flips, ascending; with more than two values, with the rank of
+            the new value: see `AttackAxis.attacked`.
         size: samples that are drawn for a chunk: votes depend on it.
         chunk: the number of the chunk at that attacked graph.
         samples: votes in it.
@@ -188,6 +204,7 @@ class StoredAttack(NamedTuple):
     """
 
     graph: int
+    target: int
     flips: tuple[int, ...]
     size: int
     chunk: int
@@ -196,15 +213,15 @@ class StoredAttack(NamedTuple):
     numbers: bytes
 
     @property
-    def key(self) -> tuple[int, str, int, int]:
-        """Graph, attack, size and number of the chunk, as they are stored."""
-        return self.graph, json.dumps(self.flips), self.size, self.chunk
+    def key(self) -> tuple[int, int, str, int, int]:
+        """Graph, target, attack, size and number of the chunk, as they are stored."""
+        return self.graph, self.target, json.dumps(self.flips), self.size, self.chunk
 
     @property
     def row(self) -> tuple[object, ...]:
         """The chunk as it is stored, with its digest."""
         blob = struct.pack(f"<{len(self.counts)}q", *self.counts)
-        head = " ".join(map(str, (*self.key, self.samples, ""))).encode()
+        head = " ".join(map(str, (_place(self.graph, self.target), *self.key[2:], self.samples, ""))).encode()
         digest = blake2b(head + blob + self.numbers, digest_size=16).digest()
         return *self.key, self.samples, blob, self.numbers, digest
 
@@ -220,18 +237,18 @@ class StoredAttack(NamedTuple):
     def from_caller(
         cls,
         settings: VoteSettings,
-        place: tuple[int, Iterable[int], int],
+        place: tuple[int, int, Iterable[int], int],
         chunk: int,
         counts: npt.ArrayLike,
         samples: int,
         numbers: npt.ArrayLike,
     ) -> StoredAttack:
-        """A chunk that a caller brings, checked; its place is the graph, the positions and the size of a chunk."""
-        graph, positions, size = place
+        """A chunk that a caller brings, checked; its place is graph, target, positions and the size of a chunk."""
+        graph, target, positions, size = place
         own = replace(settings, chunk_size=size)
         votes = StoredChunk.from_caller(own, (graph, 0, "estimation"), chunk, counts, samples)
         flips = np.ascontiguousarray(numbers, dtype="<u4").tobytes()
-        return cls(graph, attacked(positions), own.chunk_size, votes.chunk, votes.samples, votes.counts, flips)
+        return cls(graph, target, attacked(positions), own.chunk_size, *votes[3:], flips)
 
     @classmethod
     def from_row(cls, row: Sequence[object], settings: VoteSettings) -> StoredAttack:
@@ -240,7 +257,7 @@ class StoredAttack(NamedTuple):
         Raises:
             ValueError: the reason why the row cannot be believed.
         """
-        graph, text, size, number, samples, blob, numbers, digest = row
+        graph, target, text, size, number, samples, blob, numbers, digest = row
         name = f"chunk {number!r} of an attack on graph {graph!r}"
         try:
             flips = attacked(json.loads(text) if isinstance(text, str) else ())
@@ -248,15 +265,22 @@ class StoredAttack(NamedTuple):
             raise ValueError(f"{name} does not say what it flips: {error}") from error
         if type(graph) is not int or not 0 <= graph < MAX_COUNT:
             raise ValueError(f"{name} has no valid graph")
+        if type(target) is not int or not 0 <= target < MAX_TARGETS:
+            raise ValueError(f"{name} has no valid target")
         if type(size) is not int or not 1 <= size <= MAX_COUNT:
             raise ValueError(f"{name} has no valid size")
         own = replace(settings, chunk_size=size)
         if not isinstance(numbers, bytes):
             raise ValueError(f"{name} has no numbers of flips")
-        chunk = cls(graph, flips, size, *counts_of(number, samples, blob, own, name), numbers)
-        if chunk.row != (graph, text, size, number, samples, blob, numbers, digest):
+        chunk = cls(graph, target, flips, size, *counts_of(number, samples, blob, own, name), numbers)
+        if chunk.row != (graph, target, text, size, number, samples, blob, numbers, digest):
             raise ValueError(f"{name} does not agree with its digest")
         return chunk
+
+
+def _place(graph: int, target: int) -> str:
+    """A target as digests name it: target 0 as in format 3."""
+    return f"{graph}.{target}" if target else f"{graph}"
 
 
 def attacked(positions: Iterable[int]) -> tuple[int, ...]:

@@ -32,6 +32,7 @@ __all__ = [
     "chunk_columns",
     "connect",
     "create_schema",
+    "evidence_columns",
     "lock",
     "read_errors",
     "target_file",
@@ -70,44 +71,48 @@ TALLIES = """CREATE TABLE tallies (
 ) WITHOUT ROWID"""
 FLIPS = """CREATE TABLE flips (
   graph INTEGER NOT NULL, -- number of the graph's record
+  target INTEGER NOT NULL, -- 0, 1, 2, ... within the graph; 0 where the graph itself is classified
   chunk INTEGER NOT NULL, -- number of the estimation chunk
   samples INTEGER NOT NULL, -- its first votes, so many
   label INTEGER NOT NULL, -- a class: what follows is of the votes against it, in the order of the noisy copies
   sites INTEGER NOT NULL, -- how many sites the graph has
   votes INTEGER NOT NULL, -- how many votes are against the class
   form TEXT NOT NULL, -- which sites flipped, as bits or positions, or how many on each axis, as numbers
-  entries INTEGER NOT NULL, -- how many positions, or how many axes; 0 for bits
+  entries INTEGER NOT NULL, -- how many positions, axes, or values with bits; 0 for bits
   content BLOB NOT NULL, -- zlib, little-endian: the class of each vote (16 bits each); then for
   -- bits: for each vote a bit for each site, site s being bit s % 8 of byte s / 8
   -- positions: how many sites flipped in each vote, then which, ascending in each vote (32 bits each)
   -- numbers: how many sites each axis has (64 bits each), then for each vote the flips on each axis (32 bits each)
+  -- bits, shown; positions, shown: the same, then the value that each flip shows, vote by vote (8 bits each)
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
-  PRIMARY KEY (graph, chunk)
+  PRIMARY KEY (graph, target, chunk)
 ) WITHOUT ROWID"""
 ATTACKS = """CREATE TABLE attacks (
   graph INTEGER NOT NULL, -- number of the graph's record
+  target INTEGER NOT NULL, -- 0, 1, 2, ... within the graph; 0 where the graph itself is classified
   flips TEXT NOT NULL, -- the sites of the graph that are flipped before noise is drawn: ascending positions, JSON
+  -- (with more than two values: position + sites * rank of the new value among the others, from 0)
   size INTEGER NOT NULL, -- samples that are drawn for a chunk
   chunk INTEGER NOT NULL, -- 0, 1, 2, ... at the attacked graph
   samples INTEGER NOT NULL, -- votes in the chunk
   counts BLOB NOT NULL, -- votes for each class, little-endian 64-bit integers
   numbers BLOB NOT NULL, -- of each vote against the graph's class: flips on each axis, little-endian 32-bit integers
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
-  PRIMARY KEY (graph, flips, size, chunk)
+  PRIMARY KEY (graph, target, flips, size, chunk)
 ) WITHOUT ROWID"""
-# Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target in place of tallies.
-# Such a file is read as it is, and gets the format of today when it is continued.
+# Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target in place of tallies,
+# and flips and attacks of graphs that are one target alone. Such a file is read as it is, and gets the format of today
+# when it is continued.
 _CHUNKS_1 = re.sub(r"  target .*\n", "", CHUNKS).replace("target, ", "")
+_FLIPS_3 = re.sub(r"  (target|-- bits, shown) .*\n|  -- bits, shown.*\n", "", FLIPS).replace("target, ", "")
+_FLIPS_3 = _FLIPS_3.replace("positions, axes, or values with bits;", "positions, or how many axes;")
+_ATTACKS_3 = re.sub(r"  target .*\n|  -- \(with more .*\n", "", ATTACKS).replace("target, ", "")
 SCHEMAS = {
     1: {"records": RECORDS, "chunks": _CHUNKS_1},
     2: {"records": RECORDS, "chunks": CHUNKS},
-    3: {"records": RECORDS, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
+    3: {"records": RECORDS, "flips": _FLIPS_3, "chunks": CHUNKS, "attacks": _ATTACKS_3},
     FORMAT: {"tallies": TALLIES, "records": RECORDS, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
 }
-
-RECORDED_FLIPS = """SELECT flips.*, chunks.target, chunks.samples, chunks.counts, chunks.digest FROM flips
-  LEFT JOIN chunks ON chunks.graph = flips.graph AND chunks.chunk = flips.chunk AND target = 0
-    AND purpose = 'estimation'"""
 
 LONGEST_VALUE = 2**26  # bytes of one value: no row of a foreign file can ask for more memory
 WRITER_PATIENCE = 60.0  # seconds: a reader checks a large file in one go, and a commit waits for it
@@ -197,9 +202,13 @@ def upgrade(db: sqlite3.Connection, contents: Contents) -> None:
         db.execute(CHUNKS)
         db.execute(f"INSERT INTO chunks SELECT {chunk_columns(1)} FROM chunks_1")
         db.execute("DROP TABLE chunks_1")
-    if version < 3:
-        db.execute(FLIPS)
-        db.execute(ATTACKS)
+    for name, text in (("flips", FLIPS), ("attacks", ATTACKS)):
+        if version == 3:
+            db.execute(f"ALTER TABLE {name} RENAME TO {name}_3")
+        db.execute(text)
+        if version == 3:
+            db.execute(f"INSERT INTO {name} SELECT {evidence_columns(name, 3)} FROM {name}_3")
+            db.execute(f"DROP TABLE {name}_3")
     db.execute(TALLIES)
     rows = db.execute(f"SELECT {chunk_columns(FORMAT)} FROM chunks ORDER BY graph, purpose, chunk")
     several = [graph.graph for graph in contents.graphs if graph.n_targets > 1]
@@ -213,6 +222,15 @@ def upgrade(db: sqlite3.Connection, contents: Contents) -> None:
 def chunk_columns(version: int) -> str:
     """The columns of `StoredChunk.row` in a file of this format; votes of format 1 are all on target 0."""
     return f"graph, {'0 AS target' if version == 1 else 'target'}, purpose, chunk, samples, counts, digest"
+
+
+def evidence_columns(table: str, version: int) -> str:
+    """The columns of flips or attacks in a file of this format; those of format 3 are all of target 0."""
+    others = {
+        "flips": "chunk, samples, label, sites, votes, form, entries, content, digest",
+        "attacks": "flips, size, chunk, samples, counts, numbers, digest",
+    }[table]
+    return f"graph, {'0 AS target' if version == 3 else 'target'}, {others}"
 
 
 def write_error(path: Path, error: sqlite3.Error, doing: str, n_safe: int = 0) -> StoreError:
@@ -283,7 +301,7 @@ def verify(db: sqlite3.Connection) -> Contents:
                 StoredTally.from_row(row, contents.settings).check_place(contents.settings, contents.graphs)
                 n_chunks += 1
         if version >= 3:
-            _verify_evidence(db, contents)
+            _verify_evidence(db, contents._replace(format=version))
         return contents._replace(n_chunks=n_chunks, format=version)
     finally:
         if db.in_transaction:
@@ -292,18 +310,45 @@ def verify(db: sqlite3.Connection) -> Contents:
 
 def _verify_evidence(db: sqlite3.Connection, contents: Contents) -> None:
     """Checks recorded flips, which are of votes that are there, and votes at attacked graphs; all chunks are good."""
-    settings, graphs = contents.settings, contents.graphs
-    for *row, target, samples, counts, digest in db.execute(RECORDED_FLIPS):
+    settings, graphs, version = contents.settings, contents.graphs, contents.format
+    last: tuple[tuple[int, int], list[StoredChunk]] = (-1, -1), []  # the votes of the chunk that was asked for last
+    order = "ORDER BY graph, chunk, target"
+    for row in db.execute(f"SELECT {evidence_columns('flips', version)} FROM flips {order}"):
         flips = StoredFlips.from_row(row, settings)
-        stored = None if samples is None else (flips.graph, target, "estimation", flips.chunk, samples, counts, digest)
-        flips.record(None if stored is None else StoredChunk.from_row(stored, settings))
-        if flips.graph >= len(graphs) or graphs[flips.graph].n_targets > 1:
-            raise ValueError(f"flips are recorded on graph {flips.graph}, which is not there or has several targets")
-    for row in db.execute("SELECT * FROM attacks"):
+        if last[0] != (flips.graph, flips.chunk):
+            last = (flips.graph, flips.chunk), _recorded_votes(db, contents, flips.graph, flips.chunk)
+        flips.record(last[1][flips.target] if flips.target < len(last[1]) else None)
+        if not _is_there(flips, contents):
+            raise ValueError(f"flips are recorded on {_target(flips)}, which is not there or has several targets")
+    for row in db.execute(f"SELECT {evidence_columns('attacks', version)} FROM attacks"):
         attack = StoredAttack.from_row(row, settings)
-        if attack.graph >= len(graphs) or graphs[attack.graph].n_targets > 1:
-            raise ValueError(f"there is an attack on graph {attack.graph}, which is not there or has several targets")
+        if not _is_there(attack, contents):
+            raise ValueError(f"there is an attack on {_target(attack)}, which is not there or has several targets")
         attack.flip_numbers(len(graphs[attack.graph].sizes))
+
+
+def _is_there(row: StoredFlips | StoredAttack, contents: Contents) -> bool:
+    """Whether there is such a target; format 3 has flips and attacks of graphs that are one target alone."""
+    n_targets = contents.graphs[row.graph].n_targets if row.graph < len(contents.graphs) else 0
+    return row.target < n_targets and (n_targets == 1 or contents.format == FORMAT)
+
+
+def _target(row: StoredFlips | StoredAttack) -> str:
+    return f"target {row.target} of graph {row.graph}" if row.target else f"graph {row.graph}"
+
+
+def _recorded_votes(db: sqlite3.Connection, contents: Contents, graph: int, chunk: int) -> list[StoredChunk]:
+    """The votes of an estimation chunk on each target of a graph; none if it is not there."""
+    where = "WHERE graph = ? AND purpose = 'estimation' AND chunk = ?"
+    if graph >= len(contents.graphs):
+        return []
+    if contents.graphs[graph].n_targets > 1 and contents.format == FORMAT:
+        tallies = db.execute(f"SELECT * FROM tallies {where}", (graph, chunk)).fetchall()
+        return [
+            each for row in tallies for each in StoredTally.from_row(row, contents.settings).chunks(contents.settings)
+        ]
+    rows = db.execute(f"SELECT {chunk_columns(contents.format)} FROM chunks {where} AND target = 0", (graph, chunk))
+    return [StoredChunk.from_row(row, contents.settings) for row in rows]
 
 
 def _verify_frame(db: sqlite3.Connection) -> int:

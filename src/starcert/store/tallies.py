@@ -54,6 +54,13 @@ class StoredTally(NamedTuple):
         """The votes, shape (targets, classes)."""
         return np.frombuffer(self.blob, dtype="<i8").reshape(-1, settings.n_classes).astype(np.int64)
 
+    def chunks(self, settings: VoteSettings) -> list[StoredChunk]:
+        """The votes on each target."""
+        return [
+            StoredChunk(self.graph, target, *self[1:4], tuple(counts))
+            for target, counts in enumerate(self.counts(settings).tolist())
+        ]
+
     @classmethod
     def from_caller(
         cls, settings: VoteSettings, record: GraphRecord, purpose: str, chunk: int, counts: npt.ArrayLike, samples: int

@@ -36,6 +36,7 @@ from starcert.store.file import (
     chunk_columns,
     connect,
     create_schema,
+    evidence_columns,
     lock,
     read_errors,
     target_file,
@@ -66,8 +67,8 @@ Row = TypeVar("Row", StoredChunk, StoredTally, StoredFlips, StoredAttack)
 TABLES: dict[object, tuple[str, ...]] = {
     StoredChunk: ("chunks", "graph", "target", "purpose", "chunk"),
     StoredTally: ("tallies", "graph", "purpose", "chunk"),
-    StoredFlips: ("flips", "graph", "chunk"),
-    StoredAttack: ("attacks", "graph", "flips", "size", "chunk"),
+    StoredFlips: ("flips", "graph", "target", "chunk"),
+    StoredAttack: ("attacks", "graph", "target", "flips", "size", "chunk"),
 }
 """Where each kind of row is, and the columns of its key."""
 
@@ -269,35 +270,40 @@ class VoteStore:
                 totals[firsts[tally.graph] : firsts[tally.graph + 1]] += tally.counts(self.settings)
         return totals
 
-    def flips(self, graph: int) -> dict[int, FlipRecord]:
-        """The recorded flips of a graph, by the number of their estimation chunk; those not yet committed among them.
+    def flips(self, graph: int, target: int = 0) -> dict[int, FlipRecord]:
+        """The recorded flips of a target, by the number of their estimation chunk; those not yet committed among them.
 
         Of a chunk those against one class are there, the one last asked for (`FlipRecord.label`).
         """
-        graph = whole(graph, "graph", len(self.graphs) - 1)
+        graph, target, _ = self._place(graph, "estimation", target)
         with self._turn:
-            found = self._found(StoredFlips, graph)
-            chunks = {chunk.chunk: chunk for chunk in self._found(StoredChunk, graph, 0, "estimation")} if found else {}
+            found = self._found(StoredFlips, graph, target)
+            votes = self.chunks(graph, "estimation", target) if found else []
+            chunks = {
+                number: StoredChunk(graph, target, "estimation", number, samples, tuple(counts.tolist()))
+                for number, samples, counts in votes
+            }
             with read_errors(self.path):
                 return {flips.chunk: flips.record(chunks.get(flips.chunk)) for flips in found}
 
-    def attacks(self, graph: int) -> list[tuple[int, ...]]:
-        """The attacks on a graph that votes are there of: the positions that each of them flips."""
-        graph = whole(graph, "graph", len(self.graphs) - 1)
-        return sorted({attack.flips for attack in self._found(StoredAttack, graph)})
+    def attacks(self, graph: int, target: int = 0) -> list[tuple[int, ...]]:
+        """The attacks on a graph that votes on a target are there of: the positions that each of them flips."""
+        graph, target, _ = self._place(graph, "estimation", target)
+        return sorted({attack.flips for attack in self._found(StoredAttack, graph, target)})
 
     def attack_chunks(
-        self, graph: int, positions: Iterable[int], *, chunk_size: int | None = None
+        self, graph: int, positions: Iterable[int], *, target: int = 0, chunk_size: int | None = None
     ) -> list[tuple[int, int, Counts, Counts]]:
         """The chunks at an attacked graph in order: number, samples, votes for each class, flips of those against.
 
         Args:
             graph: the number of the clean graph.
             positions: the positions of the sites that the attack flips, in any order.
+            target: the number of the target.
             chunk_size: samples that are drawn for a chunk; by default as the settings say.
         """
         size = self.settings.chunk_size if chunk_size is None else chunk_size
-        place = whole(graph, "graph", len(self.graphs) - 1), json.dumps(attacked(positions)), size
+        place = *self._place(graph, "estimation", target)[:2], json.dumps(attacked(positions)), size
         n_axes = len(self.graphs[place[0]].sizes)
         return [
             (chunk.chunk, chunk.samples, np.array(chunk.counts, dtype=np.int64), chunk.flip_numbers(n_axes))
@@ -335,6 +341,7 @@ class VoteStore:
         *,
         samples: int,
         record: FlipRecord | None = None,
+        records: Sequence[FlipRecord | None] = (),
     ) -> None:
         """Takes in one chunk of a graph; it is committed within half a second.
 
@@ -348,6 +355,7 @@ class VoteStore:
             counts: votes for each class; of a graph with several targets, shape (targets, classes).
             samples: how many they are, on each target.
             record: the flips of those against a class; in the place of any that are stored of another class.
+            records: the same for each target of a graph that has several.
 
         Raises:
             StoreError: the chunk is stored with other votes; or chunks that came before cannot be written, in which
@@ -355,14 +363,18 @@ class VoteStore:
         """
         self._require_writer()
         place = self._place(graph, purpose, 0)
-        if self.graphs[place[0]].n_targets > 1:
-            if record is not None:
-                raise InvalidParameterError("record", "be of estimation votes on one target", purpose)
-            graph_record = self.graphs[place[0]]
-            self._take(StoredTally.from_caller(self.settings, graph_record, place[2], chunk, counts, samples))
+        n_targets = self.graphs[place[0]].n_targets
+        given = records or (record,) + (None,) * (n_targets - 1)
+        if len(given) != n_targets or (n_targets > 1 and record is not None):
+            must = f"be of estimation votes on one target, and one of each target where there are {n_targets}"
+            raise InvalidParameterError("records" if records else "record", must, purpose)
+        if n_targets > 1:
+            tally = StoredTally.from_caller(self.settings, self.graphs[place[0]], place[2], chunk, counts, samples)
+            pairs = zip(tally.chunks(self.settings), given, strict=True) if any(given) else ()
+            self._take(tally, [StoredFlips.from_caller(votes, each) for votes, each in pairs if each is not None])
             return
         new = StoredChunk.from_caller(self.settings, place, chunk, counts, samples)
-        self._take(new, None if record is None else StoredFlips.from_caller(new, record))
+        self._take(new, [StoredFlips.from_caller(new, each) for each in given if each is not None])
 
     def add_attack(
         self,
@@ -373,6 +385,7 @@ class VoteStore:
         samples: int,
         numbers: npt.ArrayLike = (),
         *,
+        target: int = 0,
         chunk_size: int | None = None,
     ) -> None:
         """Takes in one chunk of votes at an attacked graph, as `add` does.
@@ -384,25 +397,27 @@ class VoteStore:
             counts: votes for each class.
             samples: how many they are.
             numbers: of each vote against the graph's class how many sites of each axis flipped, shape (votes, axes).
+            target: the number of the target.
             chunk_size: samples that are drawn for a chunk; by default as the settings say.
         """
         self._require_writer()
-        graph, _, _ = self._place(graph, "estimation", 0)
+        graph, target, _ = self._place(graph, "estimation", target)
         size = self.settings.chunk_size if chunk_size is None else chunk_size
-        self._take(StoredAttack.from_caller(self.settings, (graph, positions, size), number, counts, samples, numbers))
+        place = graph, target, positions, size
+        self._take(StoredAttack.from_caller(self.settings, place, number, counts, samples, numbers))
 
-    def _take(self, votes: StoredChunk | StoredTally | StoredAttack, flips: StoredFlips | None = None) -> None:
+    def _take(self, votes: StoredChunk | StoredTally | StoredAttack, flips: Sequence[StoredFlips] = ()) -> None:
         """Has votes, and flips of theirs, wait for the next commit, unless what is there serves as well."""
         with self._turn:
             old = self._old(votes)
             if old is None or not self._serves(old, votes):
                 self._wait(votes)
                 self._waiting_bytes += len(votes.blob) if isinstance(votes, StoredTally) else 0
-            if flips is not None:
-                recorded = None if old is None else self._old(flips)  # no flips are there without their votes
-                if recorded is None or not self._serves(recorded, flips):
-                    self._wait(flips)
-                    self._waiting_bytes += len(flips.content)
+            for each in flips:
+                recorded = None if old is None else self._old(each)  # no flips are there without their votes
+                if recorded is None or not self._serves(recorded, each):
+                    self._wait(each)
+                    self._waiting_bytes += len(each.content)
             many = len(self._waiting) >= COMMIT_ROWS or self._waiting_bytes >= COMMIT_BYTES
             if self._waiting and (many or time.monotonic() - self._waiting_since >= COMMIT_SECONDS):
                 self.flush()
@@ -488,8 +503,11 @@ class VoteStore:
                     old: Iterator[Any] = joined(self._targets(version, condition, *values), self.graphs)
                     yield from old
                 return
+            table = TABLES[kind][0]
             columns = chunk_columns(version) if kind is StoredChunk else "*"
-            query = f"SELECT {columns} FROM {TABLES[kind][0]} WHERE graph < ? AND {condition}"
+            if table in ("flips", "attacks"):
+                columns = evidence_columns(table, version)
+            query = f"SELECT {columns} FROM {table} WHERE graph < ? AND {condition}"
             for row in self._db.execute(query, (len(self.graphs), *values)):
                 yield self._checked(kind, row)
 

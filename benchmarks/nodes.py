@@ -1,0 +1,78 @@
+"""Nodes of one large graph: votes of starcert, and the loop over copies that one would write instead, in turns.
+
+    STARCERT_DATA=… python benchmarks/nodes.py
+
+Cora-ML (2,810 nodes, 7,981 links, 2,879 words), a network of two graph convolutions with 64 units, its words noisy, or
+its links, or both. The loop draws a dense copy with torch, calls the network and counts its answers. Both run on the
+GPU where there is one, after a warm-up; otherwise on one core.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import torch
+
+import starcert as sc
+from starcert.experiments.cora_votes import NOISES, CoraSettings, cora, smoothed_network
+from starcert.laws import Flip
+from starcert.voting import Chunk, Job, count_chunk
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The time of some work, with all that it left on the device."""
+    start = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def noisy(clean: torch.Tensor, law: Flip) -> torch.Tensor:
+    """A dense copy of bits."""
+    flips = torch.rand(clean.shape, device=clean.device) < torch.where(clean, law.delete, law.add)
+    return clean ^ flips
+
+
+@torch.inference_mode()
+def loop(smoothed: sc.SmoothedClassifier, graph: sc.Graph, noise: sc.Noise, copies: int) -> torch.Tensor:
+    """What one would write: copy by copy."""
+    model = smoothed.classifier.model
+    device = next(model.parameters()).device
+    x = torch.from_numpy(cora().graph.node_data["x"].astype(bool)).to(device)
+    upper = torch.zeros(graph.n_nodes, graph.n_nodes, dtype=torch.bool, device=device)
+    upper[tuple(torch.from_numpy(graph.edges.T.copy()).to(device))] = True
+    counts = torch.zeros(graph.n_nodes, cora().n_classes, dtype=torch.int64, device=device)
+    for _ in range(copies):
+        words = noisy(x, noise["words"]) if "words" in noise else x
+        links = torch.triu(noisy(upper, noise["links"]), 1) if "links" in noise else upper
+        edges = links.nonzero().T
+        answers = model(words.float(), torch.cat([edges, edges.flip(0)], dim=1)).argmax(dim=1)
+        counts[torch.arange(graph.n_nodes, device=device), answers] += 1
+    return counts
+
+
+def main() -> None:
+    on_gpu = torch.cuda.is_available()
+    torch.set_num_threads(1)
+    copies, few = (4096, 256) if on_gpu else (64, 8)
+    print(f"{torch.cuda.get_device_name() if on_gpu else 'one core'}; milliseconds a vote on all nodes")
+    print(f"{'noisy':<8} {'copy by copy':>14} {'starcert':>12} {'ratio':>10}")
+    for name, noise in NOISES.items():
+        smoothed, graph = smoothed_network(cora(), name, CoraSettings(epochs=20))
+        problem = smoothed.problem([graph])
+        job = Job(smoothed.classifier, problem, seed=1, chunk_size=copies)
+        chunks = [Chunk(0, "estimation", number, copies) for number in range(3)]
+        loop(smoothed, graph, noise, 2)
+        counted = partial(count_chunk, smoothed.classifier, problem.sites[0], job)
+        counted(chunks[0])
+        ours = min(seconds(partial(counted, chunk)) for chunk in chunks[1:])
+        theirs = min(seconds(partial(loop, smoothed, graph, noise, few)) for _ in range(2))
+        one, other = 1e3 * theirs / few, 1e3 * ours / copies
+        print(f"{name:<8} {one:>14.3f} {other:>12.3f} {one / other:>9.1f} ×")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""What base classifiers from PyTorch modules share, whatever they see: a device, its memory, answers from logits."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
+from starcert.classifiers.identity import identity
+from starcert.errors import InvalidParameterError, whole_number
+from starcert.system.processes import available_bytes
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+    from starcert.noise import Noise
+    from starcert.sampling.batch import Copies
+    from starcert.sampling.sampler import Sampler
+
+__all__ = ["ModuleClassifier"]
+
+DEVICE_CHUNK = 131_072
+"""Samples in a chunk on a device: it wants much to do at once."""
+
+PROBE = 64
+"""So many copies tell what one of them takes on a device."""
+
+PORTION = 2**27
+"""Bytes that the features of copies take at a time on a CPU."""
+
+
+class ModuleClassifier(DrawsItself):
+    """A module in evaluation mode, without gradients, asked about whole batches.
+
+    On another device than the CPU the noisy copies are drawn there. The batch is as large as memory allows, and halved
+    where it does not.
+    """
+
+    def __init__(self, model: torch.nn.Module, n_classes: int, *, batch_size: int, description: str | None) -> None:
+        if not isinstance(model, torch.nn.Module):
+            raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
+        self.model = model.eval()
+        self.n_classes = whole_number("n_classes", n_classes, 2)
+        self._description = description
+        on_cpu = self.device.type == "cpu"
+        self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
+        self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
+        self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
+        self._fits: tuple[str, int] | None = None
+
+    @property
+    def description(self) -> str:
+        """Which classifier it is: what was given, or its class and a digest of weights, code and features as of now."""
+        if self._description:
+            return self._description
+        self.model.eval()  # as it is when it answers
+        return f"{type(self.model).__name__} {identity(self._content())}"
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        parameter = next(self.model.parameters(), None)
+        return torch.device("cpu") if parameter is None else parameter.device
+
+    def free_memory(self) -> int | None:
+        """The bytes that are free where the model is, as far as that is known."""
+        if self.device.type != "cuda":
+            return available_bytes() if self.device.type == "cpu" else None
+        unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return int(torch.cuda.mem_get_info(self.device)[0]) + unused
+
+    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
+        """The sampler of an object, on the model's device."""
+        from starcert.sampling.sampler import sampler  # noqa: PLC0415  (voting has it loaded already)
+
+        return sampler(sites, noise, str(self.device))
+
+    def classify(self, graphs: Copies) -> npt.ArrayLike:
+        """One class for each copy, or for each target."""
+        return self._answers(self.logits(graphs))
+
+    def scored(self, graphs: Copies) -> Scores:
+        """One class for each copy, or for each target, and the logits."""
+        logits = self.logits(graphs)
+        precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
+        return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
+
+    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
+        found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
+        answers: npt.NDArray[np.int64] = found.cpu().numpy()
+        if (answers < 0).any():
+            raise ValueError("its logits have a NaN")
+        return answers
+
+    def logits(self, graphs: Copies) -> torch.Tensor:
+        """What the model gives for each copy, shape (copies, classes), or for each target, (copies, targets, classes).
+
+        It is asked in portions where memory is short.
+        """
+        self.model.eval()  # it may have been trained since
+        most = min(len(graphs), self._fitting(graphs))
+        while True:
+            try:
+                with torch.inference_mode():
+                    parts = [self._forward(part) for part in graphs.split(most)]
+                    return parts[0] if len(parts) == 1 else torch.cat(parts)
+            except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
+                short = isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
+                if not short or most == 1:
+                    raise
+                most = -(-most // 2)
+                self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
+                if self.device.type == "cuda":
+                    torch.cuda.empty_cache()
+
+    def _fitting(self, graphs: Copies) -> int:
+        """So many copies as a model is asked about at once.
+
+        On a CPU, not more than whose features take some hundred megabytes; on a device, as many as half of its free
+        memory holds, judged by what a few of them take.
+        """
+        if self.device.type == "cpu":
+            return max(1, PORTION // max(1, self._feature_bytes(graphs.frame)))
+        if self.device.type != "cuda" or len(graphs) <= PROBE:
+            return len(graphs)
+        kept = self._fits
+        if kept is None or kept[0] != graphs.frame.key:
+            torch.cuda.reset_peak_memory_stats(self.device)
+            before = torch.cuda.memory_allocated(self.device)
+            with torch.inference_mode():
+                self._forward(graphs[:PROBE])
+            each = max(1, (torch.cuda.max_memory_allocated(self.device) - before) // PROBE)
+            free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
+            kept = self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
+        return kept[1]
+
+    @abstractmethod
+    def _content(self) -> tuple[object, ...]:
+        """All that decides its answers, for a digest."""
+
+    @abstractmethod
+    def _feature_bytes(self, frame: Any) -> int:  # noqa: ANN401  (whatever the object has)
+        """What the features of one copy take, where that can be told without asking for them."""
+
+    @abstractmethod
+    def _forward(self, graphs: Copies) -> torch.Tensor:
+        """The logits of a batch that fits, checked."""
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_fits": None}
