@@ -20,6 +20,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 import examples
 import starcert as sc
 from starcert.display.drawing import style
+from starcert.experiments.arcs_study import ArcsSettings, data_of, graphs_figure
 from starcert.experiments.digits import DigitsData, images_figure
 
 HERE = Path(__file__).parent
@@ -114,8 +115,15 @@ def draw_digits(path: Path) -> None:
         images_figure(DigitsData.split(1)).savefig(path)
 
 
+def draw_arcs(path: Path) -> None:
+    """A directed graph of each class."""
+    with style():
+        graphs_figure(data_of("arcs", ArcsSettings())).savefig(path)
+
+
 if __name__ == "__main__":
     draw_slack_map(FOLDER / "slack_map.png")
     draw_evidence(FOLDER / "evidence.png")
     draw_digits(FOLDER / "digits.png")
+    draw_arcs(FOLDER / "arcs.png")
     draw_report(FOLDER)

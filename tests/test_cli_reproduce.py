@@ -161,15 +161,19 @@ def made(folder: Path) -> dict[str, bytes]:
 def test_help_has_examples():
     said = starcert("reproduce", "--help").stdout
     assert "starcert reproduce synthetic --out" in said
-    for name in ("synthetic", "samples", "kernels", "mutag", "evidence", "digits", "all"):
+    for name in ("synthetic", "samples", "kernels", "mutag", "evidence", "digits", "bonds", "arcs", "cora", "all"):
         assert name in said
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("study", "n_checks"), [("synthetic", 13), ("samples", 5), ("mutag", 9), ("digits", 7)])
+@pytest.mark.parametrize(
+    ("study", "n_checks"),
+    [("synthetic", 13), ("samples", 5), ("mutag", 9), ("digits", 7),
+     ("bonds", 4), ("arcs", 5)],
+)  # fmt: skip
 def test_quick_studies_from_end_to_end(tmp_path, study, n_checks):
     pytest.importorskip("grakel")
-    if study in ("mutag", "digits"):
+    if study in ("mutag", "digits", "bonds", "arcs"):
         pytest.importorskip("torch_geometric")
     more = ["--samples", 200] if study == "synthetic" else []
     one, two = tmp_path / "one", tmp_path / "two"

@@ -29,6 +29,8 @@ PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glo
 
 NEEDS = {
     "index": (),
+    "arcs-results": (),
+    "bonds-results": ("torch_geometric", "grakel"),
     "certificates": (),
     "classifiers": (),
     "commands": (),

@@ -192,7 +192,10 @@ def init(
 @app.command()
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help="synthetic, samples, kernels, mutag, evidence, digits, or all.", metavar="NAME")
+        str,
+        typer.Argument(
+            help="synthetic, samples, kernels, mutag, evidence, digits, bonds, arcs, cora, or all.", metavar="NAME"
+        ),
     ],
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and the page; an interrupted one goes on.")],
     samples: Annotated[

@@ -11,7 +11,7 @@ from starcert.datasets.dataset import Dataset, Split
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.graphs import Graph, Partition
 
-__all__ = ["motif"]
+__all__ = ["balanced_classes", "complete_edges", "connected_edges", "motif"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -60,13 +60,13 @@ def motif(
     if not (isinstance(p, Real) and 0 <= p <= 1):
         raise InvalidParameterError("p", "be a probability from 0 to 1", p)
     around = np.arange(n_motif)
-    motifs = np.stack([around, (around + 1) % n_motif], axis=1), _complete(n_motif)
+    motifs = np.stack([around, (around + 1) % n_motif], axis=1), complete_edges(n_motif)
     graphs, labels = [], []
     for split, size in enumerate(sizes):
-        classes = _classes(size, np.random.SeedSequence(seed, spawn_key=(split,)))
+        classes = balanced_classes(size, np.random.SeedSequence(seed, spawn_key=(split,)))
         for place, label in enumerate(classes):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(split, place)))
-            loose = _connected(n_random, p, rng) + n_motif
+            loose = connected_edges(n_random, p, rng) + n_motif
             bridge = [[rng.integers(n_motif), n_motif + rng.integers(n_random)]]
             graphs.append(Graph(n_motif + n_random, np.concatenate([motifs[label], loose, bridge])))
         labels.extend(classes)
@@ -75,20 +75,21 @@ def motif(
     return Dataset("motif", every, ("negative", "positive"), Partition.from_node_sets(regions), sizes)
 
 
-def _classes(size: int, seed: np.random.SeedSequence) -> list[int]:
+def balanced_classes(size: int, seed: np.random.SeedSequence) -> list[int]:
     """Each class once in places 0 and 1, once in 2 and 3, and so on: every even beginning is balanced."""
     first = np.random.default_rng(seed).random((size + 1) // 2) < 0.5
     classes: list[int] = np.stack([first, ~first], axis=1).ravel()[:size].astype(int).tolist()
     return classes
 
 
-def _complete(n_nodes: int) -> Indices:
+def complete_edges(n_nodes: int) -> Indices:
+    """All pairs of nodes, in order."""
     return np.stack(np.triu_indices(n_nodes, k=1), axis=1)
 
 
-def _connected(n_nodes: int, p: float, rng: np.random.Generator) -> Indices:
+def connected_edges(n_nodes: int, p: float, rng: np.random.Generator) -> Indices:
     """The edges of G(n_nodes, p), given that it is connected."""
-    pairs = _complete(n_nodes)
+    pairs = complete_edges(n_nodes)
     for _ in range(_TRIES):
         edges = pairs[rng.random(len(pairs)) < p]
         if _is_connected(n_nodes, edges):

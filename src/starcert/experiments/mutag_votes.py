@@ -43,6 +43,7 @@ __all__ = [
     "compute",
     "one_thread",
     "settings",
+    "splits_of_fold",
     "train_and_vote",
     "train_fold",
 ]
@@ -96,7 +97,7 @@ def train_fold(
         seed: of weights and training.
     """
     data = tu("MUTAG")
-    taught, held, tested, numbers = _splits(data.all, fold, seed)
+    taught, held, tested, numbers = splits_of_fold(data.all, fold, seed)
     how = MODELS[model]
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(1000 * seed + (10 if fold is None else fold))
@@ -139,7 +140,7 @@ def train_and_vote(
     }
 
 
-def _splits(every: Split, fold: int | None, seed: int) -> tuple[Split, Split, Split, list[int]]:
+def splits_of_fold(every: Split, fold: int | None, seed: int) -> tuple[Split, Split, Split, list[int]]:
     """What is taught, held back to choose the epoch, and tested; and the numbers of the tested ones."""
     if fold is None:
         taught, held, tested = every.split((0.8, 0.1, 0.1), seed=seed)

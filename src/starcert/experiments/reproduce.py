@@ -74,6 +74,10 @@ STUDIES = {
         Study(
             "digits", "starcert.experiments.digits", "plain vectors: images of digits in two regions, beyond the paper"
         ),
+        Study(
+            "bonds", "starcert.experiments.bonds", "molecules with types of bonds, and their atoms, beyond the paper"
+        ),
+        Study("arcs", "starcert.experiments.arcs_study", "graphs that direction alone tells apart, beyond the paper"),
         Study("cora", "starcert.experiments.cora", "the nodes of Cora-ML: words and links, beyond the paper"),
     )
 }
