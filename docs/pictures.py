@@ -19,6 +19,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 import examples
 import starcert as sc
+from kind_pictures import draw_kinds
 from starcert.display.drawing import style
 from starcert.experiments.digits import DigitsData, images_figure
 
@@ -118,4 +119,5 @@ if __name__ == "__main__":
     draw_slack_map(FOLDER / "slack_map.png")
     draw_evidence(FOLDER / "evidence.png")
     draw_digits(FOLDER / "digits.png")
+    draw_kinds(HERE / "kinds.md", FOLDER)
     draw_report(FOLDER)
