@@ -19,6 +19,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 import examples
 import starcert as sc
+from kind_pictures import draw_kinds
 from starcert.display.drawing import style
 from starcert.experiments.arcs_study import ArcsSettings, data_of, graphs_figure
 from starcert.experiments.digits import DigitsData, images_figure
@@ -126,4 +127,5 @@ if __name__ == "__main__":
     draw_evidence(FOLDER / "evidence.png")
     draw_digits(FOLDER / "digits.png")
     draw_arcs(FOLDER / "arcs.png")
+    draw_kinds(HERE / "kinds.md", FOLDER)
     draw_report(FOLDER)

@@ -37,6 +37,7 @@ NEEDS = {
     "digits-results": ("sklearn",),
     "evidence": ("grakel",),
     "evidence-results": (),
+    "kinds": ("torch_geometric", "rdkit"),
     "mathematics": (),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),

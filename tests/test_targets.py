@@ -195,6 +195,7 @@ class TestNodes:
         assert result.nodes.index.tolist() == [0, 2]
         assert repr(result).startswith("Certificates(2 nodes, ")
         assert nodes().certify(graphs()[:1], **WANTED)[3].node == 3
+        assert "for the node 3 of " in str(nodes().certify(graphs()[:1], **WANTED)[3])
         assert nodes(FirstNode()).certify(graphs()[:1], **WANTED)[0].node is None
 
     def test_every_node_is_meant_where_there_are_as_many_targets(self):

@@ -181,7 +181,8 @@ class Certificate:
                 f"The smoothed classifier abstains: class {self.label} cannot be shown to be the likeliest "
                 f"(p_lower = {at_least(self.p_lower)})."
             )
-        where = f"answers class {self.label} for {self._attacks()}"
+        whom = "" if self.node is None else f"the node {self.node!r} of "
+        where = f"answers class {self.label} for {whom}{self._attacks()}"
         return f"{self._premise}, the smoothed classifier {where}.{self._anchor_sentence}"
 
     @property

@@ -123,6 +123,16 @@ def test_fitting_is_a_function_of_its_seed_and_touches_no_global_generator():
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
+def test_nodes_are_named_by_indices_or_by_a_mask():
+    graph, labels = communities()
+    first = np.arange(60) < 30
+    reports = [
+        sc.models.fit_nodes_with_noise(node_gcn(), graph, labels, train=train, validation=rest, epochs=2)
+        for train, rest in ((np.arange(30), np.arange(30, 60)), (first, ~first))
+    ]
+    assert reports[0].history == reports[1].history
+
+
 def test_every_step_sees_fresh_noise_that_no_vote_sees():
     graph, _ = communities()
     smoothed = node_gcn()
@@ -163,6 +173,7 @@ def test_another_noise_for_training():
     ("arguments", "words"),
     [
         ({"train": [60]}, "'train' must be indices of nodes, from 0 to 59"),
+        ({"train": [True] * 59}, "'train' must be indices of nodes, from 0 to 59"),
         ({"validation": []}, "'validation' must be indices of nodes, from 0 to 59"),
         ({"labels": [0, 1]}, "'labels' must have one class for each of 60, a whole number"),
         ({"copies": 9}, "'copies' must be a whole number, from 1 to 8"),

@@ -130,8 +130,8 @@ def fit_nodes_with_noise(
             with its noise. Which of the nodes are targets of votes plays no part.
         graph: the graph.
         labels: the classes of all its nodes; those of nodes in neither set are not looked at.
-        train: the indices of the nodes that are learned from.
-        validation: the indices of the nodes that decide which epoch's weights are kept.
+        train: the nodes that are learned from: their indices, or a truth value for each node.
+        validation: the nodes that decide which epoch's weights are kept, likewise.
         noise: another noise for training than that of `smoothed`, in the same regions.
         epochs: how many at most, one step each.
         copies: noisy copies in a step.
@@ -245,6 +245,8 @@ def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.de
 
 def _nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:
     given = np.asarray(nodes)
+    if given.dtype.kind == "b" and given.shape == (count,):
+        given = np.flatnonzero(given)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= count:
         raise InvalidParameterError(parameter, f"be indices of nodes, from 0 to {count - 1}", nodes)
     return torch.as_tensor(given.astype(np.int64), device=device)
