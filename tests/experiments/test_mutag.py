@@ -49,7 +49,7 @@ def test_settings_of_the_command_line():
 def test_nothing_that_is_tested_was_taught(data, seed):
     tested = []
     for fold in (None, *range(10)):
-        taught, held, test, numbers = votes._splits(data.all, fold, seed)
+        taught, held, test, numbers = votes.splits_of_fold(data.all, fold, seed)
         groups = [{id(graph) for graph in split.graphs} for split in (taught, held, test)]
         assert [len(group) for group in groups] == [len(taught), len(held), len(test)]
         assert sum(map(len, groups)) == len(set.union(*groups)) == 188
