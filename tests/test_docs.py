@@ -34,6 +34,7 @@ NEEDS = {
     "certificates": (),
     "classifiers": (),
     "commands": (),
+    "cora-results": (),
     "digits-results": ("sklearn",),
     "evidence": ("grakel",),
     "evidence-results": (),
@@ -49,6 +50,7 @@ NEEDS = {
 
 SLOW = {"paper", "tutorial", "models", "regions", "voting"}
 NOT_RUN = {
+    ("cora-results", "it needs cora_ml.npz, and hours without a GPU."),
     ("index", "it installs the package."),
     ("paper", "it takes about 45 minutes on two cores, the study of evidence included."),
 }
