@@ -50,7 +50,6 @@ NEEDS = {
 
 SLOW = {"paper", "tutorial", "models", "regions", "voting"}
 NOT_RUN = {
-    ("cora-results", "it needs cora_ml.npz, and hours without a GPU."),
     ("index", "it installs the package."),
     ("paper", "it takes about 45 minutes on two cores, the study of evidence included."),
 }
