@@ -23,7 +23,7 @@ ELEMENTS = [("C", "N", "O")[kind] for kind in KINDS]
 EDGES = [(i, i + 1) for i in range(7)]
 
 
-def graph(**more):
+def graph(*left_out, **more):
     data = {
         "x": BITS,
         "flat": BITS[:, 0].astype(np.int64),
@@ -32,7 +32,8 @@ def graph(**more):
         "number": np.array([6, 7, 8])[KINDS],
         "fixed": np.arange(8.0),
     }
-    return sc.Graph(8, EDGES, node_data=data, **more)
+    kept = {name: values for name, values in data.items() if name not in left_out}
+    return sc.Graph(8, EDGES, node_data=kept, **more)
 
 
 def copies(clean, noise, regions, n=30):
@@ -60,14 +61,19 @@ NUMBERS = {"C": 0, "N": 1, "O": 2}
 SITES = {
     "bits": (graph().with_bits("x"), "x", sc.Flip(delete=0.5, add=0.1), lambda shown: shown),
     "flat bits": (graph().with_bits("flat"), "flat", sc.Flip(0.2), lambda shown: shown),
-    "one-hot": (graph().with_categories("kind"), "kind", sc.Categorical(0.3), lambda shown: shown),
+    "one-hot": (graph("element", "number").with_categories("kind"), "kind", sc.Categorical(0.3), lambda shown: shown),
     "names": (
-        graph().with_categories("element", ("C", "N", "O")),
+        graph("kind", "number").with_categories("element", ("C", "N", "O")),
         "element",
         sc.Categorical(0.3),
         np.vectorize(NUMBERS.get),
     ),
-    "numbers": (graph().with_categories("number", (6, 7, 8)), "number", sc.Categorical(0.3), lambda shown: shown),
+    "numbers": (
+        graph("kind", "element").with_categories("number", (6, 7, 8)),
+        "number",
+        sc.Categorical(0.3),
+        lambda shown: shown,
+    ),
 }
 
 
@@ -84,7 +90,7 @@ def test_sites_are_shown_as_they_came_as_noise_left_them(kind, way):
 
 
 def test_sites_beside_other_features_and_noisy_edges():
-    clean = graph().with_bits("x").with_categories("element", ("C", "N", "O"))
+    clean = graph("kind", "number").with_bits("x").with_categories("element", ("C", "N", "O"))
     noise = sc.Noise(bonds=0.1, words=0.2, atoms=sc.Categorical(0.3))
     drawn = copies(clean, noise, {"bonds": "pairs", "words": "x", "atoms": "element"})
     x = seen(

@@ -76,6 +76,14 @@ def test_node_data_that_are_sites_are_no_node_data():
     assert graph.to_networkx().nodes[1]["x"].tolist() == [0, 1]
 
 
+def test_node_data_that_say_the_same_as_sites_are_found():
+    data = {"element": ["C", "N", "O", "C"], "number": np.array([6, 7, 8, 6]), "charge": [0, 0, 1, 0]}
+    graph = sc.Graph(4, [(0, 1)], node_data=data | {"names": [{}, [], (), 1]})
+    with pytest.warns(StarcertWarning, match=r"'number' say the same as 'element'.*graph.without\('number'\)"):
+        graph.with_categories("element", ("C", "N", "O"))
+    graph.without("number").with_categories("element", ("C", "N", "O"))  # a warning would be an error
+
+
 def test_networkx_digraphs_and_data_of_edges_come_and_go():
     source = nx.DiGraph()
     source.add_edge("a", "b", kind="cites", weight=0.5)

@@ -7,6 +7,7 @@ noisy copies gets a frame, and whoever wants a graph gets the copy itself.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,14 +17,14 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, whole_number
+from starcert.errors import InvalidParameterError, StarcertWarning, whole_number
 from starcert.graphs import convert, molecules
 from starcert.graphs.arcs import ARCS, Arcs
 from starcert.graphs.blocks import PAIRS
 from starcert.graphs.content import digest, frozen_copy
 from starcert.graphs.edge_data import EdgeNumbers, added_numbers, numbers_of_edges, types_of_edges
 from starcert.graphs.layers import Coordinates, Indices, Layer, Values
-from starcert.graphs.node_sites import NodeSites, bits_of, categories_of
+from starcert.graphs.node_sites import NodeSites, bits_of, categories_of, same_in_other_words
 from starcert.graphs.pairs import NodePairs
 
 __all__ = ["Frame", "Graph"]
@@ -214,6 +215,13 @@ class Graph:
     def _with_sites(self, more: NodeSites) -> Graph:
         arguments = self._arguments
         del arguments["node_data"][more.name]
+        for name in same_in_other_words(more, arguments["node_data"]):
+            warnings.warn(
+                f"The node data {name!r} say the same as {more.name!r}, and noise leaves them alone: a classifier that "
+                f"reads them is told the clean values. Take them out: graph.without({name!r}).",
+                StarcertWarning,
+                stacklevel=3,
+            )
         return _restore(arguments, {**self.node_sites, more.name: more})
 
     @property

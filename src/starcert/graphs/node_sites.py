@@ -18,7 +18,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs.content import is_tensor
 from starcert.graphs.layers import Coordinates, Indices, Layer, Region, Values
 
-__all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of"]
+__all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "same_in_other_words"]
 
 MOST_CATEGORIES = 256
 
@@ -228,6 +228,42 @@ def categories_of(name: str, data: object, categories: Sequence[Hashable] | None
         raise InvalidParameterError(f"node_data[{name}]", f"have 2 to {MOST_CATEGORIES} categories", alphabet)
     dtype = "uint8" if given is None else _dtype(given)
     return NodeSites(name, _frozen(values), alphabet, names, names is None, True, dtype)
+
+
+def same_in_other_words(sites: NodeSites, data: Mapping[str, object]) -> list[str]:
+    """The names of other node data that have one value for each row of values of the sites, and another for another.
+
+    That is no chance where there are three different ones or more among the nodes, and some nodes are alike.
+
+    Example:
+        >>> sites = categories_of("element", ["C", "N", "O", "C"], ("C", "N", "O"))
+        >>> same_in_other_words(sites, {"number": [6, 7, 8, 6], "charge": [0, 0, 0, 1], "place": [1, 2, 3, 4]})
+        ['number']
+    """
+    own = [each.tobytes() for each in sites.values]
+    n_different = len(set(own))
+    if not FEWEST <= n_different < len(own):
+        return []
+    found = []
+    for name, values in data.items():
+        array = _rows(values)
+        other = None if array is None else [each.tobytes() for each in array]
+        if other is not None and len(set(other)) == n_different == len(set(zip(own, other, strict=True))):
+            found.append(name)
+    return found
+
+
+FEWEST = 3
+
+
+def _rows(values: object) -> npt.NDArray[Any] | None:
+    """The data of nodes as an array with a row for each; None if they are none."""
+    source: Any = values
+    try:
+        array = source.numpy(force=True) if is_tensor(values) else np.asarray(values)
+    except ValueError:
+        return None
+    return None if array.dtype.hasobject else array
 
 
 def _numbers(name: str, data: object) -> npt.NDArray[Any] | None:
