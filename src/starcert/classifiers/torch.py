@@ -33,6 +33,9 @@ __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 SPARSE_ROW = 1024
 """Bytes that a node of a copy may take where features are sparse: some eighty entries."""
 
+LAYER_WIDTH = 64
+"""Numbers that a layer holds for a node, where nobody knows the model."""
+
 
 class TorchClassifier(ModuleClassifier):
     """A module on graphs. See `from_pyg` and `from_dense`."""
@@ -100,6 +103,9 @@ class TorchClassifier(ModuleClassifier):
         known = 0 if self.dense else sum(x.nbytes for x in shared if x is not None)
         sites = [frame.node_sites[name] for name in map(name_of, self._sources) if name in frame.node_sites]
         return known + sum(8 * each.values.size * (each.alphabet if each.one_hot else 1) for each in sites)
+
+    def _numbers(self, frame: Frame) -> int:
+        return LAYER_WIDTH * frame.n_nodes
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""

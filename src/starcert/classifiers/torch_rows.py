@@ -29,6 +29,9 @@ class TorchRowClassifier(ModuleClassifier):
     def _feature_bytes(self, frame: VectorFrame) -> int:
         return 8 * frame.n_columns * (frame.alphabet if self.one_hot else 1)
 
+    def _numbers(self, frame: VectorFrame) -> int:
+        return frame.n_columns * (frame.alphabet if self.one_hot else 1)
+
     def _forward(self, graphs: NoisyVectors) -> torch.Tensor:
         rows = graphs.vectors_on(self.device)
         if self.one_hot:

@@ -22,7 +22,7 @@ from starcert.datasets import tu
 from starcert.datasets.dataset import Dataset, Split
 from starcert.display.drawing import MAJORITY, PAGE, colour_of, new_figure
 from starcert.experiments.levels import Level, answers, read_votes, vote
-from starcert.experiments.mutag_votes import one_thread, splits_of_fold
+from starcert.experiments.mutag_votes import splits_of_fold
 from starcert.experiments.outcome import Check, Outcome, Picture, Table
 from starcert.experiments.parts import Part, StudyParts
 from starcert.laws import Categorical, Edges, Flip
@@ -31,6 +31,7 @@ from starcert.models.fitting import fit_with_noise
 from starcert.models.gine import GIN, GINE
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
+from starcert.system.threads import one_torch_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,7 +127,7 @@ def train_and_vote(model: str, noise: tuple[float, float, float], fold: int, set
     Returns:
         The tested molecules by number, the network's own answers for them, and the votes.
     """
-    with one_thread():
+    with one_torch_thread():
         data = molecules(model)
         taught, held, tested, numbers = splits_of_fold(data.all, fold, settings.seed)
         elements, types = 7, len(data.graphs[0].type_names)
