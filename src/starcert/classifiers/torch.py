@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.base import checked_names
 from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
 from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_sources_of, edge_weight_of
 from starcert.classifiers.features import (
@@ -54,9 +55,11 @@ class TorchClassifier(ModuleClassifier):
         nodes: Nodes = None,
         edge_features: EdgeFeatures = None,
         edge_weight: str | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> None:
         # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
         super().__init__(model, n_classes, batch_size=512 if dense else 96, description=description)
+        self.class_names, _ = checked_names(class_names, n_classes)
         self.dense = dense
         self.features = features
         self.targets = targets
@@ -191,6 +194,7 @@ def from_pyg(
     edge_features: EdgeFeatures = None,
     edge_weight: str | None = None,
     description: str | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> TorchClassifier:
     """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
 
@@ -218,6 +222,7 @@ def from_pyg(
         edge_weight: the edge data that are edge_weight; by default those of that name.
         description: says which classifier it is, for the record; by default its class and a digest of its weights, its
             code and its features.
+        class_names: what the columns of its logits are called, in their order.
     """
     return TorchClassifier(
         model,
@@ -231,6 +236,7 @@ def from_pyg(
         nodes=nodes,
         edge_features=edge_features,
         edge_weight=edge_weight,
+        class_names=class_names,
     )
 
 
@@ -243,6 +249,7 @@ def from_dense(
     targets: Targets = "graph",
     nodes: Nodes = None,
     description: str | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> TorchClassifier:
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
@@ -260,4 +267,5 @@ def from_dense(
         output=output,
         targets=targets,
         nodes=nodes,
+        class_names=class_names,
     )
