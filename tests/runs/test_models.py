@@ -307,16 +307,28 @@ def test_names_are_answers_and_votes_know_them(tmp_path):
     assert again.description != classifier.description
 
 
-def test_what_answers_mean_is_said(capsys):
-    aligned(replace(make_data(3), class_names=("depot", "factory", "shop")), Fake(3))
-    assert capsys.readouterr().err == "Note: the model's answers mean 0 = depot, 1 = factory, 2 = shop.\n"
-    aligned(replace(make_data(), class_names=("1", "2")), Fake(2))  # labels from 1
-    assert capsys.readouterr().err == "Note: the model's answers mean 0 = 1, 1 = 2.\n"
-    aligned(replace(make_data(), class_names=("0", "1"), numbered=True), Fake(2))
-    assert capsys.readouterr().err == ""
-    with pytest.raises(
-        InvalidParameterError, match=r"Got '5 classes'.*its answers mean 0 = a, 1 = b, 2 = c\. Or label"
-    ):
+def test_classes_in_another_order_are_noticed(tmp_path, capsys):
+    def asked(text, data):
+        classifier, reference = made(tmp_path, f"def f(): return g\ndef g(graph): return {text}", data)
+        answers(classifier, reference, data)
+        return capsys.readouterr().err
+
+    edges = "graph.number_of_edges()"
+    named = replace(make_data(3), class_names=("depot", "factory", "shop"))
+    assert asked(f"{{6: 0, 15: 1, 5: 2}}[{edges}]", named) == ""
+    assert asked("0", named) == ""
+    assert asked(f"{{6: 0, 15: 2, 5: 1}}[{edges}]", named) == (
+        "Note: the model mostly answers depot where it is depot, shop where it is factory, factory where it is shop: "
+        "are its classes in another order? Its answers mean 0 = depot, 1 = factory, 2 = shop; starcert.classifiers "
+        "takes class_names=[…] in the order of the model.\n"
+    )
+    assert "answers b where it is a, a where it is b" in asked(f"int({edges} < 7)", make_data())
+    assert asked(f"int({edges} < 7)", replace(make_data(), labels=(None,) * 6)) == ""
+
+
+def test_five_logits_for_three_classes_are_told_what_answers_mean():
+    words = r"Got '5 classes'.*its answers mean 0 = a, 1 = b, 2 = c\. Or label"
+    with pytest.raises(InvalidParameterError, match=words):
         aligned(make_data(3), Fake(5))
 
 

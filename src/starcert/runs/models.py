@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
@@ -255,7 +256,25 @@ def clean_answers(classifier: Classifier, reference: Reference, data: RunData, s
             except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
                 _refuse(reference, name, each.clean, error, data.class_names)
             advance(1)
+    _say_other_order(answers, data)
     return answers
+
+
+def _say_other_order(answers: Sequence[int], data: RunData) -> None:
+    """Says so where the answers would fit the classes far better in another order: by half of all graphs."""
+    labels = data.labels or data.node_labels or ()
+    if len(labels) != len(answers):
+        return
+    known = Counter((label, answer) for label, answer in zip(labels, answers, strict=True) if label is not None)
+    meant = {label: answer for (label, answer), _ in reversed(known.most_common())}  # the most frequent comes last
+    right, fitting = (sum(known[pair] for pair in pairs) for pairs in (((each, each) for each in meant), meant.items()))
+    if len(set(meant.values())) == len(meant) and fitting - right >= max(4, known.total() / 2):
+        names = data.class_names
+        seen = ", ".join(f"{names[answer]} where it is {names[label]}" for label, answer in sorted(meant.items()))
+        say(
+            f"Note: the model mostly answers {seen}: are its classes in another order? Its answers mean "
+            f"{named_classes(names)}; starcert.classifiers takes class_names=[…] in the order of the model."
+        )
 
 
 def _refuse(
@@ -298,10 +317,6 @@ def aligned(data: RunData, classifier: Classifier) -> RunData:
     names = tuple(map(str, range(n_classes))) if own is None else own
     if not data.class_names:
         return replace(data, class_names=names)
-    if own in (None, data.class_names) and n_classes == len(data.class_names):
-        if not data.numbered:
-            say(f"Note: the model's answers mean {named_classes(data.class_names)}.")
-        return data
     if own is not None and set(data.class_names) <= set(names):
         places = [names.index(name) for name in data.class_names]
         labels, nodes = (
@@ -309,7 +324,7 @@ def aligned(data: RunData, classifier: Classifier) -> RunData:
             for given in (data.labels, data.node_labels)
         )
         return replace(data, labels=labels, node_labels=nodes, class_names=names)
-    if own is not None and n_classes == len(data.class_names):
+    if n_classes == len(data.class_names):
         return data
     if n_classes > len(data.class_names) and data.numbered:
         return replace(data, class_names=data.class_names + names[len(data.class_names) :])
