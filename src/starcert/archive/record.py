@@ -322,7 +322,7 @@ def _text(value: object, name: str) -> str:
     return str(value)
 
 
-def _listed(labels: npt.ArrayLike | Sequence[int | None], certificates: Certificates) -> tuple[Any, ...]:
+def _listed(labels: npt.ArrayLike | Sequence[int | None], certificates: Certificates) -> tuple[int | None, ...]:
     """The label of each row; entries of a list stay what they are, so that what is no class can be told."""
     truth = certificates.truth(labels)
     return tuple(labels if isinstance(labels, Sequence) and len(labels) == len(truth) else truth.tolist())
