@@ -175,7 +175,9 @@ class TestPartitions:
         read_off = sc.Partition.from_arcs({"a": [(0, 1), (1, 0), (2, 3)]}).sites(self.directed)
         assert read_off.anchored
         assert "The arcs of the region a are edges of the clean graph" in read_off.reason
-        assert sc.Partition.from_present_edges(self.directed, present="on", absent="off").sites(self.directed).anchored
+        sites = sc.Partition.from_present_edges(self.directed, present="on", absent="off").sites(self.directed)
+        assert sites.anchored
+        assert sites.counts == ((0, 3), (9, 0))
 
     def test_arcs_need_a_directed_graph(self):
         with pytest.raises(InvalidParameterError, match=r"lie in a layer of pairs. Got 'arcs'"):
