@@ -292,7 +292,6 @@ def _named(sweep: SweepResult, numbers: Sequence[int]) -> str:
 def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
     """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
     file = document.target(path)
-    plotly = document.plotly_script()
     run = sweep.settings.run
     said = {
         "n_levels": len(sweep.levels),
@@ -315,7 +314,6 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
         script=document.resources("starcert.report", ["text.js", "charts.js"])
         + document.resources("starcert.runs", ["sweep_plots.js", "sweep_page.js"]),
         data=_data(sweep),
-        plotly=plotly,
     )
     document.write_page(file, html)
 
