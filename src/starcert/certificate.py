@@ -23,7 +23,8 @@ from starcert.errors import InvalidParameterError
 from starcert.evidence.verdicts import FoundAttack, Kind, Verdict, Verdicts
 from starcert.graphs import TargetNodes
 from starcert.noise import Noise, RadiusLike
-from starcert.system.output import MOST_SHOWN, as_frame, at_least, at_most, holds_at_least, html_table
+from starcert.system.markup import MOST_SHOWN, html_table
+from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
     import pandas as pd

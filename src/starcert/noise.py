@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from starcert.core.channels import MAX_RADIUS, Product
 from starcert.errors import InvalidParameterError
 from starcert.laws import Flip, Law, law_from_json, real_number
-from starcert.system.output import html_table
+from starcert.system.markup import html_table
 
 __all__ = ["Noise", "RadiusLike"]
 

@@ -26,7 +26,7 @@ from starcert.core.halves import count_cells
 from starcert.core.margins import Margin, MultiClass, Slacks, TwoClass
 from starcert.core.search import MOST_CELLS, Found, find_reaches, search
 from starcert.errors import InvalidParameterError
-from starcert.system.output import MOST_SHOWN, html_table
+from starcert.system.markup import MOST_SHOWN, html_table
 
 __all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_of"]
 

@@ -19,7 +19,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from html import escape
 from typing import TYPE_CHECKING, Protocol
 
 from starcert.errors import StarcertError
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "MOST_SHOWN",
     "Advance",
     "as_frame",
     "at_least",
@@ -37,7 +35,6 @@ __all__ = [
     "csv_lines",
     "fails_at_most",
     "holds_at_least",
-    "html_table",
     "plain",
     "progress_bar",
     "say",
@@ -243,23 +240,6 @@ def csv_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
         if number == 0:
             yield csv_line(row)
         yield csv_line(row.values())
-
-
-MOST_SHOWN = 12
-"""So many rows of a long table are shown in a notebook."""
-
-
-def html_table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> str:
-    """Rows as an HTML table for a notebook, its columns those of the first row; everything is escaped.
-
-    Example:
-        >>> html_table([{"a": "<b>", "n": 1}])
-        '<table><tr><th>a</th><th>n</th></tr><tr><td>&lt;b&gt;</td><td>1</td></tr></table>'
-    """
-    said = f"<caption>{escape(caption)}</caption>" if caption else ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row.values())}</tr>" for row in rows)
-    return f"<table>{said}<tr>{head}</tr>{body}</table>"
 
 
 def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
