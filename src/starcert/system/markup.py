@@ -1,4 +1,4 @@
-"""Rows as HTML for a notebook: apart from other output, so that the core may show itself without knowing of terminals."""
+"""Rows as HTML for a notebook, apart from other output: the core shows itself and knows of no terminal."""
 
 from __future__ import annotations
 
