@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
-  const DASHES = [undefined, "dash", "dot"];
+  const DASHES = [undefined, "dash", "dot", "dashdot", "longdash"];
   const axes = [...new Set(data.curves.map((curve) => curve.axis))];
   const traces = data.curves.map(({ run, axis, x, y }) => ({
     type: "scatter", mode: "lines", name: `${run}: ${axis}`, x, y,

@@ -2,7 +2,7 @@
 
 Every graph is answered by all runs, so what is compared is paired: a difference of shares is (b − c)/n, where b graphs
 are right and certified in the second run alone, and c in the first alone. Its interval holds with probability
-1 − ALPHA: b/n and c/n have exact limits (Clopper and Pearson) at ALPHA/4 on each side, whose differences bound it.
+1 − INTERVAL: b/n and c/n have exact limits (Clopper–Pearson) at INTERVAL/4 on each side, whose differences bound it.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.archive import Archive
-from starcert.core.limits import upper_limit
 from starcert.errors import InvalidParameterError
 from starcert.metrics import has_sites, right, shares_by_axis
 from starcert.report.document import KeyFigure, assemble, resources, target, write_page
+from starcert.report.findings import INTERVAL, share_interval
 
 __all__ = ["Comparison", "Difference", "compare", "paired_difference", "write_comparison"]
 
-ALPHA = Fraction(1, 20)
 MOST_FLIPS = 60
 """Curves end after so many flips."""
 MOST_COMPARED = 5
@@ -79,7 +77,7 @@ class Comparison:
 
 
 def paired_difference(before: Mask, after: Mask) -> tuple[float, float, float]:
-    """The difference of two shares of the same graphs, and an interval for it that holds with probability 1 − ALPHA.
+    """The difference of two shares of the same graphs, and an interval for it that holds with probability 1 − INTERVAL.
 
     Example:
         >>> by, low, high = paired_difference(np.arange(100) < 50, np.arange(100) < 70)
@@ -88,9 +86,8 @@ def paired_difference(before: Mask, after: Mask) -> tuple[float, float, float]:
     """
     n = len(before)
     gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
-    up = [upper_limit(count, n, ALPHA / 4) for count in (gained, lost)]
-    down = [1 - upper_limit(n - count, n, ALPHA / 4) for count in (gained, lost)]
-    return (gained - lost) / n, max(-1.0, down[0] - up[1]), min(1.0, up[0] - down[1])
+    (least_gained, most_gained), (least_lost, most_lost) = (share_interval(k, n, INTERVAL / 2) for k in (gained, lost))
+    return (gained - lost) / n, least_gained - most_lost, most_gained - least_lost
 
 
 def compare(runs: Mapping[str, Archive]) -> Comparison:

@@ -8,7 +8,7 @@ const SvgPlot = (() => {
   const [LEGEND_ROW, TICK, SCALE] = [20, 5, 16];
   const pen = document.createElement("canvas").getContext("2d");
   const FONT = "system-ui, -apple-system, Segoe UI, Roboto, Arial, sans-serif";
-  const DASHES = { dash: "9 6", dot: "3 4" };
+  const DASHES = { dash: "9 6", dot: "3 4", dashdot: "10 4 3 4", longdash: "16 6" };
 
   function wide(text, size = 13) {
     pen.font = `${size}px ${FONT}`;

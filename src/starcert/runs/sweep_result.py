@@ -16,7 +16,7 @@ from pathlib import Path
 from starcert.graphs.content import digest
 from starcert.noise import Noise
 from starcert.report import document
-from starcert.report.findings import Notice, nothing_to_flip
+from starcert.report.findings import Notice, nothing_to_flip, share_interval
 from starcert.runs.grid import Grid, noise_text
 from starcert.runs.output_folder import RUN
 from starcert.runs.settings import RunSettings
@@ -360,7 +360,7 @@ def _row(sweep: SweepResult, number: int) -> dict[str, object]:
         "kind": "constant" if level.constant else "unbeaten" if sweep.beaten_by[number] is None else "beaten",
         "noise": noise_text(level.noise),
         "cells": [
-            f"{level.accuracy:.1%}",
+            f"{level.accuracy:.1%} ({'–'.join(f'{end:.0%}' for end in share_interval(level.n_right, level.n_graphs))})",
             f"{level.n_abstained / level.n_graphs:.1%}",
             *(f"{mean:.2f}" for mean in level.mean_radii),
             *(f"{mean:.2f}" for mean in (() if level.by_counts is None else level.by_counts.mean_radii)),
