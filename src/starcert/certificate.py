@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
@@ -22,6 +23,7 @@ from starcert.errors import InvalidParameterError
 from starcert.evidence.verdicts import FoundAttack, Kind, Verdict, Verdicts
 from starcert.graphs import TargetNodes
 from starcert.noise import Noise, RadiusLike
+from starcert.system.markup import MOST_SHOWN, html_table
 from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
@@ -185,6 +187,10 @@ class Certificate:
         where = f"answers class {self.label} for {whom}{self._attacks()}"
         return f"{self._premise}, the smoothed classifier {where}.{self._anchor_sentence}"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the sentence, and the numbers."""
+        return f"<p>{escape(str(self))}</p>{html_table([_shown(self)])}"
+
     @property
     def _premise(self) -> str:
         if self.alpha is None:  # what is presupposed is rounded up, so that no less is presupposed than it takes
@@ -280,6 +286,14 @@ class Certificates(Sequence[Certificate]):
     def __repr__(self) -> str:
         what = "graphs" if self.nodes is None else "nodes"
         return f"Certificates({len(self)} {what}, {self.noise!r}, alpha={self.alpha})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row for each of the first certificates."""
+        names = self.names[:MOST_SHOWN]
+        what = "graph" if self.nodes is None else "node"
+        rows = [{what: name, **_shown(one)} for name, one in zip(names, self[:MOST_SHOWN], strict=True)]
+        more = f", the first {MOST_SHOWN}" if len(self) > MOST_SHOWN else ""
+        return html_table(rows, caption=f"{self!r}{more}")
 
     @overload
     def __getitem__(self, index: int) -> Certificate: ...
@@ -449,6 +463,19 @@ def _row(certificate: Certificate, target: Mapping[str, object]) -> dict[str, ob
         **{f"reach_{axis}": reach for axis, reach in zip(certificate.noise.axes, reaches, strict=True)},
         "frontier": radii,
         "anchored": certificate.anchored,
+    }
+
+
+def _shown(certificate: Certificate) -> dict[str, object]:
+    """What a notebook shows of a certificate, in a few columns."""
+    radii = certificate.frontier.radii
+    named = ", ".join(str(radius[0] if len(radius) == 1 else radius) for radius in radii[:MOST_NAMED])
+    more = f" … and {len(radii) - MOST_NAMED:,} more" if len(radii) > MOST_NAMED else ""
+    return {
+        "class": "abstains" if certificate.abstained else certificate.label,
+        "p_lower": at_least(certificate.p_lower, decimals=6),
+        f"certified ({', '.join(certificate.noise.axes)})": named + more or "none",
+        **({} if certificate.verdicts is None else {"broken": ", ".join(map(str, certificate.broken)) or "–"}),
     }
 
 

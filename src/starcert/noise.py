@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from starcert.core.channels import MAX_RADIUS, Product
 from starcert.errors import InvalidParameterError
 from starcert.laws import Flip, Law, law_from_json, real_number
+from starcert.system.markup import html_table
 
 __all__ = ["Noise", "RadiusLike"]
 
@@ -145,6 +146,15 @@ class Noise:
 
     def __hash__(self) -> int:
         return hash(tuple(self._laws.items()))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row for each region."""
+        return html_table(
+            [
+                {"region": name, "noise": law.words(), "axes": ", ".join(name + each for each in law.suffixes)}
+                for name, law in self._laws.items()
+            ]
+        )
 
     def __repr__(self) -> str:
         return f"Noise({', '.join(f'{region}={law.argument()}' for region, law in self._laws.items())})"

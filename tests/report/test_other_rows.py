@@ -128,6 +128,14 @@ class TestNodes:
         again = read(tmp_path / "certificates.json")
         assert page_data(again.confirmed(), problem.sites).data == page_data(archive, problem.sites).data
 
+    def test_the_command_that_verifies_speaks_of_nodes(self, here, tmp_path):
+        archive, _ = star_world()
+        write(tmp_path / "certificates.json", archive)
+        status, out, _ = here("verify", tmp_path / "certificates.json")
+        assert status == 0
+        assert "5 nodes" in out
+        assert "for each node;" in out or "nodes together;" in out
+
     def test_nodes_of_several_graphs(self, shown):
         graphs = [named_star(), sc.Graph(3, [(0, 1)])]
         archive, problem = certified(nodes(), graphs)

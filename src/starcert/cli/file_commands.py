@@ -80,7 +80,8 @@ def _verification_view(result: Verification) -> list[RenderableType]:
     if result.mismatches:
         parts += [_mismatches(result), ""]
     abstained = sum(one.abstained for one in archive.certificates)
-    whose = "each graph" if archive.together == 1 else f"all {archive.together:,} graphs together"
+    one = "graph" if archive.nodes is None else "node"
+    whose = f"each {one}" if archive.together == 1 else f"all {archive.together:,} {one}s together"
     parts += [
         str(result),
         f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "

@@ -26,6 +26,7 @@ from starcert.core.halves import count_cells
 from starcert.core.margins import Margin, MultiClass, Slacks, TwoClass
 from starcert.core.search import MOST_CELLS, Found, find_reaches, search
 from starcert.errors import InvalidParameterError
+from starcert.system.markup import MOST_SHOWN, html_table
 
 __all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_of"]
 
@@ -82,6 +83,14 @@ class Frontier:
 
     def __len__(self) -> int:
         return len(self.radii)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row for each of the first maximal radii, a column for each axis."""
+        if not self.radii:
+            return "<p>Nothing is certified, not even the clean object itself.</p>"
+        rows = [{f"axis {axis + 1}": count for axis, count in enumerate(radius)} for radius in self.radii[:MOST_SHOWN]]
+        more = f", the first {MOST_SHOWN} of {len(self):,}" if len(self) > MOST_SHOWN else ""
+        return html_table(rows, caption=f"maximal certified radii{more}")
 
 
 def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
@@ -26,8 +27,12 @@ from starcert.graphs.edge_data import EdgeNumbers, added_numbers, numbers_of_edg
 from starcert.graphs.layers import Coordinates, Indices, Layer, Values
 from starcert.graphs.node_sites import NodeSites, bits_of, categories_of, same_in_other_words
 from starcert.graphs.pairs import NodePairs
+from starcert.graphs.picture import element_symbols, graph_svg
 
 __all__ = ["Frame", "Graph"]
+
+MOST_DRAWN = 80
+"""Graphs with more nodes are not drawn in a notebook."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -260,6 +265,14 @@ class Graph:
         data = "".join(f", {kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
         types = f" of {len(self.type_names)} types" if self.type_names else ""
         return f"Graph({self.n_nodes} nodes, {self.n_edges} {'arcs' if self.directed else 'edges'}{types}{data})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a drawing, if the graph is small, and a line about it."""
+        said = f"<p>{escape(repr(self))}</p>"
+        if self.n_nodes > MOST_DRAWN or self.n_edges > 4 * MOST_DRAWN:
+            return said
+        texts = element_symbols(self.node_data, self.node_sites) or [str(node) for node in self.nodes]
+        return graph_svg(self.n_nodes, self.edges, directed=self.directed, texts=texts) + said
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self._arguments, dict(self.node_sites))

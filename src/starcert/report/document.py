@@ -24,7 +24,7 @@ from starcert.system.files import write_whole
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["KeyFigure", "assemble", "plotly_script", "render", "resources", "target", "templates", "write_page"]
+__all__ = ["KeyFigure", "assemble", "render", "resources", "target", "templates", "write_page"]
 
 LONGEST_VALUE = 2_000
 """A value with more characters is cut: a page is for reading, the settings file for repeating."""
@@ -61,9 +61,7 @@ def render(template: str, said: Mapping[str, object]) -> str:
     return templates().get_template(template).render(said)
 
 
-def assemble(
-    template: str, said: Mapping[str, object], *, title: str, style: str, script: str, data: object, plotly: str
-) -> str:
+def assemble(template: str, said: Mapping[str, object], *, title: str, style: str, script: str, data: object) -> str:
     """The page with plots that a template makes, which extends `report/templates/page.html`.
 
     Args:
@@ -73,13 +71,13 @@ def assemble(
         style: the style sheet.
         script: the page's own script.
         data: what the script draws from, as JSON can say it.
-        plotly: the plotting library's script.
     """
+    drawing = resources("starcert.report", ["svg_plot.js"])
     policy = (
-        f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {_hash(drawing)} {_hash(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    ours = {"style": style, "data": _json(data), "plotly": plotly, "script": script}
+    ours = {"style": style, "data": _json(data), "drawing": drawing, "script": script}
     trusted = {name: _Trusted(text) for name, text in ours.items()}
     return render(template, {**said, "policy": policy, "title": title, **trusted})
 
@@ -114,14 +112,6 @@ def target(path: str | os.PathLike[str]) -> Path:
     if found.is_dir():
         raise StarcertError(f"{found}: is a folder. Name a file in it, such as {found / 'report.html'}.")
     return found
-
-
-def plotly_script() -> str:
-    """The whole of plotly.js, to be put into a page."""
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415  (only where a page is written)
-
-    script: str = get_plotlyjs()
-    return script
 
 
 def resources(package: str, names: Sequence[str]) -> str:

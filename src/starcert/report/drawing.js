@@ -68,9 +68,11 @@ const Drawing = (() => {
       if (inner && inner.nodes && !inner.first && !inner.last && !inner.holes) for (const node of inner.nodes) homes[node].push(r);
     });
     const names = packed.names === undefined ? null : data.drawings.names[packed.names];
+    const called = names || Array.from({ length: n }, (_, i) => String(i));
+    const symbols = packed.symbols === undefined ? null : data.drawings.names[packed.symbols];
     return {
       n, absent, region, present, directed: Boolean(packed.directed), blocks: blocks.some(Boolean),
-      names: names || Array.from({ length: n }, (_, i) => String(i)),
+      names: symbols ? called.map((name, i) => `${symbols[i]} ${name}`) : called, labels: symbols || called,
       typeNames: packed.types ? data.drawings.names[packed.type_names] : [],
       home: homes.map((list) => (list.length === 1 ? list[0] : -1)),
       types: packed.types || [],
@@ -178,12 +180,12 @@ const Drawing = (() => {
       }, mark ? mark.title : graph.names[i]);
       if (mark) dot.addEventListener("click", mark.choose);
       svg.append(dot);
-      if (graph.n <= 40 && graph.names[i].length <= 2) {
+      if (graph.n <= (graph.labels === graph.names ? 40 : 120) && graph.labels[i].length <= 2) {
         const label = shape("text", {
           x: cx, y: cy, "text-anchor": "middle", "dominant-baseline": "central", "font-size": (size * 1.05).toFixed(1),
           fill: plain ? "#1d2733" : "#fff", "pointer-events": "none",
         });
-        label.textContent = graph.names[i];
+        label.textContent = graph.labels[i];
         svg.append(label);
       }
     });

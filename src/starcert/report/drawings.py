@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from starcert.graphs import CleanObject, Graph, Region
+from starcert.graphs.picture import element_symbols
 from starcert.graphs.sites import Sites
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "drawings", "is_large"]
@@ -70,6 +71,9 @@ class Drawings:
             drawing["type_names"] = self._named([str(name)[:LONGEST_NAME] for name in graph.type_names])
         if graph.nodes != tuple(range(graph.n_nodes)):
             drawing["names"] = self._named([str(node)[:LONGEST_NAME] for node in graph.nodes])
+        symbols = element_symbols(graph.node_data, graph.node_sites)
+        if symbols is not None:
+            drawing["symbols"] = self._named(symbols)
         self.graphs.append(drawing)
 
     def _block(self, block: Region) -> int:

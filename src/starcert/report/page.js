@@ -4,8 +4,7 @@
   const $ = (id) => document.getElementById(id);
   const { graphs, classes, axes, objects, words } = data;
   const objectOf = (g) => graphs.object[g];
-  // To begin with, two axes on which there are graphs with something to flip.
-  const first = data.pairs[Math.max(0, data.pairs.findIndex((_, p) => Plots.counted(data, p).whole))];
+  const first = data.pairs[Plots.telling(data)];
   const state = { graph: 0, failure: graphs.failure[0], up: first[0], across: first[1] ?? null, samples: null, unpacked: null };
   const SLIDER_END = Math.min(15, -Math.log10(data.slack.least)); // 1 − p is told apart from 0 so far
   const stepOf = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
@@ -313,17 +312,16 @@
   });
   $("absent").addEventListener("change", redraw);
   if (data.evidence) $("influence").addEventListener("change", redraw);
-  const plots = ["surface-plot", "frontier-plot", ...(data.evidence ? ["surface-counted", "verdict-plot"] : [])];
+  const plots = ["surface-plot", "frontier-plot", "curves-plot", ...(data.evidence ? ["surface-counted", "verdict-plot"] : [])];
   // Paper has its own width.
-  window.addEventListener("beforeprint", () => { for (const id of plots) Plotly.relayout($(id), { width: 660, height: 400 }); });
-  window.addEventListener("afterprint", () => { for (const id of plots) Plotly.relayout($(id), { width: null, height: null, autosize: true }); });
+  window.addEventListener("beforeprint", () => { for (const id of plots) if ($(id).data) SvgPlot.resize($(id), [660, 400]); });
+  window.addEventListener("afterprint", () => { for (const id of plots) if ($(id).data) SvgPlot.resize($(id)); });
 
   if (graphs.node !== null) {
     axes.forEach((axis, number) => $("picture-axis").append(Text.element("option", { value: number }, axis)));
     for (const id of ["picture-axis", "picture-count"]) $(id).addEventListener("input", drawPicture);
-    Plots.curves($("curves-plot"), data);
-    plots.push("curves-plot");
   }
+  Plots.curves($("curves-plot"), data);
 
   const table = GraphTable.start(data, choose);
   chooseAxes();

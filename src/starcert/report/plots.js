@@ -1,11 +1,11 @@
-// The two plots: the share of graphs certified at each radius, and one graph's frontier.
+// The plots: the share of graphs certified at each radius, curves axis by axis, and one graph's frontier and verdicts.
 // `view` says which slice is drawn and which of its axes stands upright: { p, up, across, turned }.
 const Plots = (() => {
-  const { CONFIG, WARN, INK, BLUE, TONES, layout, scale, lineTrace } = Charts;
+  const { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, layout, scale, lineTrace } = Charts;
 
   const step = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
   const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
-  const axisTitle = (data, axis) => `flips in ${Text.plain(data.axes[axis])}`;
+  const axisTitle = (data, axis) => `flips in ${data.axes[axis]}`;
 
   // The border of a down-set of cells: row i covers its first covers[i] cells.
   function border(covers, across, up) {
@@ -36,46 +36,57 @@ const Plots = (() => {
   function surface(div, data, view, tables = data.surface) {
     const slice = counted(data, view.p, tables);
     const { whole } = slice;
-    if (!whole) { Plotly.purge(div); return; }
+    if (!whole) { div.replaceChildren(); return; }
     const known = slice.majority !== null;
     const majority = known && slice.majority[1] / whole;
     const what = known ? "right and certified" : "certified";
     let { counts } = slice;
     if (view.across === null) {
       const x = data.surface.ticks[view.up];
+      const shares = counts[0].map((n) => n / whole);
       const traces = [{
-        type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of ${data.words.many} ${what}`, x, y: counts[0].map((n) => n / whole),
-        line: { shape: "hv", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertemplate: "%{x} flips: %{y:.1%}<extra></extra>",
+        type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of ${data.words.many} ${what}`, x, y: shares,
+        line: { shape: "hv", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertext: shares.map((share, k) => `${x[k]} flips: ${Text.percent(share)}`),
       }];
       if (known) traces.push(lineTrace({ x: [x[0], x[x.length - 1]], y: [majority, majority] }, "majority-class share", { color: WARN, dash: "dash", width: 2.5 }));
-      const shown = layout(axisTitle(data, view.up), `share ${what}`, { plot_bgcolor: "#fff", showlegend: true });
-      Object.assign(shown.yaxis, { range: [-0.02, 1.04], tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
+      const shown = layout(axisTitle(data, view.up), `share ${what}`, { ground: "#fff" });
+      Object.assign(shown.yaxis, SHARE_AXIS);
       shown.xaxis.range = [-0.5, Math.max(...x) + 0.5];
-      if (div.clientWidth < 560) Object.assign(shown.legend, { y: -0.22, yanchor: "top" }); // clear of the buttons
-      Plotly.react(div, traces, shown, CONFIG);
+      SvgPlot.draw(div, traces, shown);
       return;
     }
     if (view.turned) counts = transpose(counts);
     const [up, across] = [data.surface.ticks[view.up], data.surface.ticks[view.across]];
     const marks = [0, 0.25, 0.5, 0.75, 1].filter((share) => !known || Math.abs(share - majority) > 0.12);
+    const z = counts.map((row) => row.map((n) => n / whole));
     const traces = [{
-      type: "heatmap", x: across, y: up, z: counts.map((row) => row.map((n) => n / whole)), zmin: 0, zmax: 1, colorscale: "Cividis",
+      type: "heatmap", x: across, y: up, z, zmin: 0, zmax: 1, colours: SHARES,
       colorbar: scale(div, div.clientWidth < 560 ? "" : `share ${what}`, {
-        tickvals: known ? [...marks, majority] : marks,
-        ticktext: [...marks.map((share) => `${100 * share}%`), ...(known ? [`<b>majority<br>class ${Text.percent(majority)}</b>`] : [])],
+        tickvals: known ? [...marks, majority] : marks, bold: known ? marks.length : undefined,
+        ticktext: [...marks.map((share) => `${100 * share}%`), ...(known ? [`majority\nclass ${Text.percent(majority)}`] : [])],
       }),
-      hovertemplate: `${axisTitle(data, view.up)}: %{y}<br>${axisTitle(data, view.across)}: %{x}<br>${what}: %{z:.1%}<extra></extra>`,
-      xgap: across.length < 40 ? 1 : 0, ygap: up.length < 40 ? 1 : 0,
+      hovertext: z.map((row, i) => row.map((share, j) => `${axisTitle(data, view.up)}: ${up[i]}\n${axisTitle(data, view.across)}: ${across[j]}\n${what}: ${Text.percent(share)}`)),
     }];
     if (known) {
       const better = border(counts.map((row) => row.filter((n) => n > slice.majority[1]).length), across, up);
       traces.push(lineTrace(better, "", { color: "#fff", width: 6 }, { showlegend: false }));
       traces.push(lineTrace(better, "below: more than the majority-class share", { color: WARN, width: 3 }));
     }
-    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up), { showlegend: true, margin: { l: 62, r: 16, t: 40, b: 54 } });
-    shown.yaxis.tickformat = ",d";
+    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up), {
+      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: across[j], y: up[i], text: `${Math.round(100 * share)}%` }))),
+    });
     for (const [axis, ticks] of [[shown.xaxis, across], [shown.yaxis, up]]) few(axis, ticks);
-    Plotly.react(div, traces, shown, CONFIG);
+    SvgPlot.draw(div, traces, shown);
+  }
+
+  // The slice to begin with: of those that count graphs, the one with the most different shares; among equals, the larger shares.
+  function telling(data) {
+    const worth = data.pairs.map((_, p) => {
+      const { whole, counts } = counted(data, p);
+      const cells = counts.flat();
+      return whole ? new Set(cells).size + cells.reduce((sum, n) => sum + n, 0) / (whole * cells.length + 1) : 0;
+    });
+    return worth.indexOf(Math.max(...worth));
   }
 
   // For each axis the share certified, and that right and certified, by the number of flips there alone.
@@ -86,15 +97,14 @@ const Plots = (() => {
       const x = data.surface.ticks[axis];
       const line = { shape: "hv", color: Drawing.colour(axis), width: 2.5 };
       const kinds = [["certified", data.surface.certified, data.surface.graphs[p], {}], ["right and certified", data.surface.right, data.surface.labelled[p], { dash: "dash" }]];
-      return kinds.filter(([, , whole]) => whole).map(([what, table, whole, style]) => ({
-        type: "scatter", mode: "lines", name: `${Text.plain(name)}: ${what}`, x, y: along(table).map((n) => n / whole), line: { ...line, ...style },
-        hovertemplate: `%{x} flips in ${Text.plain(name)}: %{y:.1%} ${what}<extra></extra>`,
-      }));
+      return kinds.filter(([, , whole]) => whole).map(([what, table, whole, style]) => {
+        const y = along(table).map((n) => n / whole);
+        return { type: "scatter", mode: "lines", name: `${name}: ${what}`, x, y, line: { ...line, ...style }, hovertext: y.map((share, k) => `${x[k]} flips in ${name}: ${Text.percent(share)} ${what}`) };
+      });
     });
-    const shown = layout("flips on one axis", `share of ${data.words.many}`, { plot_bgcolor: "#fff", showlegend: true });
-    Object.assign(shown.yaxis, { range: [-0.02, 1.04], tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
-    if (Math.max(...data.surface.ticks.flat()) <= 12) shown.xaxis.dtick = 1;
-    Plotly.react(div, traces, shown, CONFIG);
+    const shown = layout("flips on one axis", `share of ${data.words.many}`, { ground: "#fff" });
+    Object.assign(shown.yaxis, SHARE_AXIS);
+    SvgPlot.draw(div, traces, shown);
     div.setAttribute("aria-label", `Shares of ${data.words.many} certified, axis by axis.`);
   }
 
@@ -131,15 +141,14 @@ const Plots = (() => {
       const ends = lines.stored.length ? lines.stored[0][0] : -1;
       const traces = [
         { type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: "slack", x, y: slack, line: { color: BLUE, width: 1.2, dash: "dot" }, marker: { size: 8 },
-          hovertemplate: "%{x} flips: slack %{y:.3e}<extra></extra>" },
+          hovertext: slack.map((value, k) => `${x[k]} flips: slack ${value.toExponential(3)}`) },
         lineTrace(lines.line, "1 − p_lower", { color: WARN, width: 3 }),
-        { type: "scatter", mode: "markers", name: own, x: ends < 0 ? [] : [ends], y: ends < 0 ? [] : [data.graphs.failure[g]], hoverinfo: "skip",
-          marker: { symbol: "diamond", size: 12, color: INK } },
+        { type: "scatter", mode: "markers", name: own, x: ends < 0 ? [] : [ends], y: ends < 0 ? [] : [data.graphs.failure[g]], marker: { symbol: "diamond", size: 12, color: INK } },
       ];
-      const shown = layout(axisTitle(data, view.up), "failure probability", { plot_bgcolor: "#fff", showlegend: true, margin: { l: 70, r: 16, t: 40, b: 54 } });
-      Object.assign(shown.yaxis, { type: "log", showgrid: true, gridcolor: "#e3e7eb", exponentformat: "power", dtick: 1, range: [Math.log10(data.slack.least) - 0.1, 0] });
+      const shown = layout(axisTitle(data, view.up), "failure probability", { ground: "#fff" });
+      Object.assign(shown.yaxis, { type: "log", grid: true, range: [Math.log10(data.slack.least) - 0.1, 0] });
       few(shown.xaxis, x);
-      Plotly.react(div, traces, shown, CONFIG);
+      SvgPlot.draw(div, traces, shown);
       return lines;
     }
     const [up, across] = [cut(view.up), cut(view.across)];
@@ -148,19 +157,16 @@ const Plots = (() => {
     const least = Math.floor(Math.log10(data.slack.least));
     const marks = Array.from({ length: -least }, (_, k) => least + k).filter((power) => power % Math.ceil(-least / 7) === 0);
     const traces = [
-      { type: "heatmap", x: across, y: up, z: up.map((_, i) => across.map((_, j) => at(i, j))), zmin: least, zmax: Math.log10(0.5), colorscale: "Cividis",
+      { type: "heatmap", x: across, y: up, z: up.map((_, i) => across.map((_, j) => at(i, j))), zmin: least, zmax: Math.log10(0.5), colours: SLACKS,
         colorbar: scale(div, "slack", { tickvals: marks, ticktext: marks.map((power) => `1e${power}`) }),
-        customdata: up.map((_, i) => across.map((_, j) => (at(i, j) === null ? "less than this page lists" : (10 ** at(i, j)).toExponential(2)))),
-        hovertemplate: `${axisTitle(data, view.up)}: %{y}<br>${axisTitle(data, view.across)}: %{x}<br>slack: %{customdata}<extra></extra>`,
-        hoverongaps: false, xgap: across.length < 40 ? 1 : 0, ygap: up.length < 40 ? 1 : 0 },
+        hovertext: up.map((m, i) => across.map((n, j) => `${axisTitle(data, view.up)}: ${m}\n${axisTitle(data, view.across)}: ${n}\nslack: ${at(i, j) === null ? "" : (10 ** at(i, j)).toExponential(2)}`)) },
       lineTrace(lines.line, "", { color: "#fff", width: 6 }, { showlegend: false }),
       lineTrace(lines.line, "certified at this p_lower", { color: WARN, width: 3 }),
       lineTrace(lines.storedLine, own, { color: INK, width: 2.5, dash: "dot" }),
     ];
-    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up), { showlegend: true, margin: { l: 62, r: 16, t: 56, b: 54 } });
-    shown.yaxis.tickformat = ",d";
+    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up));
     for (const [axis, ticks] of [[shown.xaxis, across], [shown.yaxis, up]]) few(axis, ticks);
-    Plotly.react(div, traces, shown, CONFIG);
+    SvgPlot.draw(div, traces, shown);
     return lines;
   }
 
@@ -170,30 +176,28 @@ const Plots = (() => {
     const one = view.across === null;
     if (view.turned) [ticks, cells] = [[ticks[1], ticks[0]], transpose(cells)];
     const [up, across] = one ? [[0], ticks[0]] : ticks;
-    const said = (cell) => TONES[cell.kind][0] + (cell.why ? `<br>${Text.plain(cell.why)}` : "");
-    const where = one ? `${axisTitle(data, view.up)}: %{x}` : `${axisTitle(data, view.up)}: %{y}<br>${axisTitle(data, view.across)}: %{x}`;
-    const steps = TONES.flatMap(([, colour], k) => [[k / TONES.length, colour], [(k + 1) / TONES.length, colour]]);
+    const said = cells.map((row) => row.map((cell) => TONES[cell.kind][0] + (cell.why ? `\n${cell.why}` : "")));
+    const where = (i, j) => (one ? `${axisTitle(data, view.up)}: ${across[j]}` : `${axisTitle(data, view.up)}: ${up[i]}\n${axisTitle(data, view.across)}: ${across[j]}`);
     const traces = [{
-      type: "heatmap", x: across, y: up, z: cells.map((row) => row.map((cell) => cell.kind)), zmin: -0.5, zmax: 3.5, colorscale: steps, showscale: false,
-      customdata: cells.map((row) => row.map(said)), hovertemplate: `${where}<br>%{customdata}<extra></extra>`,
-      xgap: across.length < 40 ? 1.5 : 0, ygap: up.length < 40 ? 1.5 : 0,
+      type: "heatmap", x: across, y: up, z: cells.map((row) => row.map((cell) => cell.kind)), zmin: 0, zmax: TONES.length - 1, colours: TONES.map(([, colour]) => colour), steps: true,
+      customdata: said, hovertext: said.map((row, i) => row.map((text, j) => `${where(i, j)}\n${text}`)),
     }];
     for (const [name, color] of TONES) {
       traces.push({ type: "scatter", mode: "markers", name, x: [null], y: [null], marker: { symbol: "square", size: 13, color, line: { color: "#9aa4ae", width: 0.5 } } });
     }
-    const shown = layout(axisTitle(data, one ? view.up : view.across), one ? "" : axisTitle(data, view.up), { plot_bgcolor: "#fff", showlegend: true, margin: { l: 62, r: 16, t: 56, b: 54 } });
-    shown.yaxis.tickformat = ",d";
+    const shown = layout(axisTitle(data, one ? view.up : view.across), one ? "" : axisTitle(data, view.up), { ground: "#fff" });
     few(shown.xaxis, across);
-    if (one) Object.assign(shown.yaxis, { showticklabels: false, ticks: "", range: [-0.5, 0.5] });
+    if (one) Object.assign(shown.yaxis, { hidden: true, range: [-0.5, 0.5] });
     else few(shown.yaxis, up);
-    Plotly.react(div, traces, shown, CONFIG);
+    SvgPlot.draw(div, traces, shown);
   }
 
   function moveFrontier(div, data, view, g, failure) {
     const lines = frontierLines(data, view, g, failure);
     const which = view.across === null ? [1] : [1, 2];
-    Plotly.restyle(div, { x: which.map(() => lines.line.x), y: which.map(() => lines.line.y) }, which);
+    for (const k of which) Object.assign(div.data[k], lines.line);
+    SvgPlot.move(div);
   }
 
-  return { counted, surface, curves, frontier, verdicts, moveFrontier };
+  return { counted, telling, surface, curves, frontier, verdicts, moveFrontier };
 })();

@@ -24,7 +24,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
 from starcert.graphs.sites import Sites
 from starcert.metrics import right
-from starcert.report.document import KeyFigure, assemble, plotly_script, resources, target, write_page
+from starcert.report.document import KeyFigure, assemble, resources, target, write_page
 from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings, is_large
 from starcert.report.findings import Notice, ReportSummary, Words, counted, fixed_pairs, notices, summary
 from starcert.report.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
@@ -42,6 +42,7 @@ def write_report(
     problem: Problem | Sequence[Sites],
     *,
     title: str = "Robustness certificates",
+    base: Sequence[int] | None = None,
 ) -> None:
     """Writes certificates as one self-contained HTML page.
 
@@ -53,10 +54,11 @@ def write_report(
         problem: what was certified, as `SmoothedClassifier.problem` makes it, or the sites of its objects: they are
             drawn.
         title: the heading of the page.
+        base: the base classifier's answer on each clean row; None: not known.
 
     Raises:
         InvalidParameterError: if the sites are not those of the archive's graphs.
-        StarcertError: if plotly is missing or the file cannot be written.
+        StarcertError: if the file cannot be written.
     """
     if not isinstance(archive, Archive):
         hint = "Make one with Archive.from_result(certificates)."
@@ -64,12 +66,13 @@ def write_report(
     file = target(path)
     sites = list(problem.sites if isinstance(problem, Problem) else problem)
     _check_sites(archive, sites)
+    if base is not None and len(base) != len(archive):
+        raise InvalidParameterError("base", f"have an answer for each of {len(archive)} rows", len(base))
     archive = archive.confirmed()  # where a file states a capacity, the sites have it
-    plotly = plotly_script()  # before the work, not after
-    write_page(file, _page(archive, page_data(archive, sites), title, plotly))
+    write_page(file, _page(archive, page_data(archive, sites), title, base))
 
 
-def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
+def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None) -> str:
     said = {
         "n_graphs": len(archive),
         "words": found.words,
@@ -78,7 +81,7 @@ def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
         "whose": _whose(archive),
         "verdicts": verdict_rows(archive),
         "known": any(label is not None for label in archive.labels),
-        "numbers": list(_numbers(archive, found.counts, found.words)),
+        "numbers": list(_numbers(archive, found.counts, found.words, base)),
         "notices": found.notices,
         "origin": [
             {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive, found.words))},
@@ -92,7 +95,6 @@ def _page(archive: Archive, found: PageData, title: str, plotly: str) -> str:
         style=resources("starcert.report", ["page.css"]),
         script=resources("starcert.report", SCRIPTS),
         data=found.data,
-        plotly=plotly,
     )
 
 
@@ -112,11 +114,15 @@ def _whose(archive: Archive) -> str:
     return "each certificate by itself" if archive.together == 1 else f"all {archive.together:,} certificates together"
 
 
-def _numbers(archive: Archive, counts: ReportSummary, words: Words) -> Iterator[KeyFigure]:
+def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None) -> Iterator[KeyFigure]:
     yield KeyFigure(f"{counts.n_graphs:,}", words.one if counts.n_graphs == 1 else words.many, "number-graphs")
     if counts.majority is not None:
         among = "" if counts.n_labelled == counts.n_graphs else f" of the {counts.n_labelled:,} with a known class"
         yield KeyFigure(f"{counts.n_right / counts.n_labelled:.1%}", f"answered right{among}", "number-accuracy")
+        if base is not None:
+            n_right = sum(answer == label for answer, label in zip(base, archive.labels, strict=True))
+            clean = f"right without noise: the base classifier{among}"
+            yield KeyFigure(f"{n_right / counts.n_labelled:.1%}", clean, "number-base")
         share = f"{counts.majority[1] / counts.n_labelled:.1%}"
         name = archive.class_names[counts.majority[0]]
         yield KeyFigure(share, "majority-class share", "number-majority", name)
@@ -144,7 +150,11 @@ def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
     if archive.max_radius is not None:
         asked = zip(archive.noise.axes, archive.max_radius, strict=True)
         yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)
-    yield from _flattened(archive.settings)
+    said = {"noise"} if archive.settings.get("noise") == archive.noise.to_dict() else set()
+    for name, votes in (("samples", archive.votes.counts), ("selection_samples", archive.votes.selection)):
+        if votes is not None and set(votes.sum(axis=1).tolist()) == {archive.settings.get(name)}:
+            said.add(name)
+    yield from _flattened({name: value for name, value in archive.settings.items() if name not in said})
 
 
 def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:

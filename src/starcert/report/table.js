@@ -28,7 +28,6 @@ const GraphTable = (() => {
     if (data.evidence) filters.broken = ["broken by a known attack", (g) => data.evidence.graphs[g].broken.length > 0];
     for (const [value, [text]] of Object.entries(filters)) $("filter").append(Text.element("option", { value }, text));
 
-    const several = data.axes.length > 2;
     const columns = [
       ["name", words.one, (g) => graphs.names[g]],
       ["truth", "true class", (g) => className(graphs.truth[g])],
@@ -36,11 +35,11 @@ const GraphTable = (() => {
       ["p_lower", "p_lower", (g) => -graphs.failure[g]],
       ["votes", "votes for it", (g) => graphs.votes[g][graphs.answer[g]]],
     ];
-    // Of nodes there are many, to be sorted by how far they are certified on each axis alone.
-    const alone = graphs.node !== null;
-    const reaches = alone ? graphs.names.map((_, g) => (abstains(g) ? null : reach(g))) : [];
-    if (alone) data.axes.forEach((axis, k) => columns.push([`reach_${k}`, `furthest in ${axis}`, (g) => (reaches[g] ? reaches[g][k] : -1)]));
-    else columns.push(["radii", several ? "furthest on each axis alone" : `maximal radii (${data.axes.join(", ")})`, null]);
+    // How far rows are certified: on two axes together, which graphs have little enough of to read, and on each axis alone.
+    const together = graphs.node === null && data.axes.length === 2;
+    const reaches = graphs.names.map((_, g) => (abstains(g) ? null : reach(g)));
+    if (together) columns.push(["radii", `maximal radii (${data.axes.join(", ")})`, null]);
+    data.axes.forEach((axis, k) => columns.push([`reach_${k}`, `furthest in ${axis}`, (g) => (reaches[g] ? reaches[g][k] : -1)]));
     if (data.evidence) {
       columns.push(["any_flips", "any flips", (g) => data.evidence.graphs[g].any_flips ?? -1]);
       columns.push(["broken", "broken at", (g) => data.evidence.graphs[g].broken.length]);
@@ -73,14 +72,14 @@ const GraphTable = (() => {
       const fill = Text.element("i");
       fill.style.width = `${(100 * own) / sum}%`;
       const button = Text.element("button", { type: "button" }, Text.name(graphs.names[g]));
-      const certified = alone ? "" : several ? (abstains(g) ? "none" : reach(g).map((r, axis) => `${data.axes[axis]} ${Text.count(r)}`).join(" · ")) : Text.radii(Frontier.stored(data, 0, g), 4);
       const made = Text.element("tr", { "data-graph": g, "aria-selected": g === state.chosen },
         Text.element("td", { class: "name" }, button),
         Text.element("td", {}, graphs.truth[g] < 0 ? "unknown" : Text.name(className(graphs.truth[g]))),
         answerCell(g),
         Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
         Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
-        ...(alone ? data.axes.map((_, k) => Text.element("td", { class: "figure" }, reaches[g] ? Text.count(reaches[g][k]) : "–")) : [Text.element("td", { class: "radii" }, certified)]));
+        ...(together ? [Text.element("td", { class: "radii" }, Text.radii(Frontier.stored(data, 0, g), 4))] : []),
+        ...data.axes.map((_, k) => Text.element("td", { class: "figure reach" }, reaches[g] ? Text.count(reaches[g][k]) : "–")));
       if (data.evidence) {
         const { any_flips: any, broken } = data.evidence.graphs[g];
         made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.radii(broken, 3) : "–"));

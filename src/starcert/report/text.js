@@ -40,8 +40,5 @@ const Text = (() => {
     return list.length > most ? `${shown} … and ${count(list.length - most)} more` : shown;
   }
 
-  // Plotly reads markup and %{…} in its texts: nothing of that is left of a name.
-  const plain = (text) => text.replace(/[&<>"'%{}$]/g, (sign) => `&#${sign.codePointAt(0)};`);
-
-  return { element, name, count, percent, failure, probability, radius, radii, plain };
+  return { element, name, count, percent, failure, probability, radius, radii };
 })();

@@ -91,7 +91,7 @@ def certify_run(
     place.write_run_file(settings, digests)
     archives.write(place.kept / CERTIFICATES, kept)
     write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
-    _write_report(place.kept / REPORT, kept, ready.problem)
+    _write_report(place.kept / REPORT, kept, ready.problem, ready.answers)
     place.finish()
     fixed = tuple(each.n_fixed for each in ready.problem.sites)
     words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
@@ -159,8 +159,8 @@ def _beyond_counts(settings: RunSettings) -> dict[str, object]:
     return {"evidence": True, "own_samples": own, **plan}
 
 
-def _write_report(path: Path, kept: Archive, problem: Problem) -> None:
+def _write_report(path: Path, kept: Archive, problem: Problem, base: Sequence[int]) -> None:
     from starcert.report import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
     data = kept.settings["data"]
-    write_report(path, kept, problem, title=f"Robustness certificates: {data}")
+    write_report(path, kept, problem, title=f"Robustness certificates: {data}", base=base)

@@ -78,7 +78,7 @@
   controls();
   drawMaps();
   drawFront();
-  $("front-plot").on("plotly_click", (event) => { const n = event.points[0].customdata; if (n !== undefined) choose(n); });
+  $("front-plot").addEventListener("point", (event) => choose(event.detail.custom));
   choose(state.level);
   document.documentElement.dataset.ready = "yes";
 })();

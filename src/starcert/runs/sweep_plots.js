@@ -1,7 +1,7 @@
 // The plots of a sweep: the trade-off front, and a measure over the grid as a map or, with one factor, as a line.
 // The share of the majority class stands in each of them.
 const Sweeps = (() => {
-  const { CONFIG, WARN, INK, BLUE, layout, scale, lineTrace } = Charts;
+  const { WARN, INK, BLUE, SHARES, SHARE_AXIS, layout, scale, lineTrace } = Charts;
   const GREY = "#9aa4ae";
   const [LETTER, LINE] = [6.5, 16]; // about how wide and high a letter of a point's name is, in pixels
   const MARGIN = { l: 62, r: 24, t: 66, b: 54 };
@@ -73,9 +73,9 @@ const Sweeps = (() => {
     const tall = (div.clientHeight - MARGIN.t - MARGIN.b) / (up[1] - up[0]);
     const names = apart(data.levels, data.levels.map(name), (level) => [measure.of(level) * wide, level.accuracy * tall]);
     const told = (n) => {
-      const names = crowd[n].slice(0, 6).map((m) => `${Text.plain(data.levels[m].noise)}: ${Text.plain(data.levels[m].verdict)}`);
+      const names = crowd[n].slice(0, 6).map((m) => `${data.levels[m].noise}: ${data.levels[m].verdict}`);
       const more = crowd[n].length > 6 ? [`… and ${crowd[n].length - 6} more`] : [];
-      return [...names, ...more, `accuracy ${percent(data.levels[n].accuracy)}`, `${Text.plain(measure.name)} ${measure.show(measure.of(data.levels[n]))}`].join("<br>");
+      return [...names, ...more, `accuracy ${percent(data.levels[n].accuracy)}`, `${measure.name} ${measure.show(measure.of(data.levels[n]))}`].join("\n");
     };
     const traces = [];
     const line = frontLine(data, measure);
@@ -84,18 +84,17 @@ const Sweeps = (() => {
       const numbers = data.levels.map((_, n) => n).filter((n) => kind(data.levels[n]) === which);
       const levels = numbers.map((n) => data.levels[n]);
       traces.push({
-        type: "scatter", mode: "markers+text", name: look.name, marker: look.marker, cliponaxis: false,
+        type: "scatter", mode: "markers+text", name: look.name, marker: look.marker,
         x: levels.map(measure.of), y: levels.map((level) => level.accuracy), customdata: numbers,
-        text: numbers.map((n) => Text.plain(names[n])), textposition: "top center", textfont: { size: 11, color: which === "unbeaten" ? INK : "#56616e" },
+        text: numbers.map((n) => names[n]),
         hovertext: numbers.map(told),
-        hoverinfo: "text",
       });
     }
     traces.push(lineTrace({ x: across, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
-    const shown = layout(Text.plain(measure.name), "accuracy", { plot_bgcolor: "#fff", showlegend: true, margin: MARGIN, hovermode: "closest" });
-    Object.assign(shown.yaxis, { range: up, tickformat: ".0%", showgrid: true, gridcolor: "#e3e7eb" });
-    Object.assign(shown.xaxis, { range: across, tickformat: "", showgrid: true, gridcolor: "#e3e7eb" });
-    return Plotly.react(div, traces, shown, CONFIG);
+    const shown = layout(measure.name, "accuracy", { ground: "#fff" });
+    Object.assign(shown.yaxis, { ...SHARE_AXIS, range: up });
+    Object.assign(shown.xaxis, { range: across, whole: false, grid: true });
+    SvgPlot.draw(div, traces, shown);
   }
 
   const mark = (level) => (level.constant ? " ✗" : level.unbeaten ? " ★" : "");
@@ -105,26 +104,26 @@ const Sweeps = (() => {
     const factor = data.factors[view.across];
     const levels = view.levels;
     const x = levels.map((level) => level.at[view.across]);
-    const traces = [lineTrace({ x, y: levels.map(measure.of) }, Text.plain(measure.name), { color: BLUE, width: 2.5 })];
+    const traces = [lineTrace({ x, y: levels.map(measure.of) }, measure.name, { color: BLUE, width: 2.5 })];
     for (const [which, look] of Object.entries(KINDS)) {
       const some = levels.filter((level) => kind(level) === which);
       if (some.length) traces.push({
         type: "scatter", mode: "markers", name: look.name, marker: look.marker, x: some.map((level) => level.at[view.across]), y: some.map(measure.of),
-        hovertext: some.map((level) => `${Text.plain(level.noise)}: ${measure.show(measure.of(level))}`), hoverinfo: "text",
+        hovertext: some.map((level) => `${level.noise}: ${measure.show(measure.of(level))}`),
       });
     }
     const reach = [-0.5, factor.values.length - 0.5];
     if (measure.key === "accuracy") traces.push(lineTrace({ x: reach, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
     else traces.push(majorityMark(data));
-    const shown = layout(`noise in ${Text.plain(factor.name)}`, Text.plain(measure.name), { plot_bgcolor: "#fff", showlegend: true, margin: { l: 62, r: 16, t: 84, b: 54 } });
-    Object.assign(shown.xaxis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values.map(Text.plain), tickformat: "", range: reach });
-    Object.assign(shown.yaxis, { showgrid: true, gridcolor: "#e3e7eb", rangemode: "tozero" }, measure.key === "accuracy" ? { range: [-0.03, 1.05], tickformat: ".0%" } : {});
-    return Plotly.react(div, traces, shown, CONFIG);
+    const shown = layout(`noise in ${factor.name}`, measure.name, { ground: "#fff" });
+    Object.assign(shown.xaxis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values, range: reach });
+    Object.assign(shown.yaxis, measure.key === "accuracy" ? SHARE_AXIS : { grid: true, tozero: true });
+    SvgPlot.draw(div, traces, shown);
   }
 
   // Where accuracy is no axis: the majority's share in the legend, with the mark of the levels that do not exceed it.
   const majorityMark = (data) => ({
-    type: "scatter", mode: "markers", x: [null], y: [null], name: `at most the majority-class share ${percent(data.majority)}`, hoverinfo: "skip", marker: { color: WARN, symbol: "x-thin", line: { color: WARN, width: 3 }, size: 10 },
+    type: "scatter", mode: "markers", x: [null], y: [null], name: `at most the majority-class share ${percent(data.majority)}`, marker: { color: WARN, symbol: "x-thin", line: { color: WARN, width: 3 }, size: 10 },
   });
 
   // A measure over two factors; the others are held at the values of the view.
@@ -135,20 +134,17 @@ const Sweeps = (() => {
     const isShare = measure.key === "accuracy";
     const most = isShare ? 1 : Math.max(...data.levels.map(measure.of)) || 1;
     const marks = [0, 0.25, 0.5, 0.75, 1].filter((share) => Math.abs(share - data.majority) > 0.12);
-    const ticks = isShare ? { tickvals: [...marks, data.majority], ticktext: [...marks.map((share) => `${100 * share}%`), `<b>majority<br>class ${percent(data.majority)}</b>`] } : {};
+    const ticks = isShare ? { tickvals: [...marks, data.majority], ticktext: [...marks.map((share) => `${100 * share}%`), `majority\nclass ${percent(data.majority)}`], bold: marks.length } : {};
     const traces = [
-      { type: "heatmap", x: across.values.map((_, j) => j), y: up.values.map((_, i) => i), z: cells.map((row) => row.map(measure.of)), zmin: 0, zmax: most, colorscale: "Cividis", xgap: 1, ygap: 1,
+      { type: "heatmap", x: across.values.map((_, j) => j), y: up.values.map((_, i) => i), z: cells.map((row) => row.map(measure.of)), zmin: 0, zmax: most, colours: SHARES,
         colorbar: scale(div, "", ticks),
-        hovertext: cells.map((row) => row.map((level) => `${Text.plain(level.noise)}<br>${Text.plain(measure.name)} ${measure.show(measure.of(level))}<br>${Text.plain(level.verdict)}`)), hoverinfo: "text" },
+        hovertext: cells.map((row) => row.map((level) => `${level.noise}\n${measure.name} ${measure.show(measure.of(level))}\n${level.verdict}`)) },
     ];
     traces.push(majorityMark(data));
-    const shown = layout(`noise in ${Text.plain(across.name)}`, `noise in ${Text.plain(up.name)}`, { showlegend: true, margin: { l: 62, r: 16, t: 40, b: 54 } });
-    for (const [axis, factor] of [[shown.xaxis, across], [shown.yaxis, up]]) Object.assign(axis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values.map(Text.plain), tickformat: "", range: [-0.5, factor.values.length - 0.5] });
-    if (up.values.length * across.values.length <= 120) shown.annotations = cells.flatMap((row, i) => row.map((level, j) => ({
-      x: j, y: i, text: measure.show(measure.of(level)) + mark(level), showarrow: false,
-      font: { size: 12, color: measure.of(level) / most > 0.55 ? "#000" : "#fff" },
-    })));
-    return Plotly.react(div, traces, shown, CONFIG);
+    const shown = layout(`noise in ${across.name}`, `noise in ${up.name}`);
+    for (const [axis, factor] of [[shown.xaxis, across], [shown.yaxis, up]]) Object.assign(axis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values, range: [-0.5, factor.values.length - 0.5] });
+    shown.annotations = cells.flatMap((row, i) => row.map((level, j) => ({ x: j, y: i, text: measure.show(measure.of(level)) + mark(level) })));
+    SvgPlot.draw(div, traces, shown);
   }
 
   return { front, frontLine, line, map };

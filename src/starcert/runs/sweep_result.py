@@ -16,7 +16,7 @@ from pathlib import Path
 from starcert.graphs.content import digest
 from starcert.noise import Noise
 from starcert.report import document
-from starcert.report.findings import Notice, nothing_to_flip
+from starcert.report.findings import Notice, nothing_to_flip, share_interval
 from starcert.runs.grid import Grid, noise_text
 from starcert.runs.output_folder import RUN
 from starcert.runs.settings import RunSettings
@@ -292,7 +292,6 @@ def _named(sweep: SweepResult, numbers: Sequence[int]) -> str:
 def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
     """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
     file = document.target(path)
-    plotly = document.plotly_script()
     run = sweep.settings.run
     said = {
         "n_levels": len(sweep.levels),
@@ -315,7 +314,6 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
         script=document.resources("starcert.report", ["text.js", "charts.js"])
         + document.resources("starcert.runs", ["sweep_plots.js", "sweep_page.js"]),
         data=_data(sweep),
-        plotly=plotly,
     )
     document.write_page(file, html)
 
@@ -362,7 +360,7 @@ def _row(sweep: SweepResult, number: int) -> dict[str, object]:
         "kind": "constant" if level.constant else "unbeaten" if sweep.beaten_by[number] is None else "beaten",
         "noise": noise_text(level.noise),
         "cells": [
-            f"{level.accuracy:.1%}",
+            f"{level.accuracy:.1%} ({'–'.join(f'{end:.0%}' for end in share_interval(level.n_right, level.n_graphs))})",
             f"{level.n_abstained / level.n_graphs:.1%}",
             *(f"{mean:.2f}" for mean in level.mean_radii),
             *(f"{mean:.2f}" for mean in (() if level.by_counts is None else level.by_counts.mean_radii)),

@@ -1,0 +1,54 @@
+"""`starcert compare`: two or more finished runs on the same graphs, on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starcert.cli.command_line import MOST_ROWS, app, show
+from starcert.errors import StarcertError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from starcert.report.compare_page import Comparison
+
+__all__ = ["compare"]
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
+    out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
+) -> None:
+    """Compares two or more runs on the same graphs: curves, paired differences, and the graphs where they differ.
+
+    For example:
+
+    starcert compare runs/a runs/b --out compare.html
+    """
+    from starcert import archive  # noqa: PLC0415  (numba and flint: only where they are needed)
+    from starcert.report.compare_page import write_comparison  # noqa: PLC0415
+    from starcert.runs.output_folder import CERTIFICATES  # noqa: PLC0415
+
+    files = {str(each): each / CERTIFICATES if each.is_dir() else each for each in runs}
+    for name, file in files.items():
+        if not file.is_file():
+            raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
+    found = write_comparison(out, {name: archive.read(file).confirmed() for name, file in files.items()})
+    show(*_view(found), f"Comparison: {out}")
+
+
+def _view(found: Comparison) -> list[RenderableType]:
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(title=f"Compared with {found.names[0]}", title_justify="left")
+    for name in ("run", "flips", "share", "difference", "95% interval"):
+        table.add_column(name, justify="left" if name in ("run", "flips") else "right")
+    for each in found.differences[:MOST_ROWS]:
+        interval = f"{each.low:+.1%} to {each.high:+.1%}"
+        table.add_row(*map(Text, (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", interval)))
+    return [table, f"{len(found.rows):,} graphs are answered otherwise or certified against other numbers of flips."]
