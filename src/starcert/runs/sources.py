@@ -171,7 +171,9 @@ def read_tensors(path: Path, *, of_nodes: bool = False) -> RunData:
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises nearly anything on a file that is none of its own
         reason = " ".join(str(error).split()) or type(error).__name__
-        if "Unsupported" in reason or "global" in reason.lower():
+        if "Unsupported operand" in reason or "Invalid magic number" in reason:
+            reason = "torch.save did not write it, or it is damaged"
+        elif "Unsupported" in reason or "global" in reason.lower():
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:

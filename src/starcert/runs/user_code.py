@@ -36,6 +36,7 @@ __all__ = [
     "one_thread",
     "place_in",
     "place_of",
+    "place_of_user_code",
     "running_user_code",
     "voting_workers",
 ]
@@ -47,6 +48,10 @@ _EXTRAS = {
     "grakel": "kernels",
     "rdkit": "molecules",
 }
+
+
+_PREFIX = "starcert_user_"
+"""How the names of modules begin that are files of the user's."""
 
 
 class UserCodeError(StarcertError):
@@ -106,7 +111,7 @@ def import_file(file: Path) -> ModuleType:
 
     As for a script that is run, the file's folder comes first where it imports others; no compiled copies are left.
     """
-    name = f"starcert_user_{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
+    name = f"{_PREFIX}{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
@@ -159,6 +164,16 @@ def place_in(file: Path, error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(file) and frame.lineno]
     return f"{file}, line {lines[-1]}" if lines else str(file)
+
+
+def place_of_user_code(error: BaseException) -> str:
+    """The last line of the user's own files that an exception went through; "" if it went through none."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").startswith(_PREFIX):
+            place = f"{trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def _words(error: BaseException) -> str:
