@@ -20,6 +20,7 @@ import runs_worlds as worlds
 from runs_worlds import starcert
 from starcert import archive as archives
 from starcert import metrics
+from starcert.runs.output_folder import OutputFolder
 
 PROTEINS = Path(__file__).parents[1].parent / "shared" / "data" / "TU" / "PROTEINS"
 
@@ -50,6 +51,36 @@ def test_the_summary(project, here):
     for words in ("6 graphs, 3 classes", "accuracy, smoothed", "abstains", "rest.delete", "33.3%", "at most 0.01"):
         assert words in out
     assert "Anchored" not in out
+
+
+def test_one_json_object(project, here):
+    status, out, err = here("certify", "run.toml", "--json")
+    found = json.loads(out)
+    assert (status, err, len(found["certificates"])) == (0, "", 6)
+    assert found["report"] == str(project / "results" / "report.html")
+    kept = archives.read(project / "results" / "certificates.json")
+    assert found["accuracy"] == metrics.accuracy(kept.certificates, kept.labels)
+    for row, one in zip(found["certificates"], kept.certificates, strict=True):
+        assert row["frontier"] == [list(radius) for radius in one.frontier.radii]
+        assert row["class"] == (None if one.abstained else one.label)
+
+
+def test_no_more_workers_than_cores(project, here, monkeypatch):
+    monkeypatch.setattr("starcert.runs.user_code.available_cores", lambda: 1)
+    status, _, err = here("certify", "run.toml", "--workers", 1000)
+    assert (status, err.count("\n")) == (0, 1)
+    assert "Note: Votes are counted by 1 of 1,000 workers" in err
+
+
+@pytest.mark.parametrize("command", [("certify", "run.toml"), ("sweep", "run.toml", "--grid", "hub=0.1,0.2")])
+def test_a_folder_in_which_a_run_is_still_going(project, here, command):
+    with OutputFolder(project / "busy").held():
+        status, _, err = here(*command, "--out", "busy")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "'out' must be a folder in which no run is still going" in err
+    assert "give another --out" in err
+    assert here(*command, "--out", "busy")[0] == 0
+    assert not list(project.glob("*.lock"))
 
 
 def test_all_certificates_together(project, here):

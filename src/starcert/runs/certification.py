@@ -73,9 +73,16 @@ def certify_run(
     """
     place = OutputFolder(settings.out)
     place.check_place()
+    with place.held():
+        return _certified(settings, place, expected or {}, note)
+
+
+def _certified(
+    settings: RunSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+) -> CertifiedRun:
     ready = try_model(settings, read_inputs(settings))
     base, digests = ready.base, ready.digests
-    check_expected(digests, expected or {})
+    check_expected(digests, expected)
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:

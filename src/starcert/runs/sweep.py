@@ -89,13 +89,20 @@ def run_sweep(
         raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
     place = OutputFolder(settings.run.out)
     place.check_place()
+    with place.held():
+        return _swept(settings, place, expected or {}, note)
+
+
+def _swept(
+    settings: SweepSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+) -> SweepResult:
     inputs, n_unlabelled = _labelled(read_inputs(settings.run))
     one_model = not asks_for(settings.run.model, "noise")
     first = try_model(settings.run, inputs)
     # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
     # with other graphs.
     digests = {"model": settings.run.model.digest}
-    check_expected(digests, {name: each for name, each in (expected or {}).items() if name in digests})
+    check_expected(digests, {name: each for name, each in expected.items() if name in digests})
     certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
     place.begin(replace(settings.run, noise=_noise_there(place, settings)), digests, settings.grid, certifying)
     outcomes, anchored = [], dict[str, None]()

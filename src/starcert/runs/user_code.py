@@ -236,14 +236,18 @@ def one_thread(device: str = "cpu") -> Iterator[None]:
 def voting_workers(
     classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
 ) -> Iterator[Executor | None]:
-    """So many worker processes; None where the classifier works in this process, which `note` then gives a reason for.
+    """So many worker processes, but no more than there are cores; None where the classifier works in this process.
 
     Args:
         classifier: what shall travel to the workers.
         file: the user's file that made it.
         workers: how many.
-        note: is told why there are no workers, where they were asked for.
+        note: is told why there are fewer workers than were asked for, or none.
     """
+    cores = available_cores()
+    if workers > cores:
+        note(f"Votes are counted by {cores} of {workers:,} workers: this machine has no more cores.")
+        workers = cores
     reason = "" if workers == 1 else _stays(classifier)
     if reason:
         note(f"All votes are counted in one process: {reason}.")
