@@ -65,6 +65,14 @@ def test_one_json_object(project, here):
         assert row["class"] == (None if one.abstained else one.label)
 
 
+def test_a_limit_on_sorted_data_is_stratified_and_said(project, here):
+    rows = [f"g{number},{'ring' if number > 2 else 'clique'}" for number in range(1, 7)]
+    (project / "graphs" / "labels.csv").write_text("\n".join(["name,label", "g1,star", *rows[1:]]))
+    status, _, err = here("certify", "run.toml", "--limit", 3)
+    assert (status, err.count("\n")) == (0, 1)
+    assert "these are drawn from every class (--split-seed), 1 of class clique, 1 of class ring, 1 of class star" in err
+
+
 def test_no_more_workers_than_cores(project, here, monkeypatch):
     monkeypatch.setattr("starcert.runs.user_code.available_cores", lambda: 1)
     status, _, err = here("certify", "run.toml", "--workers", 1000)

@@ -80,7 +80,10 @@ def certify_run(
 def _certified(
     settings: RunSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
 ) -> CertifiedRun:
-    ready = try_model(settings, read_inputs(settings))
+    inputs = read_inputs(settings)
+    for sentence in inputs.said:
+        note(sentence)
+    ready = try_model(settings, inputs)
     base, digests = ready.base, ready.digests
     check_expected(digests, expected)
     place.begin(settings, digests)

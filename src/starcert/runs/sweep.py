@@ -97,6 +97,8 @@ def _swept(
     settings: SweepSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
 ) -> SweepResult:
     inputs, n_unlabelled = _labelled(read_inputs(settings.run))
+    for sentence in inputs.said:
+        note(sentence)
     one_model = not asks_for(settings.run.model, "noise")
     first = try_model(settings.run, inputs)
     # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
@@ -122,6 +124,7 @@ def _swept(
         anchored=tuple(anchored),
         one_model=one_model,
         folder=place.final,
+        drawn=inputs.drawn,
     )
     _write_run_file(place, sweep, digests, certifying)
     write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
