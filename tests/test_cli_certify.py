@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import runs_worlds as worlds
+import starcert as sc
 from runs_worlds import starcert
 from starcert import archive as archives
 from starcert import metrics
@@ -71,6 +72,23 @@ def test_a_limit_on_sorted_data_is_stratified_and_said(project, here):
     status, _, err = here("certify", "run.toml", "--limit", 3)
     assert (status, err.count("\n")) == (0, 1)
     assert "these are drawn from every class (--split-seed), 1 of class clique, 1 of class ring, 1 of class star" in err
+
+
+def test_a_dry_run_says_what_to_expect_and_writes_nothing(project, here):
+    before = set(project.rglob("*"))
+    status, out, err = here("certify", "run.toml", "--dry-run")
+    assert (status, err, set(project.rglob("*"))) == (0, "", before)
+    assert re.search(r"6 graphs, 500 votes each: about \d+ s with 1 worker\.", out)
+    needed = metrics.votes_needed(sc.Noise(hub=0.02, motif=0.03), 0.01, 3)
+    assert f"hub {needed['hub']}, motif {needed['motif']}, rest.delete" in out
+    assert "400 samples are too few on hub" in out
+    status, out, _ = here(
+        "certify", "run.toml", "--dry-run", "--regions", "node_sets:a=0-2,b=3-3", "--noise", "a=.3,b=.3"
+    )
+    assert status == 0
+    assert "Empty: b has no sites in 6 of 6 graphs." in out
+    assert "Fixed: " in out
+    assert "There are enough samples." in out
 
 
 def test_no_more_workers_than_cores(project, here, monkeypatch):

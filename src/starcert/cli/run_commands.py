@@ -31,6 +31,12 @@ RunArgument = Annotated[
     Path | None,
     typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML"),
 ]
+DryRunOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Only say how long it will take, how many votes one flip needs, what is fixed and empty."
+    ),
+]
 GridOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -55,7 +61,7 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
             )
             annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
-    flags = {"_debug", "as_json"}
+    flags = {"_debug", "as_json", "dry_run"}
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
         function.__annotations__ = annotations
@@ -73,8 +79,8 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
 
 
 @app.command()
-@_with_settings({"run": RunArgument, "as_json": JsonOption})
-def certify(run: Path | None, as_json: bool, _debug: bool, **given: object) -> None:
+@_with_settings({"run": RunArgument, "dry_run": DryRunOption, "as_json": JsonOption})
+def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **given: object) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
     Interrupted, the same command goes on where it was. Everything can stand in a run file, which the output repeats.
@@ -92,6 +98,11 @@ def certify(run: Path | None, as_json: bool, _debug: bool, **given: object) -> N
 
     file = RunFile() if run is None else read_run_file(run)
     settings = certify_settings(file, options)
+    if dry_run:
+        from starcert.runs.forecast import forecast  # noqa: PLC0415
+
+        show(*forecast(settings))
+        return
     outcome = certify_run(settings, expected=_still_expected(file.expected, options), note=_note)
     if as_json:
         print(json.dumps(certified_object(outcome)))
