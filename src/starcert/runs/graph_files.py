@@ -139,7 +139,7 @@ class RunData:
             return first
         order = np.random.default_rng(seed).permutation(len(self)).tolist()
         seen: Counter[int | None] = Counter()
-        places = []
+        places: list[tuple[float, int, int]] = []
         for index in order:
             label = self.labels[index]
             places.append((seen[label] / sizes[label], len(places), index))
