@@ -143,7 +143,7 @@ def test_bad_parts_are_refused(arguments, named):
         ({"chunk_size": 0}, "chunk_size"),
         ({"batch_size": 0}, "batch_size"),
         ({"graphs": []}, "graphs"),
-        ({"graphs": [nx.cycle_graph(12)]}, "Graph.from_networkx"),
+        ({"graphs": [nx.to_numpy_array(nx.cycle_graph(12))]}, "Graph.from_numpy"),
         ({"graphs": [sc.Graph(5, [])]}, "without a node 5"),
         ({"alpha": 0.99}, "confidence level"),
         ({"family": "every"}, "'family' must be"),

@@ -493,3 +493,7 @@ def _share(hits: Mask, counted: Mask) -> float:
 def _known(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
     truth = answers.truth(labels) if isinstance(answers, Certificates) else np.asarray(labels)
     return np.array([label is not None for label in truth], dtype=np.bool_)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -27,7 +27,8 @@ from starcert.deciding import DecidedPlan
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
-from starcert.graphs import CleanObject, Sites, Vector
+from starcert.graphs import CleanObject, Graph, Sites, Vector
+from starcert.graphs.convert import is_networkx, is_pyg
 from starcert.graphs.vectors import matrix_of
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from starcert.store import VoteStore
 
 __all__ = ["ABSTAIN", "Problem", "Regions", "SmoothedClassifier"]
+
+Given: TypeAlias = CleanObject | Any
+"""What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
+`Graph.from_pyg` or `Graph.from_networkx` with their defaults."""
 
 StoppingPlan: TypeAlias = Literal["fixed", "decided"]
 """All votes, or as many as it takes to decide what is asked."""
@@ -65,6 +70,8 @@ class SmoothedClassifier(ClassifierConventions):
     """A base classifier, smoothed: it answers the class that the base classifier gives most often on noisy copies.
 
     It keeps to scikit-learn's conventions: `sklearn.base.clone`, `cross_val_score`, pipelines and the like take it.
+    Wherever it takes graphs, it takes `Data` of PyG and graphs of networkx as well, and reads them with the defaults of
+    `Graph.from_pyg` and `Graph.from_networkx`.
 
     Args:
         base: the base classifier; see `starcert.classifiers`. Or a scikit-learn estimator on lists of graphs, which
@@ -147,15 +154,15 @@ class SmoothedClassifier(ClassifierConventions):
     def __sklearn_is_fitted__(self) -> bool:
         return self._trained is not None
 
-    def fit(self, graphs: Sequence[CleanObject], labels: npt.ArrayLike) -> Self:
+    def fit(self, graphs: Sequence[Given], labels: npt.ArrayLike) -> Self:
         """Trains a copy of a scikit-learn estimator on these graphs. A base classifier that is trained stays as it is.
 
         Args:
             graphs: clean training graphs.
             labels: their classes, whole numbers from 0.
         """
-        graphs = _as_list(graphs)
-        classes = _classes(labels, len(graphs))
+        given = _as_list(graphs)
+        classes = _classes(labels, len(given))
         if self._trained is self.base:
             return self
         try:
@@ -164,12 +171,12 @@ class SmoothedClassifier(ClassifierConventions):
             raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
-        rows = bool(graphs) and isinstance(graphs[0], Vector)
-        trained = from_sklearn(clone(self.base).fit(matrix_of(graphs) if rows else graphs, classes))
+        rows = bool(given) and isinstance(given[0], Vector)
+        trained = from_sklearn(clone(self.base).fit(matrix_of(given) if rows else given, classes))
         self._trained, self._taught = trained, np.asarray(trained.estimator.classes_)
         return self
 
-    def score(self, graphs: Sequence[CleanObject], labels: npt.ArrayLike) -> float:
+    def score(self, graphs: Sequence[Given], labels: npt.ArrayLike) -> float:
         """The share of graphs that `predict` answers right; an abstention is no right answer."""
         graphs = _as_list(graphs)
         given = _classes(labels, len(graphs)).tolist()
@@ -178,18 +185,18 @@ class SmoothedClassifier(ClassifierConventions):
         truth = [numbers.get(label, self.n_classes) for label in given]
         return accuracy(self.certify(graphs, samples=self.samples, seed=self.seed), truth)
 
-    def sites(self, graph: CleanObject) -> Sites:
+    def sites(self, graph: Given) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is asked anew each time, see `problem`."""
-        return bind(graph, self.noise, self.regions)
+        return bind(_clean(graph, "graph"), self.noise, self.regions)
 
-    def problem(self, graphs: Sequence[CleanObject]) -> Problem:
+    def problem(self, graphs: Sequence[Given]) -> Problem:
         """What is to be certified: these graphs and their regions, a rule asked once for each of them.
 
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
         return bind_all(_as_list(graphs), self.noise, self.regions)
 
-    def _bound(self, graphs: Sequence[CleanObject] | Problem) -> Problem:
+    def _bound(self, graphs: Sequence[Given] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
         if graphs.noise not in (self.noise, filled_noise(self.noise, graphs.sites)):
@@ -199,7 +206,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def vote(
         self,
-        graphs: Sequence[CleanObject] | Problem,
+        graphs: Sequence[Given] | Problem,
         *,
         samples: int | Plan,
         selection_samples: int | None = None,
@@ -260,7 +267,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def certify(
         self,
-        graphs: Sequence[CleanObject] | Problem,
+        graphs: Sequence[Given] | Problem,
         *,
         samples: int,
         alpha: float | None = None,
@@ -347,7 +354,7 @@ class SmoothedClassifier(ClassifierConventions):
                 opened.close()
 
     def undefended(
-        self, graphs: Sequence[CleanObject] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
+        self, graphs: Sequence[Given] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
     ) -> list[Verdict]:
         """What attacks of exactly so many flips do to the base classifier by itself, without noise: all are tried.
 
@@ -370,7 +377,7 @@ class SmoothedClassifier(ClassifierConventions):
 
     def predict(
         self,
-        graphs: Sequence[CleanObject] | Problem,
+        graphs: Sequence[Given] | Problem,
         *,
         samples: int | None = None,
         alpha: float | None = None,
@@ -424,10 +431,26 @@ class SmoothedClassifier(ClassifierConventions):
         return VoteStore.open(path, settings, records, provenance=provenance() | stopping)
 
 
-def _as_list(graphs: Sequence[CleanObject]) -> list[CleanObject]:
-    if isinstance(graphs, CleanObject):
+def _as_list(graphs: Sequence[Given]) -> list[CleanObject]:
+    if isinstance(graphs, CleanObject) or is_networkx(graphs) or is_pyg(graphs):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
-    return list(graphs)
+    return [_clean(each, f"graphs[{position}]") for position, each in enumerate(graphs)]
+
+
+def _clean(given: Given, name: str) -> CleanObject:
+    """What is certified: starcert's own, or what the graph of networkx or PyG is by default."""
+    if isinstance(given, CleanObject):
+        return given
+    if not (is_networkx(given) or is_pyg(given)):
+        hint = "Convert it first, for instance with Graph.from_numpy(adjacency) or Bits.rows(X)."
+        requirement = "be a starcert Graph, a PyG Data or a networkx graph"
+        raise InvalidParameterError(name, requirement, type(given).__name__, hint)
+    try:
+        return Graph.from_networkx(given) if is_networkx(given) else Graph.from_pyg(given)
+    except InvalidParameterError as error:
+        parameter, *others = error.args
+        whole = parameter in ("graph", "data")
+        raise InvalidParameterError(name if whole else f"{name}.{parameter}", *others) from error
 
 
 def _plan(samples: object, selection_samples: int | None) -> Plan:

@@ -9,6 +9,7 @@ import pytest
 
 import starcert as sc
 import worlds
+from starcert.classifiers import from_callable
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers, is_classifier
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.sampler import sampler
@@ -284,3 +285,43 @@ def test_good_answers_are_taken(answers):
 def test_bad_answers_are_named(answers, problem):
     with pytest.raises(ValueError, match=problem):
         checked_answers(answers, 3, 3)
+
+
+def test_names_of_classes_are_answers():
+    names = ("depot", "factory", "shop")
+    edges = lambda graph: graph.number_of_edges()  # noqa: E731
+    numbered = from_callable(lambda graph: edges(graph) % 3, n_classes=3, description="f")
+    named = from_callable(lambda graph: names[edges(graph) % 3], class_names=names, description="f")
+    graphs = [sc.Graph(4, [(0, 1), (1, 2)])]
+
+    def votes(base):
+        return sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote(graphs, samples=200, seed=1).counts
+
+    assert (named.n_classes, named.class_names) == (3, names)
+    np.testing.assert_array_equal(votes(named), votes(numbered))
+    turned = from_callable(lambda graph: names[edges(graph) % 3], class_names=names[::-1], description="f")
+    np.testing.assert_array_equal(votes(turned), votes(numbered)[:, ::-1])
+    assert len({each.description for each in (numbered, named, turned)}) == 3
+    with pytest.raises(ClassifierError, match="it answered 'port'; the classes are 0 = depot, 1 = factory, 2 = shop"):
+        votes(from_callable(lambda graph: "port", class_names=names))
+
+
+def test_names_of_classes_of_nodes_are_answers():
+    node = sc.classifiers.from_node_function(
+        lambda graph: ["busy" if degree > 1 else "calm" for _, degree in graph.degree], class_names=("calm", "busy")
+    )
+    smoothed = sc.SmoothedClassifier(node, sc.Noise(all=0.1))
+    assert smoothed.predict([sc.Graph(3, [(0, 1), (1, 2)])], samples=1000, seed=1).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("names", ["ab", ["a"], ["a", "a"], ["a", 1]])
+def test_names_of_classes_must_tell_them_apart(names):
+    with pytest.raises(InvalidParameterError, match="'class_names' must be different texts, two or more"):
+        from_callable(lambda graph: 0, class_names=names)
+
+
+def test_as_many_names_as_classes():
+    with pytest.raises(
+        InvalidParameterError, match=r"'n_classes' must be 2, as there are class names. Got 3.*0 = a, 1 = b"
+    ):
+        from_callable(lambda graph: 0, class_names=["a", "b"], n_classes=3)

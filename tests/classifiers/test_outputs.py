@@ -228,3 +228,10 @@ def test_a_target_that_looks_at_other_copies_is_named(shift):
 
     with pytest.raises(ClassifierError, match=words):
         vote(from_pyg(Peeking(), n_classes=2, targets="nodes"), selection_samples=96)
+
+
+@pytest.mark.parametrize("make", [from_pyg, from_dense, sc.classifiers.from_torch])
+def test_columns_may_have_names(make):
+    assert make(Edges(), n_classes=2, class_names=["few", "many"]).class_names == ("few", "many")
+    with pytest.raises(InvalidParameterError, match=r"'n_classes' must be 2, as there are class names. Got 3.*0 = few"):
+        make(Edges(), n_classes=3, class_names=["few", "many"])

@@ -175,11 +175,32 @@ class TestPartitions:
         read_off = sc.Partition.from_arcs({"a": [(0, 1), (1, 0), (2, 3)]}).sites(self.directed)
         assert read_off.anchored
         assert "The arcs of the region a are edges of the clean graph" in read_off.reason
-        assert sc.Partition.from_present_edges(self.directed, present="on", absent="off").sites(self.directed).anchored
+        sites = sc.Partition.from_present_edges(self.directed, present="on", absent="off").sites(self.directed)
+        assert sites.anchored
+        assert sites.counts == ((0, 3), (9, 0))
 
     def test_arcs_need_a_directed_graph(self):
         with pytest.raises(InvalidParameterError, match=r"lie in a layer of pairs. Got 'arcs'"):
             sc.Partition.from_arcs({"a": [(0, 1)]}).sites(sc.Graph(2, []))
+
+    @pytest.mark.parametrize(
+        "partition",
+        [
+            sc.Partition.of_layers(a="x"),
+            sc.Partition.from_nodes("x", {"a": [2, 0], "b": [1, 3]}),
+            sc.Partition.from_columns("x", {"a": [4, 1], "b": [0, 2]}),
+        ],
+    )
+    def test_sites_of_nodes_are_found_by_their_coordinates(self, partition):
+        values = np.random.default_rng(0).integers(2, size=(4, 5))
+        sites = partition.sites(sc.Graph(4, [], node_data={"x": values}).with_bits("x"))
+        everything = np.arange(sites.n_sites)
+        nodes, columns = sites.coordinates(everything)
+        np.testing.assert_array_equal(sites.locate(nodes, columns, layer="x"), everything)
+        assert set(sites.nonzero[0].tolist()) == set(everything[values[nodes, columns] == 1].tolist())
+        left = {*np.ndindex(4, 5)} - set(zip(nodes.tolist(), columns.tolist(), strict=True))
+        assert len(left) + 6 == sites.n_fixed  # and the node pairs
+        assert all(sites.locate([node], [column], layer="x") == -1 for node, column in left)
 
     def test_regions_come_layer_after_layer(self):
         graph = sc.Graph(3, [(0, 1)], node_data={"x": [[0, 1], [1, 0], [1, 1]]}).with_bits("x")

@@ -35,6 +35,31 @@ def test_elements_become_columns_in_the_order_given():
     assert graph.node_data["x"].dtype == np.float32
 
 
+def test_the_usual_elements_have_a_column_each_and_all_others_one():
+    symbols = ["B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I", "Na", "Fe", "H"]
+    graph = sc.Graph.from_smiles(".".join(f"[{symbol}]" for symbol in symbols), elements="usual")
+    x = graph.node_data["x"]
+    assert (x.dtype, x.shape) == (np.float32, (15, 13))
+    assert x.argmax(axis=1).tolist() == [*range(12), 12, 12, 12]
+    assert (x.sum(axis=1) == 1).all()
+    ethanol = sc.Graph.from_smiles("CCO", elements="usual")
+    assert sc.Graph.from_rdkit(Chem.MolFromSmiles("CCO"), elements="usual") == ethanol
+
+
+def test_usual_features_do_not_tell_of_bonds():
+    """Molecules of the same atoms, one after the other, have the same x, whatever their bonds are."""
+    one, other = (sc.Graph.from_smiles(smiles, elements="usual") for smiles in ("c1ccccc1N", "CC=CC#CCN"))
+    np.testing.assert_array_equal(one.node_data["x"], other.node_data["x"])
+
+
+def test_a_gnn_starts_from_smiles():
+    pyg = pytest.importorskip("torch_geometric.nn")
+    model = pyg.GCN(13, 8, 2, 2)
+    base = sc.classifiers.from_pyg(model, n_classes=2, targets="nodes")
+    graph = sc.Graph.from_smiles("CCO", elements="usual")
+    assert sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote([graph], samples=20, seed=1).counts.sum() == 60
+
+
 def test_a_molecule_survives_a_trip_between_processes_and_formats():
     graph = sc.Graph.from_smiles("c1ccccc1N")
     assert pickle.loads(pickle.dumps(graph)) == graph

@@ -154,7 +154,6 @@ def test_bad_files_are_named_with_their_line(folder, file, text, words):
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (nx.DiGraph([(0, 1)]), "not be directed"),
         (nx.Graph([(0, 0)]), "no self-loops"),
         (nx.MultiGraph([(0, 1), (0, 1)]), "not be a multigraph"),
         (nx.Graph([(0, 1, {"weight": 2.5})]), "be unweighted"),

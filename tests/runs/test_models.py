@@ -133,7 +133,8 @@ def test_a_function_needs_to_know_how_many_classes_there_are(tmp_path):
     [
         ("return 1 / (graph.number_of_nodes() - 6)", "line 3) cannot answer graph 'g0': ZeroDivisionError"),
         ("return 2", "it answered 2; a class is a whole number from 0 to 1"),
-        ("return 'a'", "it answered 'a'"),
+        ("return 2", "in the order of the class names: 0 = a, 1 = b; or the name, as text."),
+        ("return 'z'", "it answered 'z'; the classes are 0 = a, 1 = b"),
         ("return graph.nodes[0]['colour']", "KeyError: 'colour'. The graph has 6 nodes and the node data: x (6 × 3)."),
     ],
 )
@@ -183,6 +184,11 @@ class Dense(torch.nn.Module):
             warnings.simplefilter("ignore")
             pytest.importorskip("torch_geometric")
 
+    def test_one_logit_is_two_classes(self, tmp_path):
+        data = make_data()
+        classifier, reference = made(tmp_path, self.MODULE + "def f(): return Net(3, 1)", data)
+        assert (classifier.n_classes, len(answers(classifier, reference, data))) == (2, 6)
+
     def test_a_pyg_module_knows_its_own_number_of_classes(self, tmp_path):
         import torch  # noqa: PLC0415
 
@@ -225,7 +231,6 @@ class Dense(torch.nn.Module):
             ("Net(7)", "cannot answer graph 'g0': RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
             ("Net(7)", "the node data: x (6 × 3). If the model expects other features"),
             ("Nodes()", "'model' must return logits of shape (graphs, classes). Got (12, 2) instead."),
-            ("Net(3, 1)", "'model' must return logits of shape (graphs, classes). Got (2, 1) instead."),
             ("Unpooled()", "Got 'forward(x, ei)' instead. Say what ei is: arguments={'ei': 'edge_index'}"),
         ],
     )
@@ -289,6 +294,42 @@ def test_an_estimator_s_classes_go_by_their_names():
     named.class_names = ("c", "b", "a")
     found = aligned(make_data(2), named)
     assert (found.class_names, found.labels) == (("c", "b", "a"), tuple(2 - label for label in make_data(2).labels))
+
+
+def test_names_are_answers_and_votes_know_them(tmp_path):
+    text = "def f(): return g\ndef g(graph): return 'b' if graph.number_of_edges() > 6 else 'a'"
+    classifier, reference = made(tmp_path, text, make_data())
+    assert answers(classifier, reference, make_data()) == [0, 1, 0, 1, 0, 1]
+    assert classifier.description.endswith(" answering a, b")
+    turned = replace(make_data(), class_names=("b", "a"))
+    again, _ = made(tmp_path, text, turned)
+    assert answers(again, reference, turned) == [1, 0, 1, 0, 1, 0]
+    assert again.description != classifier.description
+
+
+def test_classes_in_another_order_are_noticed(tmp_path, capsys):
+    def asked(text, data):
+        classifier, reference = made(tmp_path, f"def f(): return g\ndef g(graph): return {text}", data)
+        answers(classifier, reference, data)
+        return capsys.readouterr().err
+
+    edges = "graph.number_of_edges()"
+    named = replace(make_data(3), class_names=("depot", "factory", "shop"))
+    assert asked(f"{{6: 0, 15: 1, 5: 2}}[{edges}]", named) == ""
+    assert asked("0", named) == ""
+    assert asked(f"{{6: 0, 15: 2, 5: 1}}[{edges}]", named) == (
+        "Note: the model mostly answers depot where it is depot, shop where it is factory, factory where it is shop: "
+        "are its classes in another order? Its answers mean 0 = depot, 1 = factory, 2 = shop; starcert.classifiers "
+        "takes class_names=[…] in the order of the model.\n"
+    )
+    assert "answers b where it is a, a where it is b" in asked(f"int({edges} < 7)", make_data())
+    assert asked(f"int({edges} < 7)", replace(make_data(), labels=(None,) * 6)) == ""
+
+
+def test_five_logits_for_three_classes_are_told_what_answers_mean():
+    words = r"Got '5 classes'.*its answers mean 0 = a, 1 = b, 2 = c\. Or label"
+    with pytest.raises(InvalidParameterError, match=words):
+        aligned(make_data(3), Fake(5))
 
 
 def test_classes_of_data_and_model_must_agree():

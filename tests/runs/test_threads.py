@@ -9,7 +9,8 @@ import pytest
 
 import starcert as sc
 from runs_worlds import environment
-from starcert.runs.user_code import one_thread, voting_workers
+from starcert.runs.user_code import voting_workers
+from starcert.system.threads import one_thread
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_votes_in_this_process_are_counted_with_one(torch):
 
 LATE = """
 import os, sys
-from starcert.runs.user_code import one_thread
+from starcert.system.threads import one_thread
 with one_thread():
     assert "torch" not in sys.modules
     import torch

@@ -12,3 +12,7 @@ from starcert.archive.verification import Mismatch, Verification, verify
 from starcert.archive.writing import write
 
 __all__ = ["Archive", "Mismatch", "Verification", "read", "verify", "write"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -194,7 +194,7 @@ class Archive:
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
             names=tuple(certificates.names if names is None else names),
-            labels=tuple([None] * n_graphs if labels is None else certificates.truth(labels).tolist()),
+            labels=(None,) * n_graphs if labels is None else _listed(labels, certificates),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
             settings={} if settings is None else settings,
             provenance=versions(),
@@ -320,6 +320,12 @@ def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidParameterError(name, "be text", value)
     return str(value)
+
+
+def _listed(labels: npt.ArrayLike | Sequence[int | None], certificates: Certificates) -> tuple[int | None, ...]:
+    """The label of each row; entries of a list stay what they are, so that what is no class can be told."""
+    truth = certificates.truth(labels)
+    return tuple(labels if isinstance(labels, Sequence) and len(labels) == len(truth) else truth.tolist())
 
 
 def _label(value: object, name: str, n_classes: int) -> int | None:

@@ -8,7 +8,7 @@ default, and a classifier that can do better overrides them: nothing is looked u
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
@@ -32,8 +32,11 @@ __all__ = [
     "DrawsItself",
     "Scores",
     "checked_answers",
+    "checked_names",
     "from_callable",
     "is_classifier",
+    "named_classes",
+    "numbers_of",
     "rows_of",
 ]
 
@@ -192,13 +195,63 @@ def rows_of(copies: NoisyCopies) -> npt.NDArray[np.int64]:
     return copies.vectors().astype(np.int64)
 
 
+def named_classes(names: Sequence[str]) -> str:
+    """Which number means which class, for messages.
+
+    Example:
+        >>> named_classes(("depot", "factory", "shop"))
+        '0 = depot, 1 = factory, 2 = shop'
+    """
+    more = ", …" if len(names) > 20 else ""
+    return ", ".join(f"{number} = {name}" for number, name in enumerate(names[:20])) + more
+
+
+def checked_names(class_names: Sequence[str] | None, n_classes: int | None) -> tuple[tuple[str, ...] | None, int]:
+    """The names of classes as they are kept, and how many classes there are: by default as many as names, or two."""
+    if class_names is None:
+        return None, whole_number("n_classes", 2 if n_classes is None else n_classes, 2)
+    names = tuple(class_names)
+    texts = not isinstance(class_names, str) and all(isinstance(name, str) for name in names)
+    if not texts or len(set(names)) < len(names) or len(names) < 2:
+        requirement = "be different texts, two or more, in the order of the classes' numbers"
+        raise InvalidParameterError("class_names", requirement, class_names)
+    if n_classes not in (None, len(names)):
+        hint = f"They say {named_classes(names)}."
+        raise InvalidParameterError("n_classes", f"be {len(names)}, as there are class names", n_classes, hint)
+    return names, len(names)
+
+
+def numbers_of(answers: npt.ArrayLike, class_names: tuple[str, ...] | None) -> npt.ArrayLike:
+    """Answers by number, where they are given by name.
+
+    Example:
+        >>> numbers_of(["shop", "depot"], ("depot", "factory", "shop"))
+        array([2, 0])
+    """
+    array = np.asarray(answers)
+    if class_names is None or array.dtype.kind != "U":
+        return answers
+    places = {name: number for number, name in enumerate(class_names)}
+    for name in np.unique(array).tolist():
+        if name not in places:
+            raise ValueError(f"it answered {name!r}; the classes are {named_classes(class_names)}")
+    return np.array([places[name] for name in array.ravel().tolist()], dtype=np.int64).reshape(array.shape)
+
+
 class CallableClassifier(Classifier):
     """A function of a graph, of a batch of graphs, or of rows, as a base classifier. See `from_callable`."""
 
     def __init__(
-        self, function: Callable[[Any], Any], n_classes: int, on: str, description: str | None, batch_size: int
+        self,
+        function: Callable[[Any], Any],
+        n_classes: int,
+        on: str,
+        description: str | None,
+        batch_size: int,
+        class_names: tuple[str, ...] | None = None,
     ) -> None:
         self.function = function
+        self.class_names = class_names
         self.n_classes = n_classes
         self.on = on
         self.batch_size = batch_size
@@ -207,10 +260,11 @@ class CallableClassifier(Classifier):
     @property
     def description(self) -> str:
         """Which classifier it is: what was given, or the function's name with its identity as it is now."""
+        named = "" if self.class_names is None else f" answering {', '.join(self.class_names)}"
         if self._description:
-            return self._description
+            return self._description + named
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{name} {identity((self.function, self.on))}"
+        return f"{name} {identity((self.function, self.on))}{named}"
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the function sees it: some 400 bytes an edge in networkx."""
@@ -220,19 +274,20 @@ class CallableClassifier(Classifier):
         """One class for each graph."""
         if self.on != "networkx":
             answers: npt.ArrayLike = self.function(rows_of(graphs) if self.on == "vectors" else graphs)
-            return answers
+            return numbers_of(answers, self.class_names)
         if not isinstance(graphs, NoisyGraphs):
             raise ValueError("it classifies networkx graphs, and these are plain vectors: write on='vectors'")
-        return [self.function(graph) for graph in graphs.networkx()]
+        return numbers_of([self.function(graph) for graph in graphs.networkx()], self.class_names)
 
 
 def from_callable(
     function: Callable[[Any], Any],
     *,
-    n_classes: int = 2,
+    n_classes: int | None = None,
     on: Literal["networkx", "batch", "vectors"] = "networkx",
     description: str | None = None,
     batch_size: int = 256,
+    class_names: Sequence[str] | None = None,
 ) -> CallableClassifier:
     """A base classifier from any function.
 
@@ -241,13 +296,14 @@ def from_callable(
             its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `bits`, `adjacency()`,
             `edge_index()` and `degrees()`, and returns one class for each graph; with `on="vectors"`, for `Bits` and
             `Categories`, takes an array of whole numbers, shape (copies, columns), and returns one class for each row.
-        n_classes: how many classes there are; answers are 0 … n_classes − 1.
+        n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.
         on: what the function is called with.
         description: says which classifier it is, for the record in a vote store. By default the function's name with a
             digest of its code, of what it closes over or is bound to, and of the functions, classes and data of your
             own modules that it names, as they are when the store is opened. Give one of your own for a function that
             may be rewritten without a change of its answers, or that holds what has no content: a lock, a connection.
         batch_size: the most copies in a batch. With 1, a function of a batch sees one at a time.
+        class_names: what the classes are called, in the order of their numbers; answers may then be names.
 
     Example:
         >>> from_callable(lambda graph: int(graph.number_of_edges() > 10), description="many edges").n_classes
@@ -260,7 +316,7 @@ def from_callable(
     """
     if not callable(function):
         raise InvalidParameterError("function", "be callable", function)
-    n_classes = whole_number("n_classes", n_classes, 2)
+    names, n_classes = checked_names(class_names, n_classes)
     if on not in ("networkx", "batch", "vectors"):
         raise InvalidParameterError("on", "be 'networkx', 'batch' or 'vectors'", on)
-    return CallableClassifier(function, n_classes, on, description, whole_number("batch_size", batch_size, 1))
+    return CallableClassifier(function, n_classes, on, description, whole_number("batch_size", batch_size, 1), names)

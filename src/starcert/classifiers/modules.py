@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
+from starcert.system.threads import one_torch_thread, threads_are_chosen
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
@@ -30,6 +32,9 @@ PROBE = 64
 
 PORTION = 2**27
 """Bytes that the features of copies take at a time on a CPU."""
+
+SMALL = 2**20
+"""A batch is small if a layer of the model holds so many numbers for it: a thread alone is done in milliseconds."""
 
 
 class ModuleClassifier(DrawsItself):
@@ -98,13 +103,14 @@ class ModuleClassifier(DrawsItself):
     def logits(self, graphs: Copies) -> torch.Tensor:
         """What the model gives for each copy, shape (copies, classes), or for each target, (copies, targets, classes).
 
-        It is asked in portions where memory is short.
+        It is asked in portions where memory is short. On a CPU torch works with one thread where the batch is small,
+        and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
         """
         self.model.eval()  # it may have been trained since
         most = min(len(graphs), self._fitting(graphs))
         while True:
             try:
-                with torch.inference_mode():
+                with torch.inference_mode(), self._threads(graphs.frame, most):
                     parts = [self._forward(part) for part in graphs.split(most)]
                     return parts[0] if len(parts) == 1 else torch.cat(parts)
             except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
@@ -115,6 +121,11 @@ class ModuleClassifier(DrawsItself):
                 self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
                 if self.device.type == "cuda":
                     torch.cuda.empty_cache()
+
+    def _threads(self, frame: Any, n_copies: int) -> AbstractContextManager[None]:  # noqa: ANN401
+        """The threads that torch works with on so many copies: one, if they are few, or as many as it has."""
+        small = self.device.type == "cpu" and n_copies * self._numbers(frame) <= SMALL
+        return one_torch_thread() if small and not threads_are_chosen() else nullcontext()
 
     def _fitting(self, graphs: Copies) -> int:
         """So many copies as a model is asked about at once.
@@ -144,6 +155,10 @@ class ModuleClassifier(DrawsItself):
     @abstractmethod
     def _feature_bytes(self, frame: Any) -> int:  # noqa: ANN401  (whatever the object has)
         """What the features of one copy take, where that can be told without asking for them."""
+
+    @abstractmethod
+    def _numbers(self, frame: Any) -> int:  # noqa: ANN401
+        """About how many numbers a layer of the model holds for one copy."""
 
     @abstractmethod
     def _forward(self, graphs: Copies) -> torch.Tensor:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.base import Classifier
+from starcert.classifiers.base import Classifier, checked_names, numbers_of
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError, whole_number
+from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.graphs import Frame
@@ -23,9 +23,15 @@ class NodeFunction(Classifier):
     """A function from a networkx graph to the class of each of its nodes. See `from_node_function`."""
 
     def __init__(
-        self, function: Callable[[Any], Any], n_classes: int, nodes: str | None, description: str | None
+        self,
+        function: Callable[[Any], Any],
+        n_classes: int,
+        nodes: str | None,
+        description: str | None,
+        class_names: tuple[str, ...] | None = None,
     ) -> None:
         self.function = function
+        self.class_names = class_names
         self.n_classes = n_classes
         self.nodes = nodes
         self._description = description
@@ -34,6 +40,7 @@ class NodeFunction(Classifier):
     def description(self) -> str:
         """Which classifier it is: what was given, or the function's name with its identity as it is now."""
         which = "" if self.nodes is None else f" on {self.nodes}"
+        which += "" if self.class_names is None else f" answering {', '.join(self.class_names)}"
         if self._description:
             return self._description + which
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
@@ -65,20 +72,27 @@ class NodeFunction(Classifier):
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each target of each copy."""
         targets = self.target_nodes(graphs.frame)
-        return np.array([_classes(self.function(graph), graphs.frame.nodes)[targets] for graph in graphs.networkx()])
+        answers = [_classes(self.function(graph), graphs.frame.nodes)[targets] for graph in graphs.networkx()]
+        return numbers_of(np.array(answers), self.class_names)
 
 
 def from_node_function(
-    function: Callable[[Any], Any], *, n_classes: int = 2, nodes: str | None = None, description: str | None = None
+    function: Callable[[Any], Any],
+    *,
+    n_classes: int | None = None,
+    nodes: str | None = None,
+    description: str | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> NodeFunction:
     """A base classifier of nodes from any function.
 
     Args:
         function: takes one networkx graph (names and node data as in the clean graph) and returns the class of each of
             its nodes: a mapping from nodes to classes, or a row of classes in the order of the nodes.
-        n_classes: how many classes there are; answers are 0 … n_classes − 1.
+        n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.
         nodes: the name of node data of zeros and ones, such as "test_mask": those nodes alone are certified. None: all.
         description: says which classifier it is, for the record; see `from_callable`.
+        class_names: what the classes are called, in the order of their numbers; answers may then be names.
 
     Example:
         >>> import starcert as sc
@@ -91,7 +105,8 @@ def from_node_function(
         raise InvalidParameterError("function", "be callable", function)
     if nodes is not None and not isinstance(nodes, str):
         raise InvalidParameterError("nodes", "be the name of node data, or None for all nodes", nodes)
-    return NodeFunction(function, whole_number("n_classes", n_classes, 2), nodes, description)
+    names, n_classes = checked_names(class_names, n_classes)
+    return NodeFunction(function, n_classes, nodes, description, names)
 
 
 def _classes(answer: object, nodes: Sequence[Any]) -> npt.NDArray[Any]:

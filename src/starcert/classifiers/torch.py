@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.base import checked_names
 from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
 from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_sources_of, edge_weight_of
 from starcert.classifiers.features import (
@@ -33,6 +34,9 @@ __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 SPARSE_ROW = 1024
 """Bytes that a node of a copy may take where features are sparse: some eighty entries."""
 
+LAYER_WIDTH = 64
+"""Numbers that a layer holds for a node, where nobody knows the model."""
+
 
 class TorchClassifier(ModuleClassifier):
     """A module on graphs. See `from_pyg` and `from_dense`."""
@@ -51,9 +55,11 @@ class TorchClassifier(ModuleClassifier):
         nodes: Nodes = None,
         edge_features: EdgeFeatures = None,
         edge_weight: str | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> None:
         # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
         super().__init__(model, n_classes, batch_size=512 if dense else 96, description=description)
+        self.class_names, _ = checked_names(class_names, n_classes)
         self.dense = dense
         self.features = features
         self.targets = targets
@@ -100,6 +106,9 @@ class TorchClassifier(ModuleClassifier):
         known = 0 if self.dense else sum(x.nbytes for x in shared if x is not None)
         sites = [frame.node_sites[name] for name in map(name_of, self._sources) if name in frame.node_sites]
         return known + sum(8 * each.values.size * (each.alphabet if each.one_hot else 1) for each in sites)
+
+    def _numbers(self, frame: Frame) -> int:
+        return LAYER_WIDTH * frame.n_nodes
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
         """What the model gives for all graphs at once, unchecked: its columns tell how many classes it knows."""
@@ -185,6 +194,7 @@ def from_pyg(
     edge_features: EdgeFeatures = None,
     edge_weight: str | None = None,
     description: str | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> TorchClassifier:
     """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
 
@@ -212,6 +222,7 @@ def from_pyg(
         edge_weight: the edge data that are edge_weight; by default those of that name.
         description: says which classifier it is, for the record; by default its class and a digest of its weights, its
             code and its features.
+        class_names: what the columns of its logits are called, in their order.
     """
     return TorchClassifier(
         model,
@@ -225,6 +236,7 @@ def from_pyg(
         nodes=nodes,
         edge_features=edge_features,
         edge_weight=edge_weight,
+        class_names=class_names,
     )
 
 
@@ -237,6 +249,7 @@ def from_dense(
     targets: Targets = "graph",
     nodes: Nodes = None,
     description: str | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> TorchClassifier:
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
@@ -254,4 +267,5 @@ def from_dense(
         output=output,
         targets=targets,
         nodes=nodes,
+        class_names=class_names,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
-from starcert.classifiers.base import CHUNK_SIZE
+from starcert.classifiers.base import CHUNK_SIZE, checked_names
 from starcert.classifiers.modules import ModuleClassifier
 from starcert.classifiers.outputs import logits_of
 from starcert.errors import InvalidParameterError
@@ -17,17 +19,29 @@ __all__ = ["TorchRowClassifier", "from_torch"]
 class TorchRowClassifier(ModuleClassifier):
     """A module on rows. See `from_torch`."""
 
-    def __init__(self, model: torch.nn.Module, n_classes: int, *, one_hot: bool, description: str | None) -> None:
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        n_classes: int,
+        *,
+        one_hot: bool,
+        description: str | None,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
         if not isinstance(one_hot, bool):
             raise InvalidParameterError("one_hot", "be True or False", one_hot)
         super().__init__(model, n_classes, batch_size=CHUNK_SIZE, description=description)
         self.one_hot = one_hot
+        self.class_names, _ = checked_names(class_names, n_classes)
 
     def _content(self) -> tuple[object, ...]:
         return (self.model, "rows", self.one_hot)
 
     def _feature_bytes(self, frame: VectorFrame) -> int:
         return 8 * frame.n_columns * (frame.alphabet if self.one_hot else 1)
+
+    def _numbers(self, frame: VectorFrame) -> int:
+        return frame.n_columns * (frame.alphabet if self.one_hot else 1)
 
     def _forward(self, graphs: NoisyVectors) -> torch.Tensor:
         rows = graphs.vectors_on(self.device)
@@ -43,7 +57,12 @@ class TorchRowClassifier(ModuleClassifier):
 
 
 def from_torch(
-    model: torch.nn.Module, *, n_classes: int, one_hot: bool = False, description: str | None = None
+    model: torch.nn.Module,
+    *,
+    n_classes: int,
+    one_hot: bool = False,
+    description: str | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> TorchRowClassifier:
     """A base classifier from any module that takes rows of `Bits` or `Categories` and returns one row of logits each.
 
@@ -56,6 +75,7 @@ def from_torch(
         one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
         description: says which classifier it is, for the record; by default its class and a digest of its weights and
             its code.
+        class_names: what the columns of its logits are called, in their order.
 
     Example:
         >>> import starcert as sc
@@ -66,4 +86,4 @@ def from_torch(
         >>> smoothed.predict(sc.Bits.rows([[0, 0, 1, 0], [1, 1, 1, 1]]), samples=1000, seed=1).tolist()
         [0, 1]
     """
-    return TorchRowClassifier(model, n_classes, one_hot=one_hot, description=description)
+    return TorchRowClassifier(model, n_classes, one_hot=one_hot, description=description, class_names=class_names)

@@ -13,3 +13,7 @@ from starcert.datasets.npz_files import NodeDataset, npz
 from starcert.datasets.tu_files import tu
 
 __all__ = ["Dataset", "NodeDataset", "Split", "arcs", "motif", "npz", "tu"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

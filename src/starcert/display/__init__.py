@@ -35,3 +35,7 @@ def slack_map(noise: Noise, max_radius: RadiusLike, *, ax: Axes | None = None) -
 def verdict_map(certificate: Certificate, *, max_radius: RadiusLike | None = None, ax: Axes | None = None) -> Axes:
     """Draws what is known of one graph at every radius: certified by p_A, certified by evidence, open, or broken."""
     return VerdictMap.from_certificate(certificate, max_radius=max_radius).plot(ax)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

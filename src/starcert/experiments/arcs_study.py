@@ -23,7 +23,6 @@ from starcert.datasets.dataset import Dataset, Split
 from starcert.display.drawing import PAGE, new_figure, region_graph
 from starcert.display.maps import RadiusMap, stacked
 from starcert.experiments.levels import Level, answers, read_votes, vote
-from starcert.experiments.mutag_votes import one_thread
 from starcert.experiments.outcome import Check, Outcome, Picture, Table
 from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Graph
@@ -34,6 +33,7 @@ from starcert.noise import Noise
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.smoothing import SmoothedClassifier
+from starcert.system.threads import one_torch_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,7 +178,7 @@ def trained(model: str, shown: str, settings: ArcsSettings) -> SmoothedClassifie
 
 def block(model: str, shown: str, at: int, settings: ArcsSettings) -> dict[str, Any]:
     """The answers of a model on some test graphs, without noise and as votes."""
-    with one_thread():
+    with one_torch_thread():
         smoothed, tested = trained(model, shown, settings), data_of(shown, settings).test
         graphs = tested.graphs[at : at + BLOCK]
         votes = vote(smoothed, smoothed.problem(graphs), settings.votes_on(shown), settings.seed)

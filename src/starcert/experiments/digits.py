@@ -23,13 +23,13 @@ from starcert.display.maps import RadiusMap, stacked
 from starcert.experiments.evidence_study import RadiusTally, tallies, verdict_bars
 from starcert.experiments.evidence_votes import TWO_FLIPS, Question, judged_votes
 from starcert.experiments.levels import Level, read_votes
-from starcert.experiments.mutag_votes import one_thread
 from starcert.experiments.outcome import Check, Outcome, Picture, Table
 from starcert.experiments.parts import Part, StudyParts
 from starcert.graphs import Bits
 from starcert.metrics import accuracy, certified_share, majority_share
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
+from starcert.system.threads import one_torch_thread
 from starcert.transforms import noisy_rows
 from starcert.voting import answers_on
 
@@ -147,7 +147,7 @@ def question_of(model: str, settings: DigitsSettings) -> Question:
 
 def block(model: str, at: int, settings: DigitsSettings) -> dict[str, Any]:
     """The votes of a model on some test images, and the verdicts."""
-    with one_thread():
+    with one_torch_thread():
         smoothed, data = trained(model, settings.epochs, settings.seed)
         some = slice(at, min(at + BLOCK, settings.images))
         problem, question = smoothed.problem(data.tested[some]), question_of(model, settings)
@@ -163,7 +163,7 @@ def block(model: str, at: int, settings: DigitsSettings) -> dict[str, Any]:
 
 def clean_accuracy(model: str, settings: DigitsSettings) -> float:
     """The share of right answers of a model without noise, on all test images."""
-    with one_thread():
+    with one_torch_thread():
         smoothed, data = trained(model, settings.epochs, settings.seed)
         answers = [int(answers_on(smoothed.classifier, smoothed.sites(row))[0]) for row in data.tested]
         return accuracy(answers, data.tested_labels)

@@ -29,6 +29,7 @@ from starcert.laws import Flip
 from starcert.models import vertex_histogram_svm
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
+from starcert.system.threads import one_torch_thread
 from starcert.voting import Job
 
 if TYPE_CHECKING:
@@ -231,9 +232,9 @@ def motif_block(question: Question, at: int, settings: EvidenceSettings) -> list
 
 def mutag_fold(question: Question, at: int, settings: EvidenceSettings) -> list[Judged]:
     """The verdicts on a tenth of the molecules, by a network that was taught the others."""
-    from starcert.experiments.mutag_votes import one_thread, train_fold  # noqa: PLC0415  (needs torch)
+    from starcert.experiments.mutag_votes import train_fold  # noqa: PLC0415  (needs torch)
 
-    with one_thread():
+    with one_torch_thread():
         smoothed, tested, _ = train_fold(question.model, *question.noise, at, settings.epochs, settings.seed)
         return judged(smoothed, tested.graphs, tested.labels.tolist(), question, settings.seed)
 
@@ -274,9 +275,7 @@ def _proteins(noise: tuple[float, float], graphs: int, epochs: int, seed: int) -
 
 def protein_block(question: Question, at: int, settings: EvidenceSettings) -> list[Judged]:
     """The verdicts on some proteins."""
-    from starcert.experiments.mutag_votes import one_thread  # noqa: PLC0415
-
-    with one_thread():
+    with one_torch_thread():
         smoothed, tested = _proteins(question.noise, question.graphs, settings.protein_epochs, settings.seed)
         some = tested[at : at + BLOCK]
         return judged(smoothed, some.graphs, some.labels.tolist(), question, settings.seed)

@@ -7,8 +7,6 @@ it is anchored, because an attacked molecule has other bonds and would have othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -32,6 +30,7 @@ from starcert.models.gcn import GCN
 from starcert.models.training import train
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
+from starcert.system.threads import one_torch_thread
 
 __all__ = [
     "BOX",
@@ -41,7 +40,6 @@ __all__ = [
     "MutagSettings",
     "Network",
     "compute",
-    "one_thread",
     "settings",
     "splits_of_fold",
     "train_and_vote",
@@ -70,17 +68,6 @@ MODELS = {
     "max": Network("max pooling, rate 0.001 (the paper's text)", "max", 1e-3, 50),
     "sum": Network("sum pooling, rate 0.01", "sum", 1e-2, 100),
 }
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """PyTorch on one thread: sums in one order, so the same weights wherever it runs; and workers share the cores."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def train_fold(
@@ -127,7 +114,7 @@ def train_and_vote(
     Returns:
         The tested molecules by number, the network's own answers for them, and the votes.
     """
-    with one_thread():
+    with one_torch_thread():
         smoothed, tested, numbers = train_fold(model, delete, add, fold, epochs, seed)
         votes = smoothed.vote(tested.graphs, samples=samples, seed=seed, progress=False)
         clean = answers(smoothed.classifier, tested.graphs)

@@ -29,6 +29,8 @@ __all__ = [
     "from_pyg",
     "from_scipy",
     "is_index",
+    "is_networkx",
+    "is_pyg",
     "to_networkx",
     "to_numpy",
     "to_pyg",
@@ -58,6 +60,16 @@ def is_index(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def is_networkx(value: object) -> bool:
+    """Whether this is a graph of networkx, of whatever kind."""
+    return all(hasattr(value, method) for method in ("is_directed", "is_multigraph", "edges", "nodes"))
+
+
+def is_pyg(value: object) -> bool:
+    """Whether this is a `torch_geometric.data.Data`, or a batch of them."""
+    return hasattr(value, "is_node_attr") and hasattr(value, "edge_index")
+
+
 def from_networkx(
     source: object,
     edge_types: str | None = None,
@@ -66,7 +78,7 @@ def from_networkx(
 ) -> Parts:
     """The parts of a `networkx.Graph` or `DiGraph`; the other arguments as in `Graph.from_networkx`."""
     graph: Any = source
-    if not all(hasattr(graph, method) for method in ("is_directed", "is_multigraph", "edges", "nodes")):
+    if not is_networkx(graph):
         raise InvalidParameterError("graph", "be a networkx graph", source)
     if graph.is_multigraph():
         hint = "Convert it first, for example with networkx.Graph(graph)."
@@ -218,6 +230,9 @@ def from_pyg(
     if not (is_tensor(edge_index) and hasattr(data, "is_node_attr")) or edge_index.shape[:1] != (2,):
         hint = "A graph without edges has an edge_index of shape (2, 0)."
         raise InvalidParameterError("data", "be a torch_geometric Data with an edge_index of two rows", source, hint)
+    if hasattr(data, "to_data_list") and data.num_graphs != 1:
+        hint = "Take its graphs one by one: batch.to_data_list()."
+        raise InvalidParameterError("data", "be one graph", f"a batch of {data.num_graphs}", hint)
     if edge_index.dim() != 2 or str(edge_index.layout) != "torch.strided" or not _counts(edge_index):
         got = f"{edge_index.layout} of {edge_index.dtype}, shape {tuple(edge_index.shape)}"
         raise InvalidParameterError("edge_index", "be a dense tensor of two rows of whole numbers", got)

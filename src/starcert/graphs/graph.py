@@ -369,7 +369,7 @@ class Graph:
         return convert.to_pyg(self._parts)
 
     @classmethod
-    def from_rdkit(cls, molecule: object, *, elements: Sequence[str] | None = None, bond_types: bool = False) -> Self:
+    def from_rdkit(cls, molecule: object, *, elements: molecules.Elements = None, bond_types: bool = False) -> Self:
         """The graph of an RDKit molecule: atoms are nodes, bonds are edges. It needs the extra `molecules`.
 
         The node data are `atomic_number` and `formal_charge`, whole numbers. What follows from the bonds is anchored
@@ -379,18 +379,23 @@ class Graph:
         Args:
             molecule: an `rdkit.Chem.Mol`, sanitized.
             elements: symbols such as ("C", "N", "O"); then the node data `x` has a column for each of them, one-hot.
+                With "usual" they are B, C, N, O, F, Si, P, S, Cl, Se, Br and I, and one more column is for all others.
+                Nothing else is in x: degree, hydrogens, hybridisation, aromaticity and rings follow from bonds. All
+                noisy copies would show those of the clean molecule, and certificates would be false.
             bond_types: whether the orders of bonds are types of edges: single, double, triple and aromatic.
         """
         return cls._of(molecules.from_rdkit(molecule, elements, bond_types))
 
     @classmethod
-    def from_smiles(cls, smiles: str, *, elements: Sequence[str] | None = None, bond_types: bool = False) -> Self:
+    def from_smiles(cls, smiles: str, *, elements: molecules.Elements = None, bond_types: bool = False) -> Self:
         """The graph of the molecule that a SMILES string describes, hydrogens left out; see `from_rdkit`.
 
         Example:
             >>> aniline = Graph.from_smiles("c1ccccc1N", elements=("C", "N"))
             >>> aniline
             Graph(7 nodes, 7 edges, node data: atomic_number, formal_charge, x, anchored data: hydrogens, bonds)
+            >>> Graph.from_smiles("c1ccccc1N", elements="usual").node_data["x"].shape
+            (7, 13)
             >>> aniline.anchored_data["hydrogens"].tolist()
             [1, 1, 1, 1, 1, 0, 2]
             >>> Graph.from_smiles("CC=O", bond_types=True).type_names

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs.convert import Parts
 
-__all__ = ["ORDERS", "from_rdkit", "from_smiles", "load_rdkit"]
+__all__ = ["ORDERS", "USUAL", "Elements", "from_rdkit", "from_smiles", "load_rdkit"]
 
 ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""
 
+USUAL = ("B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
+"""The elements that have a column each where the usual ones are asked for; all others share one more."""
+
+Elements: TypeAlias = Sequence[str] | Literal["usual"] | None
 
 HEAVIEST = 118
 """The last element that has a name; RDKit reads higher numbers."""
@@ -34,7 +38,7 @@ def load_rdkit(module: str) -> Any:  # noqa: ANN401  (RDKit may be missing)
         raise StarcertError("Molecules need RDKit: pip install 'starcert[molecules]'") from error
 
 
-def from_smiles(smiles: str, elements: Sequence[str] | None, bond_types: bool = False) -> Parts:
+def from_smiles(smiles: str, elements: Elements, bond_types: bool = False) -> Parts:
     """The parts of the molecule that a SMILES string describes."""
     chem = load_rdkit("Chem")
     if not isinstance(smiles, str):
@@ -54,7 +58,7 @@ def from_smiles(smiles: str, elements: Sequence[str] | None, bond_types: bool = 
     return from_rdkit(molecule, elements, bond_types)
 
 
-def from_rdkit(source: object, elements: Sequence[str] | None, bond_types: bool = False) -> Parts:
+def from_rdkit(source: object, elements: Elements, bond_types: bool = False) -> Parts:
     """The parts of an RDKit molecule."""
     chem = load_rdkit("Chem")
     if not isinstance(source, chem.Mol):
@@ -96,9 +100,12 @@ def from_rdkit(source: object, elements: Sequence[str] | None, bond_types: bool 
 
 
 def _one_hot(symbols: Sequence[str], elements: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    if elements == "usual":
+        places = [USUAL.index(symbol) if symbol in USUAL else len(USUAL) for symbol in symbols]
+        return np.eye(len(USUAL) + 1, dtype=np.float32)[places]
     columns = {} if isinstance(elements, str) else {symbol: column for column, symbol in enumerate(elements)}
     if not columns or len(columns) < len(elements):
-        raise InvalidParameterError("elements", "be different symbols, such as ('C', 'N', 'O')", elements)
+        raise InvalidParameterError("elements", "be different symbols, such as ('C', 'N', 'O'), or 'usual'", elements)
     x = np.zeros((len(symbols), len(columns)), dtype=np.float32)
     for atom, symbol in enumerate(symbols):
         if symbol not in columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -193,8 +193,12 @@ class Partition:
             >>> partition.anchored, partition.sites(Graph(4, [(0, 3)])).sizes
             (True, (2, 4))
         """
-        edges = frozenset(frozenset((graph.nodes[u], graph.nodes[v])) for u, v in graph.edges.tolist())
         reason = f"The regions {present} and {absent} are the present and the absent edges of the clean graph."
+        if graph.directed:
+            arcs = frozenset((graph.nodes[u], graph.nodes[v]) for u, v in graph.edges.tolist())
+            others = frozenset(permutations(graph.nodes, 2)) - arcs
+            return cls(((present, ArcSet(arcs)), (absent, ArcSet(others))), True, reason)
+        edges = frozenset(frozenset((graph.nodes[u], graph.nodes[v])) for u, v in graph.edges.tolist())
         return cls(((present, Pairs(edges)), (absent, Inside(frozenset(graph.nodes), edges))), True, reason)
 
     @classmethod

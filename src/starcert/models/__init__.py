@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from starcert.models.kernel_svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
     from starcert.models.node_gcn import NodeGCN
     from starcert.models.training import Training, accuracy, train
+    from starcert.models.weights import how_made, load_weights, save_weights
 
 _HOME = {
     "starcert.models.fitting": ("fit_nodes_with_noise", "fit_with_noise"),
@@ -22,6 +23,7 @@ _HOME = {
     "starcert.models.kernel_svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
     "starcert.models.node_gcn": ("NodeGCN",),
     "starcert.models.training": ("Training", "accuracy", "train"),
+    "starcert.models.weights": ("how_made", "load_weights", "save_weights"),
 }
 
 __all__ = [
@@ -35,7 +37,10 @@ __all__ = [
     "fit_nodes_with_noise",
     "fit_with_noise",
     "graphlet_svm",
+    "how_made",
+    "load_weights",
     "nspd_svm",
+    "save_weights",
     "train",
     "vertex_histogram_svm",
 ]

@@ -80,3 +80,7 @@ def build(text: str, **parameters: object) -> RegionRule:
     for twice in given.keys() & parameters.keys():
         raise InvalidParameterError("regions", f"give {twice!r} once", f"{text!r} and {parameters[twice]!r}")
     return BUILDERS[name](**given, **parameters)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

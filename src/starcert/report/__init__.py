@@ -5,3 +5,7 @@ from __future__ import annotations
 from starcert.report.report_page import write_report
 
 __all__ = ["write_report"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

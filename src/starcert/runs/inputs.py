@@ -18,8 +18,9 @@ from starcert.runs.graph_files import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
-from starcert.runs.user_code import Reference, one_thread, running_user_code
+from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.output import progress_bar
+from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
 
-from starcert.classifiers.base import Classifier, is_classifier
+from starcert.classifiers.base import Classifier, is_classifier, named_classes
 from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition, Sites, Vector
@@ -21,7 +22,7 @@ from starcert.noise import Noise
 from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
 from starcert.sampling.streams import WordStream
-from starcert.system.output import progress_bar
+from starcert.system.output import progress_bar, say
 from starcert.voting import answers_on
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def as_classifier(
 
         _refuse_device(model, device)
         description = _description(model, reference)
-        return from_node_function(model, n_classes=_n_classes(data, reference), nodes=mask, description=description)
+        return from_node_function(model, **_classes(data, reference), nodes=mask, description=description)
     if of_nodes:
         hint = "Let it return a function from a networkx graph to the class of each node, or a classifier of nodes."
         raise InvalidParameterError("targets", f"be graphs for a {type(model).__name__}", "nodes", hint)
@@ -152,7 +153,14 @@ def _from_function(function: Any, reference: Reference, data: RunData, device: s
     _refuse_device(function, device)
     on: Literal["networkx", "vectors"] = "vectors" if isinstance(data.graphs[0], Vector) else "networkx"
     description = _description(function, reference)
-    return from_callable(function, n_classes=_n_classes(data, reference), on=on, description=description)
+    return from_callable(function, **_classes(data, reference), on=on, description=description)
+
+
+def _classes(data: RunData, reference: Reference) -> dict[str, Any]:
+    """How many classes a function answers, and their names, which it may answer too, unless they are the numbers."""
+    n_classes = _n_classes(data, reference)
+    named = not data.numbered and len(data.class_names) == n_classes
+    return {"n_classes": n_classes, "class_names": data.class_names if named else None}
 
 
 def _n_classes(data: RunData, reference: Reference) -> int:
@@ -230,7 +238,9 @@ def _from_module(
         width = trial.raw(batch).shape
     except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
         _refuse(reference, data.names[0], data.graphs[0], error)
-    if len(width) != 2 or width[0] != 2 or width[1] < 2:
+    if tuple(width) in ((2,), (2, 1)):  # one logit tells two classes apart
+        return cast(Classifier, make(module, n_classes=2))
+    if len(width) != 2 or width[0] != 2:
         hint = "It must return one row of logits for each graph, with a column for each class: pool over nodes first."
         raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(width), hint)
     return cast(Classifier, make(module, n_classes=int(width[1])))  # its description is a property
@@ -244,12 +254,32 @@ def clean_answers(classifier: Classifier, reference: Reference, data: RunData, s
             try:
                 answers.extend(answers_on(classifier, each).tolist())
             except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)
-                _refuse(reference, name, each.clean, error)
+                _refuse(reference, name, each.clean, error, data.class_names)
             advance(1)
+    _say_other_order(answers, data)
     return answers
 
 
-def _refuse(reference: Reference, name: str, clean: object, error: BaseException) -> NoReturn:
+def _say_other_order(answers: Sequence[int], data: RunData) -> None:
+    """Says so where the answers would fit the classes far better in another order: by half of all graphs."""
+    labels = data.labels or data.node_labels or ()
+    if len(labels) != len(answers):
+        return
+    known = Counter((label, answer) for label, answer in zip(labels, answers, strict=True) if label is not None)
+    meant = {label: answer for (label, answer), _ in reversed(known.most_common())}  # the most frequent comes last
+    right, fitting = (sum(known[pair] for pair in pairs) for pairs in (((each, each) for each in meant), meant.items()))
+    if len(set(meant.values())) == len(meant) and fitting - right >= max(4, known.total() / 2):
+        names = data.class_names
+        seen = ", ".join(f"{names[answer]} where it is {names[label]}" for label, answer in sorted(meant.items()))
+        say(
+            f"Note: the model mostly answers {seen}: are its classes in another order? Its answers mean "
+            f"{named_classes(names)}; starcert.classifiers takes class_names=[…] in the order of the model."
+        )
+
+
+def _refuse(
+    reference: Reference, name: str, clean: object, error: BaseException, class_names: Sequence[str] = ()
+) -> NoReturn:
     """Says what went wrong with a model on a clean graph, what data that graph has, and what to do."""
     kind = "" if isinstance(error, ValueError | StarcertError) else f"{type(error).__name__}: "
     what = " ".join(str(error).split())
@@ -258,7 +288,8 @@ def _refuse(reference: Reference, name: str, clean: object, error: BaseException
         there = ", ".join(f"{key} {_shape(values)}" for key, values in clean.node_data.items()) or "none"
         about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
     if what.startswith("it answered"):
-        advice = "Let it answer the number of a class, in the order of the class names."
+        classes = f": {named_classes(class_names)}" if class_names else ""
+        advice = f"Let it answer the number of a class, in the order of the class names{classes}; or the name, as text."
     elif isinstance(error, RuntimeError) and re.search("shape|size|dimension", what):  # so torch says it
         advice = (
             f"{about} If the model expects other features, give data that have them, or choose them where the "
@@ -297,8 +328,8 @@ def aligned(data: RunData, classifier: Classifier) -> RunData:
         return data
     if n_classes > len(data.class_names) and data.numbered:
         return replace(data, class_names=data.class_names + names[len(data.class_names) :])
-    hint = "Give the model the classes of the data" + (
-        ", or label the graphs with the model's class numbers from 0." if n_classes > len(data.class_names) else "."
+    hint = f"Give the model the classes of the data: its answers mean {named_classes(data.class_names)}" + (
+        ". Or label the graphs with the model's class numbers from 0." if n_classes > len(data.class_names) else "."
     )
     raise InvalidParameterError(
         "model",

@@ -24,7 +24,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.system.processes import available_cores, worker_processes
+from starcert.system.processes import worker_processes
+from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -33,7 +34,6 @@ __all__ = [
     "Reference",
     "UserCodeError",
     "import_file",
-    "one_thread",
     "place_in",
     "place_of",
     "place_of_user_code",
@@ -202,34 +202,6 @@ def _nearest_file(path: Path) -> str:
     names = sorted(each.name for each in folder.glob("*.py"))
     close = get_close_matches(path.name, names, n=1)
     return f"Did you mean {close[0]}?" if close else f"{folder} has {', '.join(names[:5]) or 'no Python file'}."
-
-
-_THREADS = "OMP_NUM_THREADS"
-
-
-@contextmanager
-def one_thread(device: str = "cpu") -> Iterator[None]:
-    """Lets torch work with one thread inside, if the device is the CPU; afterwards with as many as before.
-
-    Many threads on small graphs mostly wait for each other: a run is parallel by its workers, and votes depend on
-    neither. torch itself is not imported, for that takes seconds, and not every model needs it. If it is imported
-    inside, by the user's code or in a process that is begun there, it finds the variable that it takes its threads
-    from. Who has set that variable has chosen otherwise, and so it stays.
-    """
-    if device != "cpu" or os.environ.get(_THREADS):
-        yield
-        return
-    torch = sys.modules.get("torch")
-    before = available_cores() if torch is None else torch.get_num_threads()
-    if torch is not None:
-        torch.set_num_threads(1)
-    os.environ[_THREADS] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(_THREADS, None)
-        if (torch := sys.modules.get("torch")) is not None:
-            torch.set_num_threads(before)
 
 
 @contextmanager

@@ -18,3 +18,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'starcert.transforms' has no attribute {name!r}")
     return getattr(import_module(f"starcert.transforms.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,95 @@
+"""A trained module in a file: its weights, and how they were made; read without running anything in the file."""
+
+from __future__ import annotations
+
+import io
+import os
+from os import PathLike
+from typing import Any, Protocol, TypeVar
+
+import torch
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.models.copies import Trainable
+from starcert.models.training import Training
+from starcert.noise import Noise
+from starcert.system.files import write_whole
+from starcert.system.provenance import versions
+
+__all__ = ["how_made", "load_weights", "save_weights"]
+
+_FORMAT = "starcert weights 1"
+
+Module = TypeVar("Module", bound=torch.nn.Module)
+
+
+class TrainedWithNoise(Protocol):
+    """What a file tells of a `SmoothedClassifier`."""
+
+    noise: Noise
+
+    @property
+    def classifier(self) -> object:
+        """The base classifier."""
+
+
+def save_weights(smoothed: TrainedWithNoise, path: str | PathLike[str], training: Training) -> None:
+    """Writes the weights of the module behind a smoothed classifier into a file, with how they were made.
+
+    Args:
+        smoothed: what `fit_with_noise` or `fit_nodes_with_noise` has trained.
+        path: the file, such as model.pt; it is there whole or not at all.
+        training: what the training returned.
+    """
+    base = smoothed.classifier
+    if not isinstance(base, Trainable):
+        requirement = "smooth a classifier from a torch module on graphs"
+        raise InvalidParameterError("smoothed", requirement, type(base).__name__)
+    model = base.model
+    made = {
+        "module": type(model).__name__,
+        "noise": repr(smoothed.noise),
+        "best_epoch": training.best_epoch,
+        "validation_accuracy": training.validation_accuracy,
+        "versions": versions(),
+    }
+    weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
+    buffer = io.BytesIO()
+    torch.save({"format": _FORMAT, "weights": weights, "made": made}, buffer)
+    write_whole(path, [buffer.getvalue()])
+
+
+def load_weights(module: Module, path: str | PathLike[str]) -> Module:
+    """The module with the weights of a file, in evaluation mode: what a model function of a run returns.
+
+    Args:
+        module: made as it was before training, on any device. It is changed in place.
+        path: what `save_weights` wrote.
+    """
+    weights = _read(path)["weights"]
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split()).partition(": ")[2][:300]
+        made = how_made(path)["module"]
+        hint = f"It holds a {made}: make the module with the settings that it was trained with."
+        raise InvalidParameterError("module", f"fit the weights of {os.fspath(path)}", reason, hint) from error
+    return module.eval()
+
+
+def how_made(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a file of weights says of their making: module, noise, best epoch, validation accuracy and versions."""
+    return dict(_read(path)["made"])
+
+
+def _read(path: str | PathLike[str]) -> dict[str, Any]:
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        advice = "Train first; in a file of code, name it by Path(__file__).with_name(…)."
+        raise StarcertError(f"{os.fspath(path)}: cannot be read ({error.strerror}). {advice}") from error
+    except Exception as error:  # torch raises nearly anything on a file that is none of its own
+        raise StarcertError(f"{os.fspath(path)}: is no file of weights. models.save_weights writes one.") from error
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert. models.save_weights writes them.")
+    return found

@@ -1,0 +1,88 @@
+"""Weights in a file: what was trained comes back, and a run votes with it; what does not fit is named."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError, StarcertError
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+NOISE = sc.Noise(all=0.1)
+GRAPHS = [
+    sc.Graph(6, [(u, v) for v in range(6) for u in range(v) if v < size], node_data={"x": np.ones((6, 1), np.float32)})
+    for size in (2, 6) * 4
+]
+LABELS = [0, 1] * 4
+CODE = """
+from pathlib import Path
+import starcert as sc
+
+def model():
+    return sc.models.load_weights(sc.models.GIN(1, 2, hidden=4, layers=2), Path(__file__).with_name("model.pt"))
+"""
+
+
+def gin(width=4):
+    return sc.models.GIN(1, 2, hidden=width, layers=2)
+
+
+def trained():
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        smoothed = sc.SmoothedClassifier(sc.classifiers.from_pyg(gin(), n_classes=2), NOISE)
+    training = sc.models.fit_with_noise(smoothed, GRAPHS, LABELS, validation=(GRAPHS, LABELS), epochs=5)
+    return smoothed, training
+
+
+def test_what_was_trained_comes_back_with_how_it_was_made(tmp_path):
+    smoothed, training = trained()
+    sc.models.save_weights(smoothed, tmp_path / "model.pt", training)
+    again, twice = (sc.models.load_weights(gin(), tmp_path / "model.pt") for _ in range(2))
+    for name, weights in smoothed.classifier.model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], weights)
+    described = [sc.classifiers.from_pyg(each, n_classes=2).description for each in (again, twice, gin())]
+    assert described[0] == described[1] != described[2]
+    assert not again.training
+    made = sc.models.how_made(tmp_path / "model.pt")
+    assert (made["module"], made["noise"], made["best_epoch"]) == ("GIN", repr(NOISE), training.best_epoch)
+    assert made["validation_accuracy"] == training.validation_accuracy
+    assert made["versions"]["torch"] == version("torch")
+
+
+def test_what_does_not_fit_is_named(tmp_path):
+    smoothed, training = trained()
+    path = tmp_path / "model.pt"
+    with pytest.raises(StarcertError, match=r"model.pt: cannot be read \(No such file"):
+        sc.models.load_weights(gin(), path)
+    sc.models.save_weights(smoothed, path, training)
+    with pytest.raises(
+        InvalidParameterError, match=r"'module' must fit the weights of .*size mismatch.*It holds a GIN"
+    ):
+        sc.models.load_weights(gin(5), path)
+    torch.save({"weights": {}}, path)
+    with pytest.raises(StarcertError, match="holds no weights of starcert"):
+        sc.models.load_weights(gin(), path)
+    path.write_text("nothing")
+    with pytest.raises(StarcertError, match="is no file of weights"):
+        sc.models.how_made(path)
+    plain = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: 0), NOISE)
+    with pytest.raises(InvalidParameterError, match="'smoothed' must smooth a classifier from a torch module"):
+        sc.models.save_weights(plain, path, training)
+
+
+def test_a_run_votes_with_the_weights_of_a_file(tmp_path, here, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    smoothed, training = trained()
+    sc.models.save_weights(smoothed, "model.pt", training)
+    Path("code.py").write_text(CODE)
+    torch.save([graph.to_pyg().to_dict() for graph in GRAPHS[:2]], "data.pt")
+    words = ("--model", "code.py:model", "--data", "data.pt", "--noise", "all=0.1", "--samples", 200, "--seed", 3)
+    assert here("certify", *words)[0] == 0
+    rows = sc.archive.read("certified/certificates.json").rows()
+    votes = smoothed.vote([sc.Graph.from_pyg(each.to_pyg()) for each in GRAPHS[:2]], samples=200, seed=3)
+    assert [[row["votes_0"], row["votes_1"]] for row in rows] == votes.counts.tolist()
