@@ -10,10 +10,10 @@ from starcert.metrics import votes_needed
 from starcert.report.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.settings import RunSettings
-from starcert.runs.user_code import one_thread
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.output import duration
 from starcert.system.processes import available_cores
+from starcert.system.threads import one_thread
 
 __all__ = ["forecast"]
 

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.system.processes import worker_processes
+from starcert.system.processes import available_cores, worker_processes
 from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
