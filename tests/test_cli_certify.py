@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 
 import runs_worlds as worlds
+import starcert as sc
 from runs_worlds import starcert
 from starcert import archive as archives
 from starcert import metrics
+from starcert.runs.output_folder import OutputFolder
 
 PROTEINS = Path(__file__).parents[1].parent / "shared" / "data" / "TU" / "PROTEINS"
 
@@ -50,6 +52,61 @@ def test_the_summary(project, here):
     for words in ("6 graphs, 3 classes", "accuracy, smoothed", "abstains", "rest.delete", "33.3%", "at most 0.01"):
         assert words in out
     assert "Anchored" not in out
+
+
+def test_one_json_object(project, here):
+    status, out, err = here("certify", "run.toml", "--json")
+    found = json.loads(out)
+    assert (status, err, len(found["certificates"])) == (0, "", 6)
+    assert found["report"] == str(project / "results" / "report.html")
+    kept = archives.read(project / "results" / "certificates.json")
+    assert found["accuracy"] == metrics.accuracy(kept.certificates, kept.labels)
+    for row, one in zip(found["certificates"], kept.certificates, strict=True):
+        assert row["frontier"] == [list(radius) for radius in one.frontier.radii]
+        assert row["class"] == (None if one.abstained else one.label)
+
+
+def test_a_limit_on_sorted_data_is_stratified_and_said(project, here):
+    rows = [f"g{number},{'ring' if number > 2 else 'clique'}" for number in range(1, 7)]
+    (project / "graphs" / "labels.csv").write_text("\n".join(["name,label", "g1,star", *rows[1:]]))
+    status, _, err = here("certify", "run.toml", "--limit", 3)
+    assert (status, err.count("\n")) == (0, 1)
+    assert "these are drawn from every class (--split-seed), 1 of class clique, 1 of class ring, 1 of class star" in err
+
+
+def test_a_dry_run_says_what_to_expect_and_writes_nothing(project, here):
+    before = set(project.rglob("*"))
+    status, out, err = here("certify", "run.toml", "--dry-run")
+    assert (status, err, set(project.rglob("*"))) == (0, "", before)
+    assert re.search(r"6 graphs, 500 votes each: about \d+ s with 1 worker\.", out)
+    needed = metrics.votes_needed(sc.Noise(hub=0.02, motif=0.03), 0.01, 3)
+    assert f"hub {needed['hub']}, motif {needed['motif']}, rest.delete" in out
+    assert "400 samples are too few on hub" in out
+    status, out, _ = here(
+        "certify", "run.toml", "--dry-run", "--regions", "node_sets:a=0-2,b=3-3", "--noise", "a=.3,b=.3"
+    )
+    assert status == 0
+    assert "Empty: b has no sites in 6 of 6 graphs." in out
+    assert "Fixed: " in out
+    assert "There are enough samples." in out
+
+
+def test_no_more_workers_than_cores(project, here, monkeypatch):
+    monkeypatch.setattr("starcert.runs.user_code.available_cores", lambda: 1)
+    status, _, err = here("certify", "run.toml", "--workers", 1000)
+    assert (status, err.count("\n")) == (0, 1)
+    assert "Note: Votes are counted by 1 of 1,000 workers" in err
+
+
+@pytest.mark.parametrize("command", [("certify", "run.toml"), ("sweep", "run.toml", "--grid", "hub=0.1,0.2")])
+def test_a_folder_in_which_a_run_is_still_going(project, here, command):
+    with OutputFolder(project / "busy").held():
+        status, _, err = here(*command, "--out", "busy")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "'out' must be a folder in which no run is still going" in err
+    assert "give another --out" in err
+    assert here(*command, "--out", "busy")[0] == 0
+    assert not list(project.glob("*.lock"))
 
 
 def test_all_certificates_together(project, here):

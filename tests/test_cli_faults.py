@@ -97,6 +97,28 @@ def test_out_of_memory_is_no_fault(here, monkeypatch):
     refused(here("frontier", "--noise", "a=0.1", "--p-lower", "0.9"), "not enough memory")
 
 
+@pytest.mark.parametrize("words", ["Unable to allocate 74.5 GiB for an array with shape (20000, 500000)", ""])
+def test_memory_that_a_model_wants_is_told_with_its_size(project, here, words):
+    code = f"def greedy():\n    return f\ndef f(graph):\n    raise MemoryError({words!r})\n"
+    (project / "model.py").write_text(worlds.MODEL + code)
+    said = here("certify", "run.toml", "--model", "model.py:greedy")
+    refused(said, f"There is not enough memory: {words or 'a part of the work'}")
+    refused(said, "delete/add")
+
+
+def test_an_error_in_an_own_classifier_is_its_own(project, here):
+    code = "from starcert.classifiers.base import CallableClassifier\n"
+    code += "class Own(CallableClassifier):\n    description = property(lambda self: 1 // 0)\n"
+    code += "def own():\n    return Own(shapes, 3, 'batch', 'own', 64)\n"
+    (project / "model.py").write_text(worlds.MODEL + code)
+    refused(here("certify", "run.toml", "--model", "model.py:own"), "model.py, line 33: ZeroDivisionError")
+
+
+def test_garbage_is_no_file_of_tensors(project, here):
+    (project / "data.pt").write_bytes(bytes(range(256)) * 9)
+    refused(here("certify", "run.toml", "--data", "data.pt"), "torch.save did not write it, or it is damaged")
+
+
 def closing(streams: str, *words: str, cwd=None) -> subprocess.CompletedProcess:
     command = f"{sys.executable} -m starcert {' '.join(words)} {streams}"
     return subprocess.run(

@@ -69,6 +69,18 @@ def test_a_folder_may_have_three_layouts(tmp_path, monkeypatch, below):
     assert tu("TINY").graphs == data.graphs
 
 
+@pytest.mark.parametrize("below", [".", "raw", "data", "data/raw"])
+def test_the_folder_itself_will_do(tmp_path, monkeypatch, below):
+    write(tmp_path / "data" / below)
+    monkeypatch.chdir(tmp_path)
+    wanted = tu("TINY", root=tmp_path / "data" / below)
+    for folder in (tmp_path / "data", str(tmp_path / "data"), "./data", Path("data")):
+        assert tu(folder).graphs == wanted.graphs
+        assert tu(folder).name == "TINY"
+    with pytest.raises(StarcertError, match="'name' must be the folder of a TU data set, or its name"):
+        tu(tmp_path)
+
+
 def test_a_folder_without_the_data_is_no_reason_to_look_elsewhere(tmp_path):
     with pytest.raises(StarcertError, match=r"There is no MUTAG_A.txt in .*nor in MUTAG/raw or MUTAG below it"):
         tu("MUTAG", root=tmp_path)

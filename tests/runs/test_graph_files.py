@@ -31,6 +31,19 @@ def test_the_first_graphs():
     assert len(make().first(None)) == len(make().first(99)) == 40
 
 
+def test_a_limit_on_sorted_data_draws_from_every_class():
+    data = replace(make(), labels=(0,) * 30 + (1,) * 10)
+    drawn = data.limited(8, 3)
+    assert drawn.labels == (0,) * 6 + (1,) * 2
+    assert list(drawn.names) == sorted(drawn.names, key=data.names.index)
+    assert drawn.names == data.limited(8, 3).names != data.limited(8, 4).names
+    assert set(drawn.names) < set(data.limited(12, 3).names)
+    assert data.limited(2, 0).labels == (0, 1)
+    assert make().limited(5, 3).names == make().first(5).names  # every class has its share already
+    assert replace(make(), labels=None).limited(5, 3).names == make().first(5).names
+    assert data.limited(None, 0) is data
+
+
 @pytest.mark.parametrize("labels", [None, (None, *(0,) * 39)])
 def test_data_without_classes_have_no_parts(labels):
     with pytest.raises(StarcertError, match="'split' must be all for data without classes"):

@@ -72,6 +72,13 @@ def test_voting_refuses_before_the_first_vote(monkeypatch):
     assert not seen
 
 
+def test_a_networkx_graph_of_so_many_edges_is_refused_with_what_would_fit(monkeypatch):
+    monkeypatch.setattr("starcert.classifiers.base.available_bytes", lambda: 4 * GIGABYTE)
+    smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(len), sc.Noise(all=0.05))
+    with pytest.raises(StarcertError, match=r"10,017,499 edges in a copy.*takes 7\.6 GB.*fits.*all=0\.05/0\.01"):
+        smoothed.vote([LARGE], samples=100, seed=0)
+
+
 def test_where_memory_is_not_known_nothing_is_refused(monkeypatch):
     monkeypatch.setattr("starcert.classifiers.base.available_bytes", lambda: None)
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given
@@ -17,7 +18,17 @@ import runs_worlds as worlds
 import starcert as sc
 from starcert.cli.command_line import show
 from starcert.runs.certification import result_rows
-from starcert.system.output import at_least, at_most, csv_line, csv_lines, fails_at_most, holds_at_least, plain, say
+from starcert.system.output import (
+    at_least,
+    at_most,
+    csv_line,
+    csv_lines,
+    fails_at_most,
+    holds_at_least,
+    plain,
+    progress_bar,
+    say,
+)
 
 floats = st.one_of(
     st.floats(0, 1),
@@ -185,3 +196,12 @@ def test_names_of_graphs_and_classes_are_no_formulas():
     found = dict(zip(header, row, strict=True))
     assert found["name"] == "'=cmd|' /C calc'!A0"
     assert (found["true_name"], found["class_name"]) == ("'@a", "'@a")
+
+
+def test_off_a_terminal_a_line_tells_the_whole_and_the_time_left(monkeypatch, capsys):
+    clock = iter([0.0, 10.0, 40.0, 50.0])
+    monkeypatch.setattr("starcert.system.output.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with progress_bar("votes", 1000, 200) as advance:
+        for _ in range(3):
+            advance(100)
+    assert capsys.readouterr().err == "votes: 400 of 1,000 (40%), about 2 min left\n"

@@ -267,8 +267,8 @@ class CallableClassifier(Classifier):
         return f"{name} {identity((self.function, self.on))}{named}"
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """What one noisy copy takes as the function sees it: some 200 bytes an edge in networkx."""
-        return 200 * n_edges + 300 * n_nodes if self.on == "networkx" else 0
+        """What one noisy copy takes as the function sees it: some 400 bytes an edge in networkx."""
+        return 400 * n_edges + 300 * n_nodes if self.on == "networkx" else 0
 
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each graph."""

@@ -66,8 +66,8 @@ class NodeFunction(Classifier):
         return np.flatnonzero(mask)
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """What one noisy copy takes as the function sees it: some 200 bytes an edge in networkx."""
-        return 200 * n_edges + 300 * n_nodes
+        """What one noisy copy takes as the function sees it: some 400 bytes an edge in networkx."""
+        return 400 * n_edges + 300 * n_nodes
 
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each target of each copy."""

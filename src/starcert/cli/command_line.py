@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -92,15 +93,43 @@ def main() -> NoReturn:
         with _signals_interrupt(), warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
             app()
-    except (StarcertError, OSError) as error:
-        _fail(str(error), 2)
     except KeyboardInterrupt as error:
         sys.exit(_interrupted(error))
-    except MemoryError:
-        _fail("There is not enough memory. Take fewer or smaller graphs, or a machine that has more.", 2)
-    except Exception as error:  # noqa: BLE001  (a fault of starcert's own: told in one line as well)
-        _fail(f"{type(error).__name__}: {error}. This is a fault in starcert; --debug shows where.", 1)
+    except Exception as error:  # noqa: BLE001  (whatever it is: told in one line)
+        _fail(*_told(error))
     sys.exit(0)
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """What a user is told of an error, and the exit status: 1 only where it is a fault in starcert."""
+    if wanted := _lacks_memory(error):
+        from starcert.system.processes import available_bytes, in_words  # noqa: PLC0415
+
+        free = available_bytes()
+        left = "" if free is None else f" There are {in_words(free)} left."
+        advice = "Take fewer or smaller graphs, noise that adds fewer edges (delete/add), fewer workers, or more memory"
+        return f"There is not enough memory: {wanted}.{left} {advice}.", 2
+    if isinstance(error, StarcertError | OSError):
+        return str(error), 2
+    from starcert.runs.user_code import place_of_user_code  # noqa: PLC0415
+
+    words = f"{type(error).__name__}: {error}"
+    if place := place_of_user_code(error):
+        return f"{place}: {words}. --debug shows the whole traceback.", 2
+    return f"{words}. This is a fault in starcert; --debug shows where.", 1
+
+
+def _lacks_memory(error: BaseException | None) -> str:
+    """What could not be had, of an error that is want of memory or followed from it; "" of any other."""
+    while error is not None:
+        torch_says = isinstance(error, RuntimeError) and re.search(r"can't allocate|out of memory", str(error))
+        if isinstance(error, MemoryError) or torch_says:
+            said = re.search(
+                r"(Unable to allocate|you tried to allocate|Tried to allocate) .*?(?=\. |\.?$)", str(error)
+            )
+            return said[0] if said else "a part of the work could not be kept"
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _open_streams() -> None:

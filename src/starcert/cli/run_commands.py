@@ -6,6 +6,7 @@ The options of `certify` and `sweep` are the settings of a run.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcert.cli.command_line import DebugOption, app, show
+from starcert.cli.command_line import DebugOption, JsonOption, app, show
 from starcert.errors import InvalidParameterError
 from starcert.runs.settings import SETTINGS, check_options
 from starcert.system.files import is_empty, write_whole
@@ -29,6 +30,12 @@ __all__ = ["certify", "init", "reproduce", "sweep"]
 RunArgument = Annotated[
     Path | None,
     typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML"),
+]
+DryRunOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Only say how long it will take, how many votes one flip needs, what is fixed and empty."
+    ),
 ]
 GridOption = Annotated[
     list[str] | None,
@@ -54,13 +61,14 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
             )
             annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
+    flags = {"_debug", "as_json", "dry_run"}
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
         function.__annotations__ = annotations
         function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what typer reads options from
             [
                 inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "_debug" else None, annotation=each
+                    name, inspect.Parameter.KEYWORD_ONLY, default=False if name in flags else None, annotation=each
                 )
                 for name, each in annotations.items()
             ]
@@ -71,8 +79,8 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
 
 
 @app.command()
-@_with_settings({"run": RunArgument})
-def certify(run: Path | None, _debug: bool, **given: object) -> None:
+@_with_settings({"run": RunArgument, "dry_run": DryRunOption, "as_json": JsonOption})
+def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **given: object) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
     Interrupted, the same command goes on where it was. Everything can stand in a run file, which the output repeats.
@@ -84,13 +92,22 @@ def certify(run: Path | None, _debug: bool, **given: object) -> None:
     starcert certify --model model.py:classifier --data MUTAG --noise bonds=0.04/0.2 --limit 20 --out results
     """
     options = check_options(given)
-    from starcert.cli.run_views import certified_view  # noqa: PLC0415  (numpy and more: only where it is needed)
+    from starcert.cli.run_views import certified_object, certified_view  # noqa: PLC0415  (slow to import)
     from starcert.runs.certification import certify_run, certify_settings  # noqa: PLC0415
     from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
 
     file = RunFile() if run is None else read_run_file(run)
     settings = certify_settings(file, options)
-    show(*certified_view(certify_run(settings, expected=_still_expected(file.expected, options), note=_note)))
+    if dry_run:
+        from starcert.runs.forecast import forecast  # noqa: PLC0415
+
+        show(*forecast(settings))
+        return
+    outcome = certify_run(settings, expected=_still_expected(file.expected, options), note=_note)
+    if as_json:
+        print(json.dumps(certified_object(outcome)))
+    else:
+        show(*certified_view(outcome))
 
 
 @app.command()

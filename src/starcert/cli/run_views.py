@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starcert.runs.sweep_levels import SweepLevel
     from starcert.runs.sweep_result import SweepResult
 
-__all__ = ["certified_view", "sweep_view"]
+__all__ = ["certified_object", "certified_view", "sweep_view"]
 
 MOST_LEVELS = MOST_GRAPHS = 40
 """So many rows a table has; the files have all of them."""
@@ -50,6 +50,33 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *_notes(outcome),
         f"Report: {outcome.report}",
     ]
+
+
+def certified_object(outcome: CertifiedRun) -> dict[str, object]:
+    """What `certified_view` tells, for programs: None stands for what is not known, or for a graph that abstains."""
+    archive, certificates = outcome.archive, outcome.archive.certificates
+    truth = [label for label in archive.labels if label is not None]
+    rows = zip(archive.names, archive.labels, outcome.base, certificates, strict=True)
+    return {
+        "folder": str(outcome.folder),
+        "report": str(outcome.report),
+        "class_names": list(archive.class_names),
+        "axes": list(archive.noise.axes),
+        "alpha": certificates.alpha or archive.alpha,
+        "together": archive.together,
+        "accuracy": accuracy(certificates, archive.labels) if truth else None,
+        "majority_share": majority_share(truth) if truth else None,
+        "certificates": [
+            {
+                "name": name,
+                "label": label,
+                "base_class": answer,
+                "class": None if one.abstained else int(one.label),
+                "frontier": [list(radius) for radius in one.frontier.radii],
+            }
+            for name, label, answer, one in rows
+        ],
+    }
 
 
 def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:

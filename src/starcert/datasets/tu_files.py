@@ -36,7 +36,7 @@ CATALOGUE = "https://chrsmrrs.github.io/datasets"
 
 
 def tu(
-    name: str,
+    name: str | os.PathLike[str],
     *,
     root: str | os.PathLike[str] | None = None,
     edge_labels: bool = False,
@@ -53,7 +53,8 @@ def tu(
     of the user. Otherwise PyTorch Geometric downloads it into that cache.
 
     Args:
-        name: its name in the collection, upper and lower case told apart.
+        name: its name in the collection, upper and lower case told apart; or the path of its folder, such as
+            Path("MUTAG") or "data/MUTAG", as `starcert certify --data` takes it.
         root: a folder that holds NAME_A.txt and the files beside it, or holds them in NAME/raw or in NAME.
         edge_labels: whether to keep the labels of edges, as the anchored data `edge_labels`: for each node the pairs
             (neighbour, label). Regions of molecules can be made from them; noisy copies come without them.
@@ -71,6 +72,12 @@ def tu(
         >>> data, data.label_names, data.graphs[0]
         (Dataset(TINY, 2 graphs, 2 classes), (-1, 1), Graph(2 nodes, 1 edges))
     """
+    if root is None and (isinstance(name, os.PathLike) or (isinstance(name, str) and _is_path(name))):
+        found = raw_files(Path(name).expanduser())
+        if found is None:
+            hint = "It holds NAME_A.txt and the files beside it, or holds them in raw, in NAME or in NAME/raw."
+            raise InvalidParameterError("name", "be the folder of a TU data set, or its name", str(name), hint)
+        name, root = found
     if not (isinstance(name, str) and re.fullmatch(r"\w[\w.+-]*", name)):
         hint = f"The names are listed at {CATALOGUE}."
         raise InvalidParameterError("name", "be the name of a TU data set, such as 'MUTAG'", name, hint)
@@ -82,6 +89,23 @@ def tu(
     if _path(folder, name, "edge_attributes").is_file():
         said.append("Attributes of edges are left out: give them to Graph as edge_data.")
     return Dataset(name, Split(graphs, labels), label_names, said=tuple(said))
+
+
+def _is_path(name: str) -> bool:
+    """Whether a text is the path of a folder, not a name: it has a separator and leads to one."""
+    return bool({"/", os.sep} & set(name)) and os.path.isdir(os.path.expanduser(name))
+
+
+def raw_files(folder: Path) -> tuple[str, Path] | None:
+    """The name of the TU data set in a folder, and the folder of its raw files; None if there is none."""
+    for place in (folder, folder / "raw", folder / folder.name / "raw", folder / folder.name):
+        names = sorted(path.name.removesuffix("_A.txt") for path in place.glob("*_A.txt"))
+        if len(names) > 1:
+            hint = "Give the folder of one of them."
+            raise InvalidParameterError("data", "be the folder of one data set", f"{place} with {names}", hint)
+        if names and re.fullmatch(r"\w[\w.+-]*", names[0]):
+            return names[0], place
+    return None
 
 
 def _folder(name: str, root: str | os.PathLike[str] | None) -> Path:

@@ -73,9 +73,19 @@ def certify_run(
     """
     place = OutputFolder(settings.out)
     place.check_place()
-    ready = try_model(settings, read_inputs(settings))
+    with place.held():
+        return _certified(settings, place, expected or {}, note)
+
+
+def _certified(
+    settings: RunSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+) -> CertifiedRun:
+    inputs = read_inputs(settings)
+    for sentence in inputs.said:
+        note(sentence)
+    ready = try_model(settings, inputs)
     base, digests = ready.base, ready.digests
-    check_expected(digests, expected or {})
+    check_expected(digests, expected)
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:

@@ -123,6 +123,29 @@ class RunData:
         """The first n graphs; all of them for None."""
         return self if n is None or n >= len(self) else self.select(range(n))
 
+    def limited(self, n: int | None, seed: int) -> RunData:
+        """So many graphs: the first ones, if they have every class in its share, within one graph; else a draw.
+
+        The draw takes one graph of every class, and then of each in proportion to its size; the draw of fewer graphs
+        is a part of that of more. Graphs stay in their order.
+        """
+        first = self.first(n)
+        if n is None or len(first) == len(self) or self.labels is None:
+            return first
+        sizes = Counter(self.labels)
+        here = Counter(first.labels)
+        fair = all(abs(here[label] - n * size / len(self)) < 1 for label, size in sizes.items())
+        if fair and len(here) == min(n, len(sizes)):
+            return first
+        order = np.random.default_rng(seed).permutation(len(self)).tolist()
+        seen: Counter[int | None] = Counter()
+        places: list[tuple[float, int, int]] = []
+        for index in order:
+            label = self.labels[index]
+            places.append((seen[label] / sizes[label], len(places), index))
+            seen[label] += 1
+        return self.select(sorted(index for *_, index in sorted(places)[:n]))
+
     def part(self, name: str, seed: int) -> RunData:
         """A part of the data: "all", or "train", "validation" or "test" with 80%, 10% and 10% of every class."""
         if name == "all":

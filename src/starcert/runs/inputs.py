@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -49,12 +50,25 @@ class RunInputs:
         everything: all the data.
         train: the training part of them; None if they are not divided.
         chosen: the graphs of the run.
+        drawn: whether a limit drew them from every class, as the first ones would not have stood for all.
     """
 
     rule: Rule | Partition | Mapping[str, Any] | None
     everything: RunData
     train: RunData | None
     chosen: RunData
+    drawn: bool = False
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What a user may want to know of the choice."""
+        if not self.drawn:
+            return ()
+        counts = Counter(self.chosen.labels or ())
+        names = {label: "unknown" if label is None else self.chosen.class_names[label] for label in counts}
+        listed = ", ".join(f"{counts[each]} of class {names[each]}" for each in sorted(counts, key=str))
+        drawn = f"The first {len(self.chosen):,} graphs would not stand for all: these are drawn from every class"
+        return (f"{drawn} (--split-seed), {listed}.",)
 
 
 @dataclass(frozen=True)
@@ -99,8 +113,10 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     if settings.regions is None and any(_has_other_sites(each) for each in everything.graphs):
         rule = None
     train = None if settings.split == "all" else everything.part("train", settings.split_seed)
-    chosen = everything.part(settings.split, settings.split_seed).first(settings.limit)
-    return RunInputs(rule, everything, train, chosen)
+    part = everything.part(settings.split, settings.split_seed)
+    chosen = part.limited(settings.limit, settings.split_seed)
+    drawn = chosen.names != part.first(settings.limit).names
+    return RunInputs(rule, everything, train, chosen, drawn)
 
 
 def _has_other_sites(clean: CleanObject) -> bool:

@@ -18,7 +18,8 @@ run.toml, both folders must be empty, or not there: what somebody else keeps the
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import RunFileError, differences, read_run_file, rewritten, run_file_text
 from starcert.runs.settings import SETTINGS, RunSettings
-from starcert.system.files import is_empty, write_whole
+from starcert.system.files import is_empty, lock_file, unlock_file, write_whole
 
 __all__ = ["CERTIFICATES", "FILES", "REPORT", "RESULTS", "RUN", "VOTES", "OutputFolder"]
 
@@ -93,6 +94,28 @@ class OutputFolder:
             there = next(each for each in (folder, *folder.parents) if each.exists())
             if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
                 raise InvalidParameterError("out", "be a folder that can be written", str(self.final))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps the folder for one run: whoever wants it meanwhile is told that a run is still going.
+
+        The lock is on a file beside the folder, `results.lock`, and ends with the process. Where no such file can be
+        made or locked, nobody is told.
+        """
+        beside = f"{self.final}.lock"
+        try:
+            self.final.parent.mkdir(parents=True, exist_ok=True)
+            handle = lock_file(beside)
+        except OSError:
+            yield
+            return
+        if handle is None:
+            hint = "Wait for its end or stop it, or give another --out."
+            raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
+        try:
+            yield
+        finally:
+            unlock_file(handle, beside)
 
     def begin(
         self,

@@ -239,11 +239,12 @@ class RunSettings:
         default=None,
         metadata=_about(
             _SAMPLES,
-            "Certify the first so many graphs.",
+            "Certify so many graphs: the first, or of every class its share (by --split-seed) where the first ones "
+            "have not.",
             shown="all",
             kind=int,
             of_sweeps=True,
-            sweep_help="Try the first so many graphs.",
+            sweep_help="Try so many graphs: the first, or of every class its share.",
         ),
     )
     split: str = field(

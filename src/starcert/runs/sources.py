@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -49,7 +48,9 @@ def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False) -> Ru
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
         readers = dict.fromkeys(_MOLECULES, read_smiles) | {".npz": _read_npz}
         return readers.get(source.suffix, partial(read_tensors, of_nodes=of_nodes))(source)
-    raw = _raw_files(source)
+    from starcert.datasets.tu_files import raw_files  # noqa: PLC0415
+
+    raw = raw_files(source)
     return read_folder(source) if raw is None else _tu(*raw)
 
 
@@ -100,18 +101,6 @@ def _of_function(reference: Reference) -> RunData:
         return RunData(tuple(objects), names)
     classes, class_names, numbered = number_labels(["" if each is None else str(each) for each in labels])
     return RunData(tuple(objects), names, classes, class_names, numbered)
-
-
-def _raw_files(folder: Path) -> tuple[str, Path] | None:
-    """The name of the TU data set in a folder, and the folder of its raw files."""
-    for place in (folder, folder / "raw", folder / folder.name / "raw", folder / folder.name):
-        names = sorted(path.name.removesuffix("_A.txt") for path in place.glob("*_A.txt"))
-        if len(names) > 1:
-            hint = "Give the folder of one of them."
-            raise InvalidParameterError("data", "be the folder of one data set", f"{place} with {names}", hint)
-        if names and re.fullmatch(r"\w[\w.+-]*", names[0]):
-            return names[0], place
-    return None
 
 
 def _named(name: str) -> RunData:
@@ -171,7 +160,9 @@ def read_tensors(path: Path, *, of_nodes: bool = False) -> RunData:
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises nearly anything on a file that is none of its own
         reason = " ".join(str(error).split()) or type(error).__name__
-        if "Unsupported" in reason or "global" in reason.lower():
+        if "Unsupported operand" in reason or "Invalid magic number" in reason:
+            reason = "torch.save did not write it, or it is damaged"
+        elif "Unsupported" in reason or "global" in reason.lower():
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -25,7 +26,7 @@ from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, w
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
-from starcert.system.output import csv_lines
+from starcert.system.output import csv_lines, duration
 
 __all__ = ["PAGE", "TABLE", "VOTES", "run_sweep", "sweep_settings"]
 
@@ -89,13 +90,22 @@ def run_sweep(
         raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
     place = OutputFolder(settings.run.out)
     place.check_place()
+    with place.held():
+        return _swept(settings, place, expected or {}, note)
+
+
+def _swept(
+    settings: SweepSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+) -> SweepResult:
     inputs, n_unlabelled = _labelled(read_inputs(settings.run))
+    for sentence in inputs.said:
+        note(sentence)
     one_model = not asks_for(settings.run.model, "noise")
     first = try_model(settings.run, inputs)
     # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
     # with other graphs.
     digests = {"model": settings.run.model.digest}
-    check_expected(digests, {name: each for name, each in (expected or {}).items() if name in digests})
+    check_expected(digests, {name: each for name, each in expected.items() if name in digests})
     certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
     place.begin(replace(settings.run, noise=_noise_there(place, settings)), digests, settings.grid, certifying)
     outcomes, anchored = [], dict[str, None]()
@@ -115,6 +125,7 @@ def run_sweep(
         anchored=tuple(anchored),
         one_model=one_model,
         folder=place.final,
+        drawn=inputs.drawn,
     )
     _write_run_file(place, sweep, digests, certifying)
     write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
@@ -149,7 +160,7 @@ def _levels(
     folder.mkdir(exist_ok=True)
     digits = len(str(len(settings.levels)))
     with ExitStack() as resources:
-        ready, executor = first, None
+        ready, executor, begun = first, None, time.monotonic()
         for number, noise in enumerate(settings.levels, start=1):
             if number > 1 and not one_model:
                 ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
@@ -159,7 +170,9 @@ def _levels(
                     voting_workers(ready.base, settings.run.model.file, settings.run.workers, once)
                 )
             store = folder / f"level-{number:0{digits}d}.db"
-            title = f"level {number} of {len(settings.levels)}: {noise_text(noise)}"
+            left = (len(settings.levels) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
+            whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""
+            title = f"level {number} of {len(settings.levels)}{whole}: {noise_text(noise)}"
             try:
                 found = _certify(settings, noise, ready, store, executor, title)
             except StoreSettingsError as error:

@@ -85,6 +85,7 @@ class SweepResult:
         anchored: why regions are anchored, each reason once.
         one_model: whether one model served all levels, rather than one made for each.
         folder: the output folder.
+        drawn: whether a limit drew the graphs from every class, instead of the first ones.
     """
 
     settings: SweepSettings
@@ -95,6 +96,7 @@ class SweepResult:
     anchored: tuple[str, ...]
     one_model: bool
     folder: Path
+    drawn: bool = False
 
     @cached_property
     def beaten_by(self) -> tuple[int | None, ...]:
@@ -183,9 +185,11 @@ def about_graphs(sweep: SweepResult) -> str:
     run, n = sweep.settings.run, sweep.levels[0].n_graphs
     data = run.data if isinstance(run.data, str) else run.data.name
     if run.split == "all":
-        part = "all graphs" if run.limit is None else f"the first graphs (--limit {run.limit:,})"
+        which = "graphs of every class" if sweep.drawn else "the first graphs"
+        part = "all graphs" if run.limit is None else f"{which} (--limit {run.limit:,})"
     else:
-        part = f"the {run.split} part" + ("" if run.limit is None else f", its first graphs (--limit {run.limit:,})")
+        which = "graphs of every class" if sweep.drawn else "its first graphs"
+        part = f"the {run.split} part" + ("" if run.limit is None else f", {which} (--limit {run.limit:,})")
     without = f"; {sweep.n_unlabelled:,} without a known class are left out" if sweep.n_unlabelled else ""
     return f"{n:,} graph{'s' * (n != 1)}: {part} of {data}{without}"
 

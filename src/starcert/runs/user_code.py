@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError, StarcertError
-from starcert.system.processes import worker_processes
+from starcert.system.processes import available_cores, worker_processes
 from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ __all__ = [
     "import_file",
     "place_in",
     "place_of",
+    "place_of_user_code",
     "running_user_code",
     "voting_workers",
 ]
@@ -47,6 +48,10 @@ _EXTRAS = {
     "grakel": "kernels",
     "rdkit": "molecules",
 }
+
+
+_PREFIX = "starcert_user_"
+"""How the names of modules begin that are files of the user's."""
 
 
 class UserCodeError(StarcertError):
@@ -106,7 +111,7 @@ def import_file(file: Path) -> ModuleType:
 
     As for a script that is run, the file's folder comes first where it imports others; no compiled copies are left.
     """
-    name = f"starcert_user_{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
+    name = f"{_PREFIX}{blake2b(f'{file} {_digest_of(file)}'.encode(), digest_size=8).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
@@ -161,6 +166,16 @@ def place_in(file: Path, error: BaseException) -> str:
     return f"{file}, line {lines[-1]}" if lines else str(file)
 
 
+def place_of_user_code(error: BaseException) -> str:
+    """The last line of the user's own files that an exception went through; "" if it went through none."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").startswith(_PREFIX):
+            place = f"{trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
 def _words(error: BaseException) -> str:
     """An exception on one line: its kind, unless it is one of ours, and its message."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -193,14 +208,18 @@ def _nearest_file(path: Path) -> str:
 def voting_workers(
     classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
 ) -> Iterator[Executor | None]:
-    """So many worker processes; None where the classifier works in this process, which `note` then gives a reason for.
+    """So many worker processes, but no more than there are cores; None where the classifier works in this process.
 
     Args:
         classifier: what shall travel to the workers.
         file: the user's file that made it.
         workers: how many.
-        note: is told why there are no workers, where they were asked for.
+        note: is told why there are fewer workers than were asked for, or none.
     """
+    cores = available_cores()
+    if workers > cores:
+        note(f"Votes are counted by {cores} of {workers:,} workers: this machine has no more cores.")
+        workers = cores
     reason = "" if workers == 1 else _stays(classifier)
     if reason:
         note(f"All votes are counted in one process: {reason}.")

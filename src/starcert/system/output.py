@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -33,6 +34,7 @@ __all__ = [
     "at_most",
     "csv_line",
     "csv_lines",
+    "duration",
     "fails_at_most",
     "holds_at_least",
     "plain",
@@ -178,7 +180,7 @@ class Advance(Protocol):
 
 @contextmanager
 def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = None) -> Iterator[Advance]:
-    """A bar with rate and remaining time on standard error; `shown` None: only if that is a terminal.
+    """A bar with rate and remaining time on standard error; `shown` None: a line every half a minute off a terminal.
 
     Args:
         title: what is being done.
@@ -186,7 +188,10 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
         done: how many of them were done before (by an earlier run): they count as done, but not for the rate.
         shown: whether to draw it.
     """
-    if not (sys.stderr.isatty() if shown is None else shown):
+    if shown is None and not sys.stderr.isatty():
+        yield _lines(title, total, done)
+        return
+    if shown is False:
         yield lambda _units: None
         return
     from rich.console import Console  # noqa: PLC0415  (only where there is something to draw)
@@ -209,6 +214,40 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
                 bar.update(task, rate=f"{speed:,.0f}/s")
 
         yield advance
+
+
+EVERY = 30.0
+"""Off a terminal, so many seconds lie between two lines of progress."""
+
+
+def _lines(title: str, total: int, done: int) -> Advance:
+    """Says every so often how much of the whole is done, and how long the rest will take."""
+    begun = last = time.monotonic()
+    now = done
+
+    def advance(units: int) -> None:
+        nonlocal last, now
+        now += units
+        if (moment := time.monotonic()) - last >= EVERY and now > done:
+            last = moment
+            left = (total - now) * (moment - begun) / (now - done)
+            say(f"{title}: {now:,} of {total:,} ({now / total:.0%}), about {duration(left)} left")
+
+    return advance
+
+
+def duration(seconds: float) -> str:
+    """A time for people, roughly.
+
+    Example:
+        >>> duration(0.2), duration(75), duration(600), duration(7800), duration(260_000)
+        ('1 s', '75 s', '10 min', '2.2 h', '3.0 days')
+    """
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
