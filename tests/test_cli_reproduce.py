@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,15 @@ def test_all_studies_go_into_folders_of_one(here, tmp_path):
         assert f"{name}: the paper's claims" in out
     # And once more, where it was.
     assert here("all", "--out", tmp_path / "paper", "--workers", 1)[0] == 0
+
+
+def test_a_study_that_is_run_by_itself_is_left_out_of_all_and_that_is_said(here, tmp_path, monkeypatch):
+    monkeypatch.setitem(STUDIES, "again", replace(STUDIES["again"], alone="It needs a file."))
+    status, out, _ = here("all", "--out", tmp_path / "paper", "--workers", 1)
+    assert status == 0
+    assert "Left out: again. It needs a file." in out
+    assert (tmp_path / "paper" / "tiny").exists()
+    assert not (tmp_path / "paper" / "again").exists()
 
 
 def test_all_tells_of_one_claim_in_one_study(here, tmp_path, monkeypatch):

@@ -246,13 +246,16 @@ def reproduce(
         raise InvalidParameterError("NAME", f"be one of {', '.join(STUDIES)}, all", name)
     n_workers = available_cores() if workers is None else workers
     finished = []
-    for each in STUDIES if name == "all" else [name]:
+    for each in [each for each, study in STUDIES.items() if not study.alone] if name == "all" else [name]:
         folder = out / each if name == "all" else out
         finished.append(run(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
         show(*_study_view(finished[-1]))
     if name == "all":
         write_whole(out / "index.html", [all_page(finished)])
         show(f"All of it: {out / 'index.html'}")
+        for study in STUDIES.values():
+            if study.alone:
+                show(f"Left out: {study.name}. {study.alone}")
     if not all(check.as_documented for each in finished for check in each.checks):
         raise typer.Exit(1)
 

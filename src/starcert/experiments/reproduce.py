@@ -42,11 +42,13 @@ class Study:
         name: what it is called on the command line.
         module: where it is, a `StudyModule`.
         about: what it shows, for a list of studies.
+        alone: why it is run by itself only, and not with all others; "" if it is one of all.
     """
 
     name: str
     module: str
     about: str
+    alone: str = ""
 
     def load(self) -> StudyModule:
         """Its module, with what it needs; without that, an error that says what to install."""
@@ -78,7 +80,12 @@ STUDIES = {
             "bonds", "starcert.experiments.bonds", "molecules with types of bonds, and their atoms, beyond the paper"
         ),
         Study("arcs", "starcert.experiments.arcs_study", "graphs that direction alone tells apart, beyond the paper"),
-        Study("cora", "starcert.experiments.cora", "the nodes of Cora-ML: words and links, beyond the paper"),
+        Study(
+            "cora",
+            "starcert.experiments.cora",
+            "the nodes of Cora-ML: words and links, beyond the paper",
+            alone="It needs a file of its own, and a GPU for all of its votes.",
+        ),
     )
 }
 
