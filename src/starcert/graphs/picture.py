@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -84,6 +83,8 @@ def _node(x: float, y: float, text: str) -> str:
 
 def _points(n_nodes: int, edges: npt.NDArray[np.int64]) -> list[tuple[float, float]]:
     """Where the nodes stand, the same for the same graph."""
+    import networkx as nx  # noqa: PLC0415  (a tenth of a second; only where a picture is drawn)
+
     graph = nx.Graph()
     graph.add_nodes_from(range(n_nodes))
     graph.add_edges_from(edges.tolist())
