@@ -51,7 +51,7 @@ NEEDS = {
 SLOW = {"paper", "tutorial", "models", "regions", "voting"}
 NOT_RUN = {
     ("index", "it installs the package."),
-    ("paper", "it takes about 45 minutes on two cores, the study of evidence included."),
+    ("paper", "it takes about an hour on two cores, the studies beyond the paper included."),
 }
 """The blocks that are shown and not run, each with the reason that readers see."""
 
