@@ -138,7 +138,12 @@ def filled_noise(noise: Noise, sites: Sequence[Sites]) -> Noise:
 
 def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
     """For each region of the sites the law that is drawn there, with as many values as its sites have."""
-    return [noise[region].acting(counts) for region, counts in zip(sites.regions, sites.counts, strict=True)]
+    present = {}
+    for layer in sites.layers:
+        _, values = sites.clean.nonzero(layer.name)
+        present[layer.name] = np.bincount(values, minlength=layer.alphabet)[1:].tolist()
+    laws = zip(sites.regions, sites.layers, strict=True)
+    return [noise[region].acting(present[layer.name]) for region, layer in laws]
 
 
 NO_AXIS = 2**16 - 1

@@ -28,7 +28,8 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
 from starcert.graphs import CleanObject, Graph, Sites, Vector
-from starcert.graphs.convert import is_networkx, is_pyg
+from starcert.graphs.convert import is_networkx
+from starcert.graphs.convert_pyg import is_pyg
 from starcert.graphs.vectors import matrix_of
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy

@@ -1,12 +1,14 @@
 """Graphs of every kind: arcs, types and numbers of edges, node data that are sites; how they come and are refused."""
 
 import pickle
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.binding import acting_laws, bind
 from starcert.errors import InvalidParameterError, StarcertWarning
 from starcert.graphs import Frame, Sites
 from starcert.sampling.views import clean_copy
@@ -135,6 +137,14 @@ def test_bonds_of_smiles_are_types():
     assert graph.type_names == BONDS
     assert [BONDS[each - 1] for each in graph.edge_types] == ["triple", "single", "double"]
     assert sc.Graph.from_smiles("C#CC=O").edge_types is None
+
+
+def test_added_edges_draw_types_as_the_whole_graph_has_them():
+    graph = sc.Graph(5, [(0, 1), (1, 2), (2, 3)], edge_types=list("bba"), type_names=("a", "b"))
+    noise = sc.Noise(tail=sc.Flip(0.1, added="graph"), head=sc.Flip(0.1))
+    sites = bind(graph, noise, sc.Partition.from_node_sets({"tail": [3, 4], "head": [0, 1, 2]}))
+    tail, head = acting_laws(sites, noise)
+    assert (tail.shares, head.shares) == ((Fraction(1, 3), Fraction(2, 3)), (Fraction(1, 2),) * 2)
 
 
 def test_edge_labels_of_a_tu_data_set_are_types():

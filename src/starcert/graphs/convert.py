@@ -1,4 +1,4 @@
-"""Graphs from pairs of nodes, and from and to networkx, numpy, scipy and PyTorch Geometric.
+"""Graphs from pairs of nodes, and from and to networkx, numpy and scipy.
 
 Every format is checked on its way in: what is no simple graph is refused with the offending pair. Data of edges come
 along where they are named, as types or as numbers; others are left out, and that is said. On the way out anchored data
@@ -18,22 +18,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning, whole_number
+from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning
 from starcert.graphs.content import is_tensor
 
 __all__ = [
     "Parts",
+    "arcs_of",
+    "edge_names",
+    "edges_of",
+    "entries",
     "from_networkx",
     "from_numpy",
     "from_pairs",
-    "from_pyg",
     "from_scipy",
     "is_index",
     "is_networkx",
-    "is_pyg",
+    "load",
+    "say_left_out",
     "to_networkx",
     "to_numpy",
-    "to_pyg",
     "to_scipy",
 ]
 
@@ -65,11 +68,6 @@ def is_networkx(value: object) -> bool:
     return all(hasattr(value, method) for method in ("is_directed", "is_multigraph", "edges", "nodes"))
 
 
-def is_pyg(value: object) -> bool:
-    """Whether this is a `torch_geometric.data.Data`, or a batch of them."""
-    return hasattr(value, "is_node_attr") and hasattr(value, "edge_index")
-
-
 def from_networkx(
     source: object,
     edge_types: str | None = None,
@@ -83,7 +81,7 @@ def from_networkx(
     if graph.is_multigraph():
         hint = "Convert it first, for example with networkx.Graph(graph)."
         raise InvalidParameterError("graph", "not be a multigraph", source, hint)
-    wanted = _names(edge_types, edge_data)
+    wanted = edge_names(edge_types, edge_data)
     nodes = list(graph)
     index = {node: position for position, node in enumerate(nodes)}
     edges = np.empty((graph.number_of_edges(), 2), dtype=np.int64)
@@ -104,7 +102,7 @@ def from_networkx(
             carried[name].append(carries[name])
         left_out.update(str(name) for name in carries if name not in wanted and name != "weight")
         edges[row] = index[u], index[v]
-    _say_left_out(sorted(left_out))
+    say_left_out(sorted(left_out))
     records = [graph.nodes[node] for node in nodes]
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
@@ -127,7 +125,7 @@ def from_networkx(
     )
 
 
-def _names(edge_types: object, edge_data: object) -> list[str]:
+def edge_names(edge_types: object, edge_data: object) -> list[str]:
     """The names of the data of edges that are asked for."""
     if not isinstance(edge_types, str | None):
         raise InvalidParameterError("edge_types", "be the name of an edge attribute", edge_types)
@@ -136,7 +134,8 @@ def _names(edge_types: object, edge_data: object) -> list[str]:
     return [*([] if edge_types is None else [edge_types]), *edge_data]
 
 
-def _say_left_out(names: Sequence[str]) -> None:
+def say_left_out(names: Sequence[str]) -> None:
+    """Warns of data of edges that nobody asked for, with the arguments that keep them."""
     if names:
         warnings.warn(
             f"Data of edges are left out: {', '.join(names)}. Name them to keep them, as types of edges "
@@ -148,18 +147,18 @@ def _say_left_out(names: Sequence[str]) -> None:
 
 def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
     """A `networkx.Graph` or `DiGraph` with the names of the nodes, and data of nodes and edges as attributes."""
-    networkx = _load("networkx", "networkx")
+    networkx = load("networkx", "networkx")
     graph = networkx.DiGraph() if parts.directed else networkx.Graph()
     nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
     graph.add_nodes_from(nodes)
     for name, values in (parts.node_data or {}).items():
-        for node, value in zip(nodes, _entries(values), strict=True):
+        for node, value in zip(nodes, entries(values), strict=True):
             graph.nodes[node][name] = value
     named = [(nodes[u], nodes[v]) for u, v in parts.edges.tolist()]
     graph.add_edges_from(named)
     carried = {**(parts.edge_data or {}), **({} if parts.edge_types is None else {"type": parts.edge_types})}
     for name, values in carried.items():
-        for edge, value in zip(named, _entries(values), strict=True):
+        for edge, value in zip(named, entries(values), strict=True):
             graph.edges[edge][name] = value
     return graph
 
@@ -176,13 +175,13 @@ def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
         pair = tuple(map(int, np.unravel_index(int(wrong.argmax()), wrong.shape)))
         _refuse_value(pair, matrix[pair])
     rows, columns = np.nonzero(matrix)
-    return Parts(len(matrix), _edges_of(rows, columns, len(matrix), "adjacency", directed)[0], directed=directed)
+    return Parts(len(matrix), edges_of(rows, columns, len(matrix), "adjacency", directed)[0], directed=directed)
 
 
 def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
     """The dense adjacency matrix."""
     matrix = np.zeros((parts.n_nodes, parts.n_nodes), dtype=np.int8)
-    matrix[_arcs(parts)[:2]] = 1
+    matrix[arcs_of(parts)[:2]] = 1
     return matrix
 
 
@@ -204,7 +203,7 @@ def from_scipy(source: object, directed: bool = False) -> Parts:
         first = int(wrong.argmax())
         _refuse_value((int(matrix.row[first]), int(matrix.col[first])), matrix.data[first])
     n_nodes = matrix.shape[0]
-    edges, _ = _edges_of(matrix.row, matrix.col, n_nodes, "adjacency", directed)
+    edges, _ = edges_of(matrix.row, matrix.col, n_nodes, "adjacency", directed)
     return Parts(n_nodes, edges, directed=directed)
 
 
@@ -212,156 +211,18 @@ def to_scipy(parts: Parts) -> Any:  # noqa: ANN401  (scipy carries no types)
     """The adjacency matrix as a `scipy.sparse.csr_array`, with sorted indices."""
     from scipy import sparse  # noqa: PLC0415
 
-    rows, columns, _ = _arcs(parts)
+    rows, columns, _ = arcs_of(parts)
     ones = np.ones(len(rows), dtype=np.int8)
     return sparse.csr_array((ones, (rows, columns)), shape=(parts.n_nodes, parts.n_nodes))
 
 
-def from_pyg(
-    source: object,
-    directed: bool = False,
-    edge_types: str | None = None,
-    type_names: Sequence[Hashable] | None = None,
-    edge_data: Sequence[str] = (),
-) -> Parts:
-    """The parts of a `torch_geometric.data.Data`; the other arguments as in `Graph.from_pyg`."""
-    data: Any = source
-    edge_index = getattr(data, "edge_index", None)
-    if not (is_tensor(edge_index) and hasattr(data, "is_node_attr")) or edge_index.shape[:1] != (2,):
-        hint = "A graph without edges has an edge_index of shape (2, 0)."
-        raise InvalidParameterError("data", "be a torch_geometric Data with an edge_index of two rows", source, hint)
-    if hasattr(data, "to_data_list") and data.num_graphs != 1:
-        hint = "Take its graphs one by one: batch.to_data_list()."
-        raise InvalidParameterError("data", "be one graph", f"a batch of {data.num_graphs}", hint)
-    if edge_index.dim() != 2 or str(edge_index.layout) != "torch.strided" or not _counts(edge_index):
-        got = f"{edge_index.layout} of {edge_index.dtype}, shape {tuple(edge_index.shape)}"
-        raise InvalidParameterError("edge_index", "be a dense tensor of two rows of whole numbers", got)
-    weights = getattr(data, "edge_weight", None)
-    if weights is not None and (not is_tensor(weights) or weights.shape[:1] != edge_index.shape[1:]):
-        raise InvalidParameterError("edge_weight", "be a tensor with an entry for each column of edge_index", weights)
-    wanted = _names(edge_types, edge_data)
-    if weights is not None and "edge_weight" not in wanted and bool((weights != 1).any()):
-        first = int((weights != 1).int().argmax())
-        pair = tuple(data.edge_index[:, first].tolist())
-        hint = "Name it to keep it: edge_data=['edge_weight']."
-        raise InvalidParameterError("data", "be unweighted", f"{pair} with weight {weights[first].tolist()}", hint)
-    rows, columns = data.edge_index.numpy(force=True)
-    n_nodes = _as_count(data.num_nodes)
-    for key in _OF_NODES:
-        values = getattr(data, key, None)
-        if is_tensor(values) and tuple(values.shape[:1]) != (n_nodes,):
-            requirement = f"have a row for each of the {n_nodes} nodes"
-            raise InvalidParameterError(key, requirement, f"a tensor of shape {tuple(values.shape)}")
-    # PyG also calls those node attributes that run over the nodes in their last dimension, such as mesh faces.
-    of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
-    # By their names: what has as many entries as there are edges may have them by chance.
-    of_edges = [key for key in data.keys() if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]  # noqa: SIM118
-    _say_left_out([key for key in of_edges if key not in wanted and key not in of_nodes])
-    edges, kept = _edges_of(rows, columns, n_nodes, "edge_index", directed)
-    carried = {name: _of_both_ways(data, name, rows, columns, kept, directed=directed) for name in wanted}
-    types: list[Hashable] | None = None
-    if edge_types is not None:
-        given, n_columns = carried[edge_types]
-        types = given.tolist()
-        if n_columns:
-            type_names = range(n_columns) if type_names is None else list(type_names)
-            if len(type_names) != n_columns:
-                raise InvalidParameterError("type_names", f"name the {n_columns} columns of {edge_types}", type_names)
-            types = [type_names[column] for column in given.tolist()]
-    return Parts(
-        n_nodes,
-        edges,
-        None,
-        {key: data[key] for key in of_nodes},
-        directed=directed,
-        edge_types=types,
-        type_names=type_names,
-        edge_data={name: data[name].numpy(force=True)[kept] for name in edge_data},
-    )
-
-
-def _of_both_ways(
-    data: Any,  # noqa: ANN401  (torch may be missing)
-    name: str,
-    rows: npt.NDArray[Any],
-    columns: npt.NDArray[Any],
-    kept: Indices,
-    *,
-    directed: bool,
-) -> tuple[npt.NDArray[Any], int]:
-    """The data of the edges that are kept, checked to be the same both ways: one-hot rows by their column.
-
-    Returns:
-        The data, and how many columns one-hot rows have; 0 for others.
-    """
-    if name not in data or not is_tensor(data[name]) or len(data[name]) != len(rows):
-        raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
-    values = data[name].numpy(force=True)
-    if not directed:
-        place = {pair: number for number, pair in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))}
-        back = np.array([place[v, u] for u, v in zip(rows.tolist(), columns.tolist(), strict=True)], dtype=np.int64)
-        differ = (values != values[back]).reshape(len(values), -1).any(axis=1)
-        if differ.any():
-            pair = int(rows[differ.argmax()]), int(columns[differ.argmax()])
-            hint = "Give directed=True to keep them apart."
-            raise InvalidParameterError("data", f"have the same {name} both ways", f"{pair} differs", hint)
-    if values.ndim == 2 and values.shape[1] > 1 and np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all():
-        return values.argmax(axis=1)[kept], values.shape[1]
-    return (values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values)[kept], 0
-
-
-_OF_NODES = ("x", "pos")
-"""What PyG calls data of nodes, whatever shape they have."""
-
-
-def _counts(tensor: Any) -> bool:  # noqa: ANN401  (torch may be missing)
-    return not (tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool")
-
-
-def _as_count(value: Any) -> int:  # noqa: ANN401  (whatever stands in a `Data`)
-    return whole_number("num_nodes", value.item() if is_tensor(value) and value.numel() == 1 else value, 0)
-
-
-def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
-    """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors."""
-    pyg = _load("torch_geometric.data", "'starcert[torch]'")
-    torch = import_module("torch")
-    rows, columns, order = _arcs(parts)
-    data = pyg.Data(edge_index=torch.from_numpy(np.stack([rows, columns])), num_nodes=parts.n_nodes)
-    for name, numbers in (parts.edge_data or {}).items():
-        data[name] = torch.from_numpy(np.asarray(numbers, dtype=np.float32)[order])
-    if parts.edge_types is not None:
-        names = list(parts.type_names or ())
-        types = torch.tensor([names.index(each) for each in parts.edge_types], dtype=torch.int64)[order]
-        data["edge_attr"] = torch.nn.functional.one_hot(types, len(names)).float()
-    for name, values in (parts.node_data or {}).items():
-        if name in ("edge_index", "num_nodes"):
-            raise InvalidParameterError("node_data", "not use a name that PyG uses for the graph itself", name)
-        data[name] = _as_tensor(values, torch)
-    return data
-
-
-def _as_tensor(values: object, torch: ModuleType) -> object:
-    if is_tensor(values):
-        return values.clone()
-    array = np.array(values) if _is_numeric(values) else None
-    # PyG carries what is no number as a list, and still knows it as data of the nodes.
-    return list(_entries(values)) if array is None else torch.from_numpy(array)
-
-
-def _is_numeric(values: object) -> bool:
-    try:
-        return np.asarray(values).dtype.kind in "biufc"
-    except ValueError:  # entries of different shapes
-        return False
-
-
-def _entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
+def entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
+    """What each node or edge has of these data; one number each as a number of Python."""
     one_number_each = (isinstance(values, np.ndarray) or is_tensor(values)) and values.ndim == 1
     return values.tolist() if one_number_each else list(values)
 
 
-def _arcs(parts: Parts) -> tuple[Indices, Indices, Indices]:
+def arcs_of(parts: Parts) -> tuple[Indices, Indices, Indices]:
     """Both directions of every edge, or the arcs, sorted by the first and then by the second node; and their edges."""
     edges = parts.edges
     if parts.directed:
@@ -371,7 +232,7 @@ def _arcs(parts: Parts) -> tuple[Indices, Indices, Indices]:
     return rows[order], columns[order], order % max(1, len(edges))
 
 
-def _edges_of(
+def edges_of(
     rows: npt.NDArray[Any],
     columns: npt.NDArray[Any],
     n_nodes: int,
@@ -430,7 +291,8 @@ def _refuse_value(pair: tuple[int, ...], value: Any) -> None:  # noqa: ANN401  (
     raise InvalidParameterError("adjacency", "hold only 0 and 1", f"{value.item()!r} at {pair}")
 
 
-def _load(module: str, package: str) -> ModuleType:
+def load(module: str, package: str) -> ModuleType:
+    """The module, or an error that names the package to install."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -13,18 +13,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from types import MappingProxyType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.errors import InvalidParameterError, StarcertWarning, whole_number
-from starcert.graphs import convert, molecules
+from starcert.graphs import convert, convert_pyg, molecules
 from starcert.graphs.arcs import ARCS, Arcs
 from starcert.graphs.blocks import PAIRS
-from starcert.graphs.content import digest, frozen_copy
+from starcert.graphs.content import digest
 from starcert.graphs.edge_data import EdgeNumbers, added_numbers, numbers_of_edges, types_of_edges
 from starcert.graphs.layers import Coordinates, Indices, Layer, Values
+from starcert.graphs.node_data import NodeData, data_of_nodes, names_of_nodes
 from starcert.graphs.node_sites import NodeSites, bits_of, categories_of, same_in_other_words
 from starcert.graphs.pairs import NodePairs
 from starcert.graphs.picture import element_symbols, graph_svg
@@ -124,12 +125,12 @@ class Graph:
         set_field(self, "edge_data", MappingProxyType(numbers))
         set_field(self, "added_edge_data", MappingProxyType(added))
         set_field(self, "node_sites", MappingProxyType({}))
-        set_field(self, "nodes", _as_names(nodes, self.n_nodes))
-        anchored = _as_data({} if anchored_data is None else anchored_data, self.n_nodes, "anchored_data")
-        data = _as_data({} if node_data is None else node_data, self.n_nodes, "node_data")
+        set_field(self, "nodes", names_of_nodes(nodes, self.n_nodes))
+        anchored = data_of_nodes({} if anchored_data is None else anchored_data, self.n_nodes, "anchored_data")
+        data = data_of_nodes({} if node_data is None else node_data, self.n_nodes, "node_data")
         for twice in data.keys() & anchored.keys():
             raise InvalidParameterError("anchored_data", "have other names than the node data", twice)
-        set_field(self, "node_data", MappingProxyType(_NodeData(data, anchored)))
+        set_field(self, "node_data", MappingProxyType(NodeData(data, anchored)))
         set_field(self, "anchored_data", MappingProxyType(anchored))
 
     @property
@@ -371,7 +372,7 @@ class Graph:
             type_names: what the types are called, in the order of the columns; their numbers if left out.
             edge_data: attributes that are numbers of edges.
         """
-        return cls._of(convert.from_pyg(data, directed, edge_types, type_names, edge_data))
+        return cls._of(convert_pyg.from_pyg(data, directed, edge_types, type_names, edge_data))
 
     def to_pyg(self) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
         """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors.
@@ -379,7 +380,7 @@ class Graph:
         Arcs come in their own direction. Types are one-hot rows of `edge_attr`; data of edges keep their names. PyG has
         no names for nodes: they are left out, and so are anchored data. Data that are no numbers become lists.
         """
-        return convert.to_pyg(self._parts)
+        return convert_pyg.to_pyg(self._parts)
 
     @classmethod
     def from_rdkit(cls, molecule: object, *, elements: molecules.Elements = None, bond_types: bool = False) -> Self:
@@ -521,53 +522,13 @@ class Frame:
         return _restore_frame, (self.n_nodes, self.nodes, dict(self.node_data), *more)
 
 
-class _NodeData(dict[str, object]):
-    """Node data that say of a name they do not have where its data are."""
-
-    def __init__(
-        self, data: Mapping[str, object], anchored: Mapping[str, object], sites: Mapping[str, object] | None = None
-    ) -> None:
-        super().__init__(data)
-        self._anchored, self._sites = frozenset(anchored), frozenset(sites or ())
-
-    def __missing__(self, name: object) -> NoReturn:
-        if name in self._sites:
-            raise KeyError(f"{name!r} may be changed by noise and attacks: it is in graph.node_sites")
-        where = f"{name!r} tells of the graph's own edges: it is in graph.anchored_data"
-        raise KeyError(where if name in self._anchored else name)
-
-
 def _restore(arguments: Mapping[str, Any], node_sites: Mapping[str, NodeSites]) -> Graph:
     graph = Graph(**arguments)
     object.__setattr__(graph, "node_sites", MappingProxyType(dict(node_sites)))
-    data = _NodeData(graph.node_data, graph.anchored_data, node_sites)
+    data = NodeData(graph.node_data, graph.anchored_data, node_sites)
     object.__setattr__(graph, "node_data", MappingProxyType(data))
     return graph
 
 
 def _restore_frame(n_nodes: int, nodes: tuple[Hashable, ...], node_data: Mapping[str, object], *more: Any) -> Frame:  # noqa: ANN401
     return Frame(n_nodes, nodes, Graph(n_nodes, (), nodes=nodes, node_data=node_data).node_data, *more)
-
-
-def _as_names(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hashable, ...]:
-    if nodes is None:
-        return tuple(range(n_nodes))
-    names = tuple(nodes)
-    if len(names) != n_nodes:
-        raise InvalidParameterError("nodes", f"be {n_nodes} names, one for each node", f"{len(names)} names")
-    seen: set[Hashable] = set()
-    for name in names:
-        try:
-            known = name in seen
-        except TypeError:
-            raise InvalidParameterError("nodes", "be hashable names", name) from None
-        if known:
-            raise InvalidParameterError("nodes", "name each node once", f"{name!r} twice")
-        seen.add(name)
-    return names
-
-
-def _as_data(data: object, n_nodes: int, parameter: str) -> dict[str, object]:
-    if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
-        raise InvalidParameterError(parameter, "map names of attributes to data", data)
-    return {name: frozen_copy(values, n_nodes, f"{parameter}[{name}]") for name, values in data.items()}

@@ -119,17 +119,16 @@ class Flip(Law):
             )
         return self
 
-    def acting(self, counts: Sequence[int]) -> Law:
+    def acting(self, present: Sequence[int]) -> Law:
         """See `Law`: on typed edges, the law that draws types."""
-        if len(counts) == 2:
+        if len(present) == 1:
             return self
-        present = sum(counts[1:])
+        weights = [Fraction(1)] * len(present)
         if not isinstance(self.added, str):
-            total = sum(map(Fraction, self.added))
-            return TypedFlip(self, tuple(Fraction(share) / total for share in self.added))
-        if self.added == "graph" and present:
-            return TypedFlip(self, tuple(Fraction(count, present) for count in counts[1:]))
-        return TypedFlip(self, (Fraction(1, len(counts) - 1),) * (len(counts) - 1))
+            weights = [Fraction(share) for share in self.added]
+        elif self.added == "graph" and any(present):
+            weights = [Fraction(count) for count in present]
+        return TypedFlip(self, tuple(weight / sum(weights) for weight in weights))
 
     def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
         """See `Law`: present sites are deleted, absent ones added."""

@@ -103,8 +103,8 @@ class Law(ABC):
             raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", got)
         return self
 
-    def acting(self, counts: Sequence[int]) -> Law:
-        """The law whose transitions are drawn on sites of which so many have each value: as a rule, itself."""
+    def acting(self, present: Sequence[int]) -> Law:
+        """The law whose transitions are drawn on a layer whose clean values 1, 2, … are so many: as a rule, itself."""
         return self
 
     @property
