@@ -39,7 +39,7 @@ LAYER_WIDTH = 64
 """Numbers that a layer holds for a node, where nobody knows the model."""
 
 MESSAGES = 2
-"""Numbers that a layer holds at once for each of its columns along an edge: what it gathers, and what it makes of it."""
+"""Numbers that a layer holds at once along an edge, for each column: what it gathers, and what it makes of it."""
 
 
 class TorchClassifier(ModuleClassifier):
@@ -99,8 +99,9 @@ class TorchClassifier(ModuleClassifier):
         return None if self.targets == "graph" else nodes_of(self.nodes, frame)
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """What one noisy copy takes as the model sees it: a matrix of bytes and one of floats; or, for both directions
-        of an edge, its two nodes and the messages of the widest layer.
+        """What one noisy copy takes as the model sees it, with the messages of its widest layer.
+
+        That is a matrix of bytes and one of floats; or for both directions of an edge its two nodes and the messages.
         """
         if self.dense:
             return 5 * n_nodes**2

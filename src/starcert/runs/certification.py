@@ -146,6 +146,7 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "data": data.name if isinstance(data, Path) else str(data),
         "split": settings.split,
         "split_seed": settings.split_seed,
+        **({} if settings.splits is None else {"splits": settings.splits.name}),
         "limit": settings.limit,
         **({} if settings.targets == "graphs" else {"targets": settings.targets, "nodes": settings.nodes}),
         "regions": regions,

@@ -40,8 +40,8 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
     """The settings of a sweep from a run file and from options, which override it.
 
     How many samples there are, where the output goes and which part of the data is used, the file says in its table
-    [sweep]: what it says elsewhere is for certifying. Data that are divided there are divided here, and of them the
-    validation part is used.
+    [sweep]: what it says elsewhere is for certifying. Data that are divided there, or have parts of their own, are
+    divided here, and of them the validation part is used.
 
     Args:
         file: what the run file says.
@@ -65,7 +65,8 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
         values = {"own_samples": 0, **values}
     part = chosen or ("validation" if divided else "all")
     run = run_settings(values, {**options, "noise": levels[0], "split": part})
-    if chosen is None and not divided and asks_for(run.model, "train"):
+    has_parts = run.splits is not None or "part" in (run.columns or {})
+    if chosen is None and not divided and (has_parts or asks_for(run.model, "train")):
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     certifying = ("samples", "selection_samples", "own_samples", "limit")
