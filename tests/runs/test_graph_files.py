@@ -129,7 +129,7 @@ def test_labels_in_columns_of_other_names(folder):
     with pytest.raises(StarcertError, match=r"It has index, Graph, kind of it\. Say which .*--columns label="):
         read_folder(folder, {"name": "graph"})
     with pytest.raises(
-        StarcertError, match="'columns' must be left out: .*labels.csv has no use for it. Got 'smiles=x'"
+        StarcertError, match=r"'columns' must be left out: .*labels.csv has no use for it. Got 'smiles=x'"
     ):
         read_folder(folder, {"smiles": "x"})
 

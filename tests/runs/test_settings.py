@@ -246,5 +246,5 @@ def test_columns_of_an_option_and_of_a_run_file(run):
     run.write_text(run.read_text() + '\n[columns]\nlabel = "y"\n')
     assert read_run_file(run).values["columns"] == {"label": "y"}
     run.write_text(run.read_text().replace('label = "y"', "label = 3"))
-    with pytest.raises(RunFileError, match="'columns.label' must be text"):
+    with pytest.raises(RunFileError, match=r"'columns.label' must be text"):
         read_run_file(run)

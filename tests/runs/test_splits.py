@@ -83,7 +83,7 @@ def test_mistakes_in_json(tmp_path, content, words):
     ],
 )
 def test_mistakes_in_a_table(tmp_path, table, words):
-    with pytest.raises(StarcertError, match="splits.csv") as caught:
+    with pytest.raises(StarcertError, match=r"splits.csv") as caught:
         split_by(tmp_path, table, "splits.csv")
     assert words in str(caught.value)
 
