@@ -73,7 +73,7 @@ def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequenc
     yield from _classes(ready)
     most = "at most " if settings.plan == "decided" or _own(settings) else ""
     rest = f", {left:,} of all {total * len(stores):,} still to be drawn" if left < total * len(stores) else ""
-    each = f"{most}{total // len(ready.problem):,} votes at each level{rest}"
+    each = f"{most}{total // len(ready.problem):,} votes each{rest}"
     graphs = f"{counted(len(stores), 'level')} on {counted(len(ready.problem), 'graph')}"
     yield f"{graphs}, {each}{_how_long(settings, ready, left, most)}."
 
