@@ -59,8 +59,8 @@ def read_table(path: Path, columns: Columns, *, needed: Sequence[str], more: Seq
             refuse_columns({role: columns[role]}, f"{path} has no use for it")
     rows = _rows_of(path)
     heads = [cell.strip() for cell in rows[0][1]] if rows else []
-    wanted = [role for role in (*needed, *more) if role in needed or role in columns or role in _lower(heads)]
-    wanted = [role for role in wanted if role != "part" or role in columns or role in needed]
+    called_so = [role for role in more if role != "part" and role in _lower(heads)]
+    wanted = [role for role in (*needed, *more) if role in needed or role in columns or role in called_so]
     places = {role: _place(path, heads, role, columns, needed) for role in wanted}
     found = []
     for number, row in rows[1:]:

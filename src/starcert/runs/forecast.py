@@ -50,11 +50,11 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
         return
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     yield from _classes(ready)
-    most = "at most " if settings.plan == "decided" or _own(settings) else ""
+    most = _at_most(settings)
     attacked = ", those at attacked ones included" if _own(settings) else ""
     rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
     each = f"{most}{total // len(problem):,} votes each{attacked}{rest}"
-    yield f"{counted(len(problem), words.whole)}, {each}{_how_long(settings, ready, left, most)}."
+    yield f"{counted(len(problem), words.whole)}, {each}{_how_long(settings, ready, left)}."
     yield _needed(settings, problem, len(ready.data.class_names), len(ready.answers))
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
@@ -71,11 +71,11 @@ def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequenc
     if not left:
         return
     yield from _classes(ready)
-    most = "at most " if settings.plan == "decided" or _own(settings) else ""
+    most = _at_most(settings)
     rest = f", {left:,} of all {total * len(stores):,} still to be drawn" if left < total * len(stores) else ""
     each = f"{most}{total // len(ready.problem):,} votes each{rest}"
     graphs = f"{counted(len(stores), 'level')} on {counted(len(ready.problem), 'graph')}"
-    yield f"{graphs}, {each}{_how_long(settings, ready, left, most)}."
+    yield f"{graphs}, {each}{_how_long(settings, ready, left)}."
 
 
 def _classes(ready: TriedModel) -> Iterator[str]:
@@ -111,14 +111,19 @@ def _votes_left(settings: RunSettings, ready: TriedModel, store: Path | None) ->
     return left + _own(settings) * len(ready.answers) if left else 0
 
 
-def _how_long(settings: RunSettings, ready: TriedModel, n_votes: int, most: str) -> str:
+def _at_most(settings: RunSettings) -> str:
+    """The words before a number of votes that need not all be drawn."""
+    return "at most " if settings.plan == "decided" or _own(settings) else ""
+
+
+def _how_long(settings: RunSettings, ready: TriedModel, n_votes: int) -> str:
     """How long so many votes take; "" where the classifier fails: the votes themselves will tell."""
     workers, _ = useful_workers(ready.base, settings.workers)
     try:
         seconds = _seconds_a_vote(settings, ready) * n_votes / workers
     except ClassifierError:
         return ""
-    return f": {most}about {duration(seconds)} with {counted(workers, 'worker')}"
+    return f": {_at_most(settings)}about {duration(seconds)} with {counted(workers, 'worker')}"
 
 
 def _seconds_a_vote(settings: RunSettings, ready: TriedModel) -> float:

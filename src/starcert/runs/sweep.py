@@ -121,7 +121,7 @@ def _swept(
     certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
     place.begin(replace(settings.run, noise=_noise_there(place, settings)), digests, settings.grid, certifying)
     stores = _stores(place, settings)
-    if before is not None:
+    if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
         before(*forecast_of_levels(settings.run, first, stores))
     outcomes, anchored = [], dict[str, None]()
     for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
