@@ -46,7 +46,7 @@ NEEDS = {
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "voting": ("distributed",),
 }
-"""What the examples of each page need besides the package itself."""
+"""What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery."""
 
 SLOW = {"paper", "tutorial", "models", "regions", "voting"}
 NOT_RUN = {
@@ -73,7 +73,7 @@ def run(*words: str, folder: Path = ROOT) -> str:
 # The pages' examples ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PAGES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NEEDS])
 def test_the_examples_of_a_page_do_what_it_says(name, tmp_path):
     for package in NEEDS[name]:
         if importlib.util.find_spec(package) is None:
@@ -83,6 +83,7 @@ def test_the_examples_of_a_page_do_what_it_says(name, tmp_path):
 
 
 def test_no_block_is_skipped_in_silence():
+    assert {*NEEDS, "gallery"} == set(PAGES)
     skipped = set()
     for name, text in PAGES.items():
         blocks = examples.blocks_of(text)
