@@ -21,6 +21,7 @@ import examples
 import reference
 from starcert.archive.verification import TAKEN_AS_STATED
 from starcert.regions import BUILDERS
+from starcert.regions.atoms import GROUPS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -165,6 +166,14 @@ def test_blocks_share_a_folder_and_a_session(tmp_path):
 def test_the_table_of_region_builders_is_current():
     assert reference.builders_table() in PAGES["regions"], f"docs/regions.md must have\n{reference.builders_table()}"
     assert set(re.findall(r"^\| `(\w+)", PAGES["regions"], flags=re.MULTILINE)) == set(BUILDERS)
+
+
+def test_the_table_of_functional_groups_is_current():
+    section = (
+        PAGES["regions"].partition("### The names of functional groups")[2].partition("\n\n|")[2].partition("\n\n")[0]
+    )
+    assert dict(re.findall(r"^\| (\w+) \| `(.+)` \|$", section, flags=re.MULTILINE)) == GROUPS
+    assert list(re.findall(r"^\| (\w+) \| `", section, flags=re.MULTILINE)) == list(GROUPS)
 
 
 def test_the_reference_has_every_command_with_every_option_and_its_examples():
