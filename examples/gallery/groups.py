@@ -27,4 +27,5 @@ print(certificate)
 
 symbols = [atom.GetSymbol() for atom in Chem.MolFromSmiles(SMILES).GetAtoms()]
 letters = ["" if symbol == "C" else symbol for symbol in symbols]
-draw("gallery_groups.png", problem.sites[0], certificate, "EDTA: two acid groups at least", names=letters)
+title = "EDTA: two acid groups at least"
+draw("gallery_groups.png", problem.sites[0], certificate, title, names=letters)

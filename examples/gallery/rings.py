@@ -26,4 +26,5 @@ print(certificate)
 
 symbols = [atom.GetSymbol() for atom in Chem.MolFromSmiles(SMILES).GetAtoms()]
 letters = ["" if symbol == "C" else symbol for symbol in symbols]
-draw("gallery_rings.png", problem.sites[0], certificate, "Diazepam: at least half of its atoms on rings", names=letters)
+title = "Diazepam: at least half of its atoms lie on rings"
+draw("gallery_rings.png", problem.sites[0], certificate, title, names=letters)
