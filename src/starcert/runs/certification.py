@@ -22,10 +22,10 @@ from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
 if TYPE_CHECKING:
-    from starcert.binding import Problem
     from starcert.certificate import Certificates
     from starcert.classifiers.base import Classifier
     from starcert.runs.graph_files import RunData
+    from starcert.runs.inputs import TriedModel
 
 __all__ = ["CertifiedRun", "certify_run", "certify_settings", "result_rows"]
 
@@ -114,7 +114,7 @@ def _certified(
     place.write_run_file(settings, digests)
     archives.write(place.kept / CERTIFICATES, kept)
     write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
-    _write_report(place.kept / REPORT, kept, ready.problem, ready.answers)
+    _write_report(place.kept / REPORT, kept, ready, settings.data_title)
     place.finish()
     fixed = tuple(each.n_fixed for each in ready.problem.sites)
     words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
@@ -157,6 +157,7 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "model": str(settings.model),
         "classifier": digests["classifier"],
         "data": data.name if isinstance(data, Path) else str(data),
+        **({} if settings.edge_types is None else {"edge_types": settings.edge_types}),
         "split": settings.split,
         "split_seed": settings.split_seed,
         **({} if settings.splits is None else {"splits": settings.splits.name}),
@@ -183,8 +184,7 @@ def _beyond_counts(settings: RunSettings) -> dict[str, object]:
     return {"evidence": True, "own_samples": own, **plan}
 
 
-def _write_report(path: Path, kept: Archive, problem: Problem, base: Sequence[int]) -> None:
+def _write_report(path: Path, kept: Archive, ready: TriedModel, data: str) -> None:
     from starcert.report import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
-    data = kept.settings["data"]
-    write_report(path, kept, problem, title=f"Robustness certificates: {data}", base=base)
+    write_report(path, kept, ready.problem, title=f"Robustness certificates: {data}", base=ready.answers)

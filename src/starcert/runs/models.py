@@ -19,6 +19,7 @@ from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition, Sites, Vector
 from starcert.noise import Noise
+from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
 from starcert.sampling.streams import WordStream
@@ -294,6 +295,8 @@ def _refuse(
     if what.startswith("it answered"):
         classes = f": {named_classes(class_names)}" if class_names else ""
         advice = f"Let it answer the number of a class, in the order of the class names{classes}; or the name, as text."
+    elif "edge_attr, and the graph has none" in what:
+        advice = HOW_TO_SAY
     elif isinstance(error, RuntimeError) and re.search("shape|size|dimension", what):  # so torch says it
         advice = (
             f"{about} If the model expects other features, give data that have them, or choose them where the "

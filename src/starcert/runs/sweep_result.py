@@ -308,11 +308,10 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
         "rows": [_row(sweep, number) for number in sweep.order],
         "origin": [{"Settings": list(_settings(sweep))}, {"Provenance": list(versions().items())}],
     }
-    data = run.data if isinstance(run.data, str) else run.data.name
     html = document.assemble(
         "runs/sweep_page.html",
         said,
-        title=f"Choosing the noise: {data}",
+        title=f"Choosing the noise: {run.data_title}",
         style=document.resources("starcert.report", ["page.css"])
         + document.resources("starcert.runs", ["sweep_page.css"]),
         script=document.resources("starcert.report", ["text.js", "charts.js"])
