@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starcert.graphs import Graph
     from starcert.noise import Noise
 
-__all__ = ["fit_nodes_with_noise", "fit_with_noise"]
+__all__ = ["fit_nodes_with_noise", "fit_with_noise", "own_generator"]
 
 TOGETHER_LARGE = 8
 """Noisy copies of a graph whose nodes are classified that are drawn together."""
@@ -197,7 +197,7 @@ def _best(
     best = (-1.0, 0.0)
     best_epoch, weights = 0, copy.deepcopy(base.model.state_dict())
     history: list[tuple[float, float, float]] = []
-    with _own_generator(seed, base.device), progress_bar("epochs", epochs, shown=progress) as advance:
+    with own_generator(seed, base.device), progress_bar("epochs", epochs, shown=progress) as advance:
         for epoch in range(whole_number("epochs", epochs, 1)):
             base.model.train()
             loss = step(epoch)
@@ -219,9 +219,10 @@ def _best(
 
 
 @contextmanager
-def _own_generator(seed: int, device: torch.device) -> Iterator[None]:
-    """Dropout draws from torch's global generator: it is seeded here, and left as it was found."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+def own_generator(seed: int, device: torch.device | str) -> Iterator[None]:
+    """First weights and dropout come from torch's global generator: it is seeded here, and left as it was found."""
+    place = torch.device(device)
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
 

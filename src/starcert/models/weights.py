@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, Protocol, TypeVar
 
@@ -33,13 +34,20 @@ class TrainedWithNoise(Protocol):
         """The base classifier."""
 
 
-def save_weights(smoothed: TrainedWithNoise, path: str | PathLike[str], training: Training) -> None:
+def save_weights(
+    smoothed: TrainedWithNoise,
+    path: str | PathLike[str],
+    training: Training,
+    *,
+    settings: Mapping[str, object] | None = None,
+) -> None:
     """Writes the weights of the module behind a smoothed classifier into a file, with how they were made.
 
     Args:
         smoothed: what `fit_with_noise` or `fit_nodes_with_noise` has trained.
         path: the file, such as model.pt; it is there whole or not at all.
         training: what the training returned.
+        settings: how it was trained, plain values by their names, for the record.
     """
     base = smoothed.classifier
     if not isinstance(base, Trainable):
@@ -51,6 +59,7 @@ def save_weights(smoothed: TrainedWithNoise, path: str | PathLike[str], training
         "noise": repr(smoothed.noise),
         "best_epoch": training.best_epoch,
         "validation_accuracy": training.validation_accuracy,
+        "settings": dict(settings or {}),
         "versions": versions(),
     }
     weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
@@ -78,7 +87,7 @@ def load_weights(module: Module, path: str | PathLike[str]) -> Module:
 
 
 def how_made(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file of weights says of their making: module, noise, best epoch, validation accuracy and versions."""
+    """What a file says of the making of its weights: module, noise, best epoch, accuracy, settings and versions."""
     return dict(_read(path)["made"])
 
 

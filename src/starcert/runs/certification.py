@@ -15,6 +15,7 @@ from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
@@ -84,6 +85,8 @@ def _certified(
     for sentence in inputs.said:
         note(sentence)
     ready = try_model(settings, inputs)
+    for sentence in other_noise(settings.weights, [settings.noise]):
+        note(sentence)
     base, digests = ready.base, ready.digests
     check_expected(digests, expected)
     place.begin(settings, digests)

@@ -10,6 +10,7 @@ from starcert.metrics import votes_needed
 from starcert.report.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.settings import RunSettings
+from starcert.runs.trained_weights import other_noise
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.output import duration
 from starcert.system.processes import available_cores
@@ -26,6 +27,7 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     inputs = read_inputs(settings)
     yield from inputs.said
     ready = try_model(settings, inputs)
+    yield from other_noise(settings.weights, [settings.noise])
     problem = ready.problem
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     assert settings.selection_samples is not None  # settings fill it in

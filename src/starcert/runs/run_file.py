@@ -18,6 +18,7 @@ from starcert import __version__
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.grid import Grid
 from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, check_values
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
 from starcert.system.processes import in_words
 
@@ -54,6 +55,7 @@ class RunFile:
         expected: what the run that wrote the file was made from, as digests; see `EXPECTED`.
         sweep: settings that are a sweep's own, by their keys.
         grid: the noise levels of a sweep; None if the file has none.
+        train: how to train, by the keys of `TRAIN_SETTINGS`.
         folder: where the file is, and where output goes unless it is said.
     """
 
@@ -61,6 +63,7 @@ class RunFile:
     expected: Mapping[str, str] = field(default_factory=dict)
     sweep: Mapping[str, object] = field(default_factory=dict)
     grid: Grid | None = None
+    train: Mapping[str, object] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
 
 
@@ -78,7 +81,8 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
     base = Path(os.path.realpath(file.parent))  # the same by whatever links one comes there
     try:
         sweep, grid = _sweep_of(values.pop("sweep", {}), base)
-        return RunFile(check_values(values, base=base), expected, sweep, grid, file.parent)
+        train = _train_of(values.pop("train", {}), base)
+        return RunFile(check_values(values, base=base), expected, sweep, grid, train, file.parent)
     except InvalidParameterError as error:
         raise RunFileError(f"{file}: {error}") from None
 
@@ -126,6 +130,14 @@ def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None
             hint = f"There are grid, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
             raise UnknownSettingError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
     return check_values(given, base=base, named=lambda key: f"sweep.{key}"), grid
+
+
+def _train_of(table: object, base: Path) -> dict[str, object]:
+    """What the table [train] says."""
+    if not isinstance(table, dict):
+        hint = "Write a table: [train], and below it a line such as epochs = 300."
+        raise InvalidParameterError("train", "be a table", table, hint)
+    return check_values(table, base=base, named=lambda key: f"train.{key}", known=TRAIN_SETTINGS)
 
 
 def run_file_text(

@@ -23,6 +23,7 @@ from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SWEEP_SAMPLES, run_settings
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, write_sweep_page
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
@@ -102,6 +103,8 @@ def _swept(
         note(sentence)
     one_model = not asks_for(settings.run.model, "noise")
     first = try_model(settings.run, inputs)
+    for sentence in other_noise(settings.run.weights, settings.levels):
+        note(sentence)
     # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
     # with other graphs.
     digests = {"model": settings.run.model.digest}
