@@ -29,6 +29,7 @@ from starcert.system.threads import one_thread
 if TYPE_CHECKING:
     from starcert.graphs import Graph
     from starcert.models import Training
+    from starcert.runs.graph_files import RunData
 
 __all__ = ["TrainedRun", "train_run", "training_settings"]
 
@@ -106,7 +107,7 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
         hint = "Name regions that are known before the model is."
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
     of_nodes = run.targets == "nodes"
-    inputs = read_inputs(replace(run, limit=None, split="all" if of_nodes else "validation"))
+    inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
     from starcert import models  # noqa: PLC0415  (torch takes seconds to import)
 
     with one_thread(run.device or "cpu"):
@@ -130,6 +131,26 @@ def _check_place(weights: Path) -> None:
     """Refuses a file that cannot be written, before any work is done."""
     if weights.is_dir() or not (weights.parent.is_dir() and os.access(weights.parent, os.W_OK | os.X_OK)):
         raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights))
+
+
+def _divided(run: RunSettings) -> RunInputs:
+    """The data with their training part; the validation part is chosen, and graphs without a class are left out."""
+    try:
+        inputs = read_inputs(replace(run, limit=None, split="validation"))
+    except InvalidParameterError as error:
+        if error.parameter != "split":
+            raise
+        hint = "For graph files that is labels.csv with the columns name and label."
+        raise InvalidParameterError("data", "have a class for every graph, to train on them", run.data, hint) from None
+    assert inputs.train is not None  # they are divided
+    return replace(inputs, train=_labelled(inputs.train, "training"), chosen=_labelled(inputs.chosen, "validation"))
+
+
+def _labelled(part: RunData, name: str) -> RunData:
+    known = part.select([place for place, label in enumerate(part.labels or ()) if label is not None])
+    if not len(known):
+        raise StarcertError(f"No graph of the {name} part has a class. Give data with classes.")
+    return known
 
 
 def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> SmoothedClassifier:
@@ -165,14 +186,11 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
     assert inputs.train is not None
     taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
-    assert taught.labels is not None
-    assert deciding.labels is not None  # data without classes are not divided
-    truth = [label for label in deciding.labels if label is not None]
+    labels, truth = ([label for label in part.labels or () if label is not None] for part in (taught, deciding))
 
     def fit(smoothed: SmoothedClassifier, settings: TrainSettings) -> Training:
-        return fit_with_noise(
-            smoothed, taught.graphs, taught.labels, validation=(deciding.graphs, truth), **asdict(settings)
-        )
+        validation = (deciding.graphs, truth)
+        return fit_with_noise(smoothed, taught.graphs, labels, validation=validation, **asdict(settings))
 
     what = f"{len(taught):,} graphs, {len(deciding):,} for validation"
     return _Lesson(what, digest(taught.digest, deciding.digest), truth, fit)
