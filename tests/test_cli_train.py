@@ -100,6 +100,13 @@ def test_the_next_command_repeats_the_options_and_leaves_training_graphs_out(unt
     assert "my model.pt was trained so before; --again trains it anew." in out
 
 
+def test_ctrl_c_ends_it_in_one_sentence(untrained, here, monkeypatch):
+    monkeypatch.setattr("starcert.models.fitting._descend", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    status, out, err = here("train", "run.toml")
+    assert (status, out) == (130, "")
+    assert err == "Interrupted. What was learned is kept: the same command goes on.\n"
+
+
 def test_nodes(tmp_path, here, monkeypatch):
     worlds.project(tmp_path, worlds.NODES_RUN)
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,8 @@
 """Training of a run's module: what it learns from, and what stands in the file of weights."""
 
+from contextlib import contextmanager
+from itertools import count
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,8 @@ from starcert.runs.training_run import train_run, training_settings
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 worlds = pytest.importorskip("training_worlds")
+checkpoint = pytest.importorskip("starcert.models.checkpoint")
+fitting = pytest.importorskip("starcert.models.fitting")
 
 
 def trained(file, again=False, options=None, **how):
@@ -160,3 +165,68 @@ def test_graphs_without_classes_cannot_be_learned_from(tmp_path):
     torch.save([graph.to_pyg().to_dict() for graph in worlds.graphs()[0]], tmp_path / "data.pt")
     with pytest.raises(InvalidParameterError, match="'data' must have a class for every graph, to train on them"):
         trained(file)
+
+
+@pytest.mark.parametrize("run", [worlds.RUN, worlds.NODES_RUN])
+def test_an_interrupted_training_goes_on_and_gives_the_same_weights(tmp_path, monkeypatch, run):
+    file = worlds.project(tmp_path, run)
+    whole = trained(file)
+    weights, made = tensors(whole.weights), whole.made
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(fitting, "progress_bar", interrupting(fitting.progress_bar, after=11))
+    with pytest.raises(KeyboardInterrupt):
+        trained(file, again=True)
+    state = tmp_path / "weights" / "model.pt.partial"
+    assert state.exists()
+    assert same(tensors(whole.weights), weights)  # what was there stays until there is something better
+    monkeypatch.undo()
+    begun = []
+    monkeypatch.setattr(fitting, "progress_bar", noting(fitting.progress_bar, begun))
+    again = trained(file, again=True)
+    assert begun == [10]
+    assert same(tensors(again.weights), weights)
+    assert again.made == made
+    assert not state.exists()
+
+
+def test_the_state_of_another_training_counts_as_none(tmp_path, monkeypatch):
+    file = worlds.project(tmp_path)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(fitting, "progress_bar", interrupting(fitting.progress_bar, after=5))
+    with pytest.raises(KeyboardInterrupt):
+        trained(file)
+    monkeypatch.undo()
+    begun = []
+    monkeypatch.setattr(fitting, "progress_bar", noting(fitting.progress_bar, begun))
+    other = trained(file, seed=1)
+    (tmp_path / "weights" / "model.pt.partial").write_bytes(b"nothing")
+    assert same(tensors(trained(file, again=True, seed=1).weights), tensors(other.weights))
+    assert begun == [0, 0]
+
+
+def interrupting(bar, after):
+    """A progress bar that interrupts when so many units are done."""
+
+    @contextmanager
+    def begun(*words, **more):
+        with bar(*words, **more) as advance:
+            done = count(1)
+
+            def advanced(units):
+                advance(units)
+                if next(done) == after:
+                    raise KeyboardInterrupt
+
+            yield advanced
+
+    return begun
+
+
+def noting(bar, begun):
+    """A progress bar that notes how many units were done when it began."""
+
+    def noted(title, total, done=0, **more):
+        begun.append(done)
+        return bar(title, total, done, **more)
+
+    return noted

@@ -34,7 +34,8 @@ def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
 
     It learns from the training part of the data (80% of every class), and the validation part (10%) decides which epoch
     is kept. Of nodes, the node data train_mask and val_mask say which are which. The setting weights names the file;
-    starcert certify reads it. A run file may hold the options of training in its table train.
+    starcert certify reads it. A run file may hold the options of training in its table train. Interrupted, the same
+    command goes on where it was.
 
     For example:
 

@@ -29,6 +29,7 @@ from starcert.system.threads import one_thread
 if TYPE_CHECKING:
     from starcert.graphs import Graph
     from starcert.models import Training
+    from starcert.models.checkpoint import TrainingCheckpoint
     from starcert.runs.graph_files import RunData
 
 __all__ = ["TrainedRun", "train_run", "training_settings"]
@@ -66,13 +67,13 @@ class _Lesson:
         what: what it is, in words.
         content: a digest of it.
         truth: the classes of what decides.
-        fit: trains a smoothed classifier in place.
+        fit: trains a smoothed classifier in place, or goes on where an earlier training was.
     """
 
     what: str
     content: str
     truth: Sequence[int]
-    fit: Callable[[SmoothedClassifier, TrainSettings], Training]
+    fit: Callable[[SmoothedClassifier, TrainSettings, TrainingCheckpoint], Training]
 
 
 def training_settings(file: RunFile, options: Mapping[str, object], how: Mapping[str, object]) -> tuple[Any, ...]:
@@ -94,7 +95,8 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
     """Trains the module of a run with its noise in its regions, and writes its weights.
 
     The file is there whole or not at all, and one that is there stays as it is until training has ended. A file that
-    was made with the same settings from the same data is not made again; another one is refused.
+    was made with the same settings from the same data is not made again; another one is refused. A training that was
+    interrupted goes on where it was: its state is in a file beside that of the weights, `model.pt.partial`.
 
     Args:
         run: which module, data, noise and regions.
@@ -108,7 +110,8 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
     of_nodes = run.targets == "nodes"
     inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
-    from starcert import models  # noqa: PLC0415  (torch takes seconds to import)
+    from starcert.models import how_made, save_weights  # noqa: PLC0415  (torch takes seconds to import)
+    from starcert.models.checkpoint import TrainingCheckpoint  # noqa: PLC0415
 
     with one_thread(run.device or "cpu"):
         smoothed = _untrained(run, settings, inputs)
@@ -116,21 +119,24 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
         story = _story(run, settings, inputs, lesson)
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
         if run.weights.exists():
-            there = models.how_made(run.weights)  # what is no file of weights is never replaced
+            there = how_made(run.weights)  # what is no file of weights is never replaced
             if not again:
                 _check_same(run.weights, there.get("settings", {}), story)
                 return TrainedRun(run.weights, there, settings, lesson.what, majority, None)
         begun = time.monotonic()
-        training = lesson.fit(smoothed, settings)
-    models.save_weights(smoothed, run.weights, training, settings=story)
+        state = TrainingCheckpoint(f"{run.weights}.partial", story)
+        training = lesson.fit(smoothed, settings, state)
+    save_weights(smoothed, run.weights, training, settings=story)
+    state.remove()
     seconds = time.monotonic() - begun
-    return TrainedRun(run.weights, models.how_made(run.weights), settings, lesson.what, majority, seconds)
+    return TrainedRun(run.weights, how_made(run.weights), settings, lesson.what, majority, seconds)
 
 
 def _check_place(weights: Path) -> None:
     """Refuses a file that cannot be written, before any work is done."""
     if weights.is_dir() or not (weights.parent.is_dir() and os.access(weights.parent, os.W_OK | os.X_OK)):
-        raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights))
+        hint = "" if weights.parent.is_dir() else f"There is no folder {weights.parent}."
+        raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights), hint)
 
 
 def _divided(run: RunSettings) -> RunInputs:
@@ -188,9 +194,9 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
     labels, truth = ([label for label in part.labels or () if label is not None] for part in (taught, deciding))
 
-    def fit(smoothed: SmoothedClassifier, settings: TrainSettings) -> Training:
-        validation = (deciding.graphs, truth)
-        return fit_with_noise(smoothed, taught.graphs, labels, validation=validation, **asdict(settings))
+    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
+        how = asdict(settings) | {"validation": (deciding.graphs, truth), "checkpoint": state}
+        return fit_with_noise(smoothed, taught.graphs, labels, **how)
 
     what = f"{len(taught):,} graphs, {len(deciding):,} for validation"
     return _Lesson(what, digest(taught.digest, deciding.digest), truth, fit)
@@ -216,9 +222,10 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     if unknown:
         raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
 
-    def fit(smoothed: SmoothedClassifier, settings: TrainSettings) -> Training:
+    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
         how = {key: value for key, value in asdict(settings).items() if value is not None}
-        return fit_nodes_with_noise(smoothed, graph, labels, train=taught, validation=deciding, **how)
+        masks = {"train": taught, "validation": deciding}
+        return fit_nodes_with_noise(smoothed, graph, labels, **masks, **how, checkpoint=state)
 
     what = f"{len(taught):,} nodes, {len(deciding):,} for validation"
     return _Lesson(what, digest(data.digest, taught, deciding), [labels[node] for node in deciding], fit)
