@@ -100,6 +100,21 @@ def test_the_next_command_repeats_the_options_and_leaves_training_graphs_out(unt
     assert "my model.pt was trained so before; --again trains it anew." in out
 
 
+def test_a_state_dict_of_ones_own_is_read_and_never_replaced(untrained, here):
+    module = sc.models.GIN(2, 2, hidden=8, layers=2)
+    torch.save(module.state_dict(), "weights/model.pt")
+    content = Path("weights/model.pt").read_bytes()
+    status, _, err = here("certify", "run.toml", "--limit", 2)
+    assert (status, err) == (0, "")
+    described = sc.classifiers.from_pyg(module, n_classes=2).description
+    assert tomllib.loads(Path("certified/run.toml").read_text())["expected"]["classifier"] == described
+    for words in ((), ("--again",)):
+        status, _, err = here("train", "run.toml", *words)
+        assert status == 2
+        assert "model.pt: holds weights that starcert train has not written. Give another --weights." in err
+    assert Path("weights/model.pt").read_bytes() == content
+
+
 def test_ctrl_c_ends_it_in_one_sentence(untrained, here, monkeypatch):
     monkeypatch.setattr("starcert.models.fitting._descend", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     status, out, err = here("train", "run.toml")

@@ -28,6 +28,9 @@ def function():
 def estimator():
     return DummyClassifier()
 
+def frozen():
+    return module().requires_grad_(False)
+
 def dense():
     return sc.classifiers.from_dense(module(), n_classes=2)
 """

@@ -109,6 +109,7 @@ def test_nodes_are_learned_from_their_masks(tmp_path):
         ("function", "Got 'function from model.py:function' instead. There is nothing to train"),
         ("estimator", "Got 'DummyClassifier from model.py:estimator' instead. An estimator is fitted by"),
         ("dense", "Got 'model.py:dense' instead. Train it yourself"),
+        ("frozen", "'model' must return a module with parameters to learn"),
     ],
 )
 def test_what_cannot_be_trained_is_told_what_to_do(tmp_path, model, complaint):

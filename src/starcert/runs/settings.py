@@ -104,7 +104,8 @@ class RunSettings:
         default=None,
         metadata=_about(
             values_of.as_path,
-            "The file that the module's weights are read from, such as model.pt; `starcert train` writes it.",
+            "The file that the module's weights are read from, such as model.pt: what starcert train wrote, or a state "
+            "dict from torch.save.",
             shown="as the model function returns it",
             kind=Path,
             metavar="FILE",

@@ -34,7 +34,7 @@ def put_weights(model: object, file: Path, reference: Reference) -> None:
 
     Args:
         model: what the function returned; its module is changed in place.
-        file: what `starcert train` wrote.
+        file: what `starcert train` wrote, or a state dict.
         reference: the model function.
     """
     module = torch_module_of(model)
@@ -63,8 +63,8 @@ def other_noise(file: Path | None, noises: Sequence[Noise]) -> Iterator[str]:
         return
     from starcert.models import how_made  # noqa: PLC0415
 
-    trained = how_made(file)["noise"]
-    if all(repr(noise) == trained for noise in noises):
+    trained = how_made(file).get("noise")  # of a state dict that somebody else wrote nothing is known
+    if trained is None or all(repr(noise) == trained for noise in noises):
         return
     if len(noises) > 1:
         yield f"The weights in {file.name} were trained with {trained}: every level votes with them."

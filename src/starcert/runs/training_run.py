@@ -119,9 +119,10 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
         story = _story(run, settings, inputs, lesson)
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
         if run.weights.exists():
-            there = how_made(run.weights)  # what is no file of weights is never replaced
+            there = how_made(run.weights)
+            _check_own(run.weights, there)
             if not again:
-                _check_same(run.weights, there.get("settings", {}), story)
+                _check_same(run.weights, there["settings"], story)
                 return TrainedRun(run.weights, there, settings, lesson.what, majority, None)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{run.weights}.partial", story)
@@ -174,6 +175,8 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
     if not isinstance(base, Trainable) or base.dense:
         hint = "Train it yourself, and let the function return it trained, without the setting weights."
         raise InvalidParameterError("model", "return a module on edge_index, or from_pyg of one", str(run.model), hint)
+    if not any(parameter.requires_grad for parameter in base.model.parameters()):
+        raise InvalidParameterError("model", "return a module with parameters to learn", str(run.model))
     return SmoothedClassifier(base, run.noise, inputs.rule)
 
 
@@ -241,6 +244,12 @@ def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson:
         "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
         **asdict(settings),
     }
+
+
+def _check_own(weights: Path, made: Mapping[str, Any]) -> None:
+    """Refuses to replace what this command has not written."""
+    if not made.get("settings"):
+        raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
 
 
 def _check_same(weights: Path, there: Mapping[str, object], story: Mapping[str, object]) -> None:
