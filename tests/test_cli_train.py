@@ -93,7 +93,7 @@ def test_the_next_command_repeats_the_options_and_leaves_training_graphs_out(unt
     words = ["--model", "model.py:module", "--data", "data.pt", "--noise", "all=0.1/0.05", "--weights", "my model.pt"]
     status, out, _ = here("train", *words, "--epochs", 2)
     assert status == 0
-    told = "starcert certify --model model.py:module --data data.pt --weights 'my model.pt' --noise all=0.1/0.05"
+    told = "starcert certify --model model.py:module --weights 'my model.pt' --data data.pt --noise all=0.1/0.05"
     assert f"Next: {told} --split test" in out
     status, out, _ = here("train", *words, "--epochs", 2)
     assert status == 0

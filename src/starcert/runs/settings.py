@@ -87,19 +87,6 @@ class RunSettings:
             in_training=True,
         )
     )
-    data: Path | str | Reference = field(
-        metadata=_about(
-            values_of.as_data,
-            "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
-            "with the classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
-            "molecules (a file .smi, or .csv with a column smiles); one graph of labelled nodes (.npz); or "
-            "file.py:function, which returns starcert objects of any kind and their classes.",
-            metavar="NAME|PATH",
-            example="MUTAG",
-            changes="nothing",  # it is the content that counts
-            in_training=True,
-        ),
-    )
     weights: Path | None = field(
         default=None,
         metadata=_about(
@@ -111,6 +98,19 @@ class RunSettings:
             metavar="FILE",
             in_training=True,
             changes="nothing",  # it is the content that counts
+        ),
+    )
+    data: Path | str | Reference = field(
+        metadata=_about(
+            values_of.as_data,
+            "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
+            "with the classes in labels.csv (columns name, label); a PyG file of tensors (data.pt); "
+            "molecules (a file .smi, or .csv with a column smiles); one graph of labelled nodes (.npz); or "
+            "file.py:function, which returns starcert objects of any kind and their classes.",
+            metavar="NAME|PATH",
+            example="MUTAG",
+            changes="nothing",  # it is the content that counts
+            in_training=True,
         ),
     )
     targets: Literal["graphs", "nodes"] = field(
