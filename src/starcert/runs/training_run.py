@@ -28,8 +28,7 @@ from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
     from starcert.graphs import Graph
-    from starcert.models import Training
-    from starcert.models.checkpoint import TrainingCheckpoint
+    from starcert.models import Training, TrainingCheckpoint
     from starcert.runs.graph_files import RunData
 
 __all__ = ["TrainedRun", "train_run", "training_settings"]
@@ -76,7 +75,9 @@ class _Lesson:
     fit: Callable[[SmoothedClassifier, TrainSettings, TrainingCheckpoint], Training]
 
 
-def training_settings(file: RunFile, options: Mapping[str, object], how: Mapping[str, object]) -> tuple[Any, ...]:
+def training_settings(
+    file: RunFile, options: Mapping[str, object], how: Mapping[str, object]
+) -> tuple[RunSettings, TrainSettings]:
     """The settings of a run and of its training, from a run file and from options, which override it.
 
     Args:
@@ -109,11 +110,12 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
         hint = "Name regions that are known before the model is."
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
     of_nodes = run.targets == "nodes"
-    inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
-    from starcert.models import how_made, save_weights  # noqa: PLC0415  (torch takes seconds to import)
-    from starcert.models.checkpoint import TrainingCheckpoint  # noqa: PLC0415
+    from starcert.models import TrainingCheckpoint, how_made, save_weights  # noqa: PLC0415  (torch is slow to import)
+    from starcert.models.fitting import own_generator  # noqa: PLC0415
 
     with one_thread(run.device or "cpu"):
+        with own_generator(settings.seed, run.device or "cpu"):  # the model's file may be imported here
+            inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
         smoothed = _untrained(run, settings, inputs)
         lesson = _nodes_lesson(inputs, smoothed) if of_nodes else _graphs_lesson(inputs, smoothed)
         story = _story(run, settings, inputs, lesson)
