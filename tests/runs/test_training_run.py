@@ -1,5 +1,6 @@
 """Training of a run's module: what it learns from, and what stands in the file of weights."""
 
+import json
 from contextlib import contextmanager
 from itertools import count
 
@@ -231,3 +232,11 @@ def noting(bar, begun):
         return bar(title, total, done, **more)
 
     return noted
+
+
+def test_parts_of_ones_own_are_learned_from(tmp_path):
+    file = worlds.project(tmp_path)
+    parts = {"train": list(range(10)), "validation": list(range(10, 16)), "test": list(range(16, 20))}
+    (tmp_path / "parts.json").write_text(json.dumps(parts))
+    options = check_values({"splits": "parts.json"}, base=tmp_path)
+    assert trained(file, options=options, epochs=2).what == "10 graphs, 6 for validation"
