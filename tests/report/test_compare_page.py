@@ -11,7 +11,8 @@ from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.errors import InvalidParameterError
 from starcert.metrics import shares_by_axis
-from starcert.report.compare_page import compare, paired_difference, write_comparison
+from starcert.report.compare_page import compare, write_comparison
+from starcert.report.intervals import paired_difference
 
 LABELS = [0, 1, None, 1, 0, 0]
 NAMES = HOSTILE[:6]

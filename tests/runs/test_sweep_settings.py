@@ -61,6 +61,7 @@ def test_the_table_of_a_run_file(run):
         ("\n[sweep.grid]\nhub = [0.1, 3]\n", "'sweep.grid.hub' must be a probability from 0 to 1. Got 3"),
         ('\n[sweep]\ngrid = "hub"\n', "'sweep.grid' must be a table of regions and their levels"),
         ("\n[[sweep]]\n", "'sweep' must be a table"),
+        ("\n[sweep]\nbest = 3\n", "'sweep.best' must be a text. Got 3"),
     ],
 )
 def test_mistakes_in_the_table_are_named(run, table, words):

@@ -1,8 +1,7 @@
 """A comparison: two or more runs on the same graphs, side by side on one page.
 
-Every graph is answered by all runs, so what is compared is paired: a difference of shares is (b − c)/n, where b graphs
-are right and certified in the second run alone, and c in the first alone. Its interval holds with probability
-1 − INTERVAL: b/n and c/n have exact limits (Clopper–Pearson) at INTERVAL/4 on each side, whose differences bound it.
+Every graph is answered by all runs, so what is compared is paired: a difference of shares has the interval of
+`paired_difference`.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from starcert.archive import Archive
 from starcert.errors import InvalidParameterError
 from starcert.metrics import has_sites, right, shares_by_axis
 from starcert.report.document import KeyFigure, assemble, resources, target, write_page
-from starcert.report.findings import INTERVAL, share_interval
+from starcert.report.intervals import paired_difference
 
-__all__ = ["Comparison", "Difference", "compare", "paired_difference", "write_comparison"]
+__all__ = ["Comparison", "Difference", "compare", "write_comparison"]
 
 MOST_FLIPS = 60
 """Curves end after so many flips."""
@@ -74,20 +73,6 @@ class Comparison:
     differences: tuple[Difference, ...]
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-def paired_difference(before: Mask, after: Mask) -> tuple[float, float, float]:
-    """The difference of two shares of the same graphs, and an interval for it that holds with probability 1 − INTERVAL.
-
-    Example:
-        >>> by, low, high = paired_difference(np.arange(100) < 50, np.arange(100) < 70)
-        >>> round(by, 2), low < 0.2 < high, low > 0
-        (0.2, True, True)
-    """
-    n = len(before)
-    gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
-    (least_gained, most_gained), (least_lost, most_lost) = (share_interval(k, n, INTERVAL / 2) for k in (gained, lost))
-    return (gained - lost) / n, least_gained - most_lost, most_gained - least_lost
 
 
 def compare(runs: Mapping[str, Archive]) -> Comparison:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from starcert.archive import Archive
-from starcert.core.limits import upper_limit
 from starcert.graphs import Graph, Vector
 from starcert.graphs.arcs import ARCS
 from starcert.graphs.blocks import PAIRS
@@ -18,7 +16,6 @@ from starcert.metrics import has_sites, right, too_few_votes, votes_needed
 from starcert.report.radius_tables import Limits, Slices, box_of, most_frequent
 
 __all__ = [
-    "INTERVAL",
     "Notice",
     "ReportSummary",
     "Words",
@@ -27,7 +24,6 @@ __all__ = [
     "nothing_to_flip",
     "notices",
     "out_of_reach",
-    "share_interval",
     "summary",
 ]
 
@@ -93,20 +89,6 @@ class ReportSummary:
     answers: dict[int, int]
     n_right: int
     majority: tuple[int, int] | None
-
-
-INTERVAL = Fraction(1, 20)
-"""Intervals for shares fail with this probability, over the choice of graphs."""
-
-
-def share_interval(count: int, total: int, alpha: Fraction = INTERVAL) -> tuple[float, float]:
-    """An interval for the share that `count` of `total` graphs estimate, exact (Clopper–Pearson), alpha/2 a side.
-
-    Example:
-        >>> [round(end, 3) for end in share_interval(45, 60)]
-        [0.621, 0.853]
-    """
-    return 1 - upper_limit(total - count, total, alpha / 2), upper_limit(count, total, alpha / 2)
 
 
 @dataclass(frozen=True)
