@@ -65,7 +65,7 @@ class Goal:
             hint = f"For example {_examples(noise)[1]}."
             raise InvalidParameterError(name, "say against how many flips on which axes", text, hint)
         _check_axes(list(counts), noise, name, text)
-        whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)  # type: ignore[dict-item]
+        whole = noise.radius({axis: counts.get(axis, 0) for axis in noise.axes}, name)
         if max_radius is not None and any(map(int.__gt__, whole, max_radius)):
             box = ", ".join(f"{axis}={most}" for axis, most in zip(noise.axes, max_radius, strict=True))
             raise InvalidParameterError(name, f"stay within max_radius, {box}", text, "Give a larger --max-radius.")
@@ -121,10 +121,10 @@ def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> M
     """
     axes = outcome.noise.axes
     named = [axes.index(axis) for axis in (dict(goal.radius) or ({goal.axis: 1} if goal.axis else {}))]
-    there = (outcome.capacities[:, named] > 0).all(axis=1)
+    there = np.all(outcome.capacities[:, named] > 0, axis=1)
     if not there.any():
         raise StarcertError(f"best = {goal}: no graph has sites on all of these axes. Name others.")
-    found: npt.NDArray[np.float64] | list[int] | npt.NDArray[np.bool_]
+    found: npt.ArrayLike
     if goal.kind == "accuracy":
         radius = dict(goal.radius)
         found = certificates.certified(tuple(radius.get(axis, 0) for axis in axes))

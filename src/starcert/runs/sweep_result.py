@@ -238,8 +238,12 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
 def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
     """How a level stands by the goal; where none is named, what there is to say beyond its accuracy."""
     goal, own = sweep.goal, sweep.standings[number]
-    named = {str(goal): own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
-    apart = {f"{goal}_less_best": own.by, f"{goal}_less_best_low": own.least, f"{goal}_less_best_high": own.most}
+    named: dict[str, object] = {str(goal): own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
+    apart: dict[str, object] = {
+        f"{goal}_less_best": own.by,
+        f"{goal}_less_best_low": own.least,
+        f"{goal}_less_best_high": own.most,
+    }
     return (named if goal != ACCURACY else {}) | apart | {"tie_with_best": own.tie, "best": number == sweep.suggested}
 
 
