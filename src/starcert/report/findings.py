@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starcert.archive import Archive
-from starcert.graphs import Graph, Vector
+from starcert.binding import object_word
 from starcert.graphs.arcs import ARCS
 from starcert.graphs.blocks import PAIRS
 from starcert.graphs.sites import Sites
@@ -52,9 +52,7 @@ class Words:
     @classmethod
     def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
         """The words for objects with these sites; `nodes`: their nodes are the rows."""
-        kinds = {"graph": Graph, "row": Vector}
-        found = (name for name, kind in kinds.items() if all(isinstance(each.clean, kind) for each in sites))
-        one = "node" if nodes else next(found, "object")
+        one = "node" if nodes else object_word(each.clean for each in sites)
         layers = {block.layer for each in sites for block in each.blocks}
         known = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present"), COLUMNS: ("column", "not 0")}
         site, present = known.get(layers.pop(), OTHER_SITES) if len(layers) == 1 else OTHER_SITES
@@ -140,8 +138,8 @@ def _anchored(archive: Archive, words: Words) -> Notice | None:
         named += f" (And {len(reasons) - MOST_REASONS:,} further reasons; each {words.one} shows its own.)"
     text = (
         f"{named} The certificates of these {words.many} speak of a classifier whose regions are frozen at the clean "
-        "graph: an attacked graph would have other regions, and about a classifier that draws them anew nothing is "
-        "certified."
+        f"{words.whole}: an attacked {words.whole} would have other regions, and about a classifier that draws them "
+        "anew nothing is certified."
     )
     return Notice(f"Anchored regions in {_of(reasons.total(), len(archive), words)}", text)
 
