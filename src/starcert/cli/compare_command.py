@@ -56,6 +56,6 @@ def _view(found: Comparison) -> list[RenderableType]:
     return [
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
         table,
-        "An interval that holds 0 shows no difference on these graphs.",
+        f"An interval that holds 0 shows no difference on these {found.one}s.",
         f"{len(found.rows):,} {found.one}s are answered otherwise or certified against other numbers of flips.",
     ]

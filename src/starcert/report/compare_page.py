@@ -56,7 +56,7 @@ class Comparison:
 
     Attributes:
         names: of the runs.
-        one: what is compared: a graph, or a node.
+        one: what is compared: a graph, a node, a row of a table.
         n_graphs: how many graphs count: those with a known class, all where none is known.
         known: whether classes are known, so that only right answers count.
         curves: for each run and axis, the shares by the number of flips there alone.
@@ -95,7 +95,9 @@ def compare(runs: Mapping[str, Archive]) -> Comparison:
     among = np.array([label is not None for label in first.labels]) if known else all_of_them
     hits = [each.right if known else all_of_them for each in found]
     shared = shared_axes(found)
-    one = "graph" if first.archive.nodes is None else "node"
+    one = (
+        "node" if first.archive.nodes is not None else str(first.archive.settings.get("objects", "graphs")).rstrip("s")
+    )
     return Comparison(
         names=tuple(runs),
         one=one,

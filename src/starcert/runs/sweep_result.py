@@ -262,7 +262,7 @@ def _by_counts(level: SweepLevel) -> dict[str, object]:
 def data_name(sweep: SweepResult) -> str:
     """What the data set is called."""
     data = sweep.settings.run.data
-    return data if isinstance(data, str) else data.name
+    return data.name if isinstance(data, Path) else str(data)
 
 
 def about_graphs(sweep: SweepResult) -> str:
