@@ -290,3 +290,10 @@ def test_the_map_of_a_pair_of_runs_and_axes_is_drawn(quiet, tmp_path):
     stars = [note["text"].endswith("*") for note in notes]
     assert stars == [cell for row in found.maps[4].clear[2] for cell in row]
     assert texts(quiet, "#difference-caption")[0].startswith("Blue: c has more, orange: <b> has more.")
+
+
+@pytest.mark.parametrize(("settings", "one"), [({}, "graph"), ({"objects": "rows"}, "row")])
+def test_what_is_compared_has_its_own_word(settings, one):
+    made = world(TWO, random_counts(6, 2, seed=3), labels=LABELS, names=NAMES, settings=settings)[0]
+    found = compare({"a": made, "b": made})
+    assert (found.one, found.heads[0]) == (one, one)

@@ -160,7 +160,7 @@ def test_the_page_says_best_and_tie_and_is_named_by_the_data(quiet, tmp_path):
     assert texts(quiet, "#tie") == [tie_sentence(sweep)]
     heads = texts(quiet, "#level-table thead th")
     place = heads.index("less the best")
-    assert heads[place - 1] == "accuracy@motif=1"
+    assert heads[place - 1] == "accuracy @ motif=1"
     cells = {n: texts(quiet, f"#level-table tr[data-level='{n}'] td:nth-child({place + 1})")[0] for n in range(6)}
     assert cells[sweep.suggested] == "best"
     assert {n for n, text in cells.items() if text.endswith(", tie")} == set(sweep.ties) == {1 - sweep.suggested}

@@ -87,7 +87,7 @@ def _heads(sweep: SweepResult) -> list[str]:
     axes = [f"mean radius, {axis}" for axis in sweep.levels[0].noise.axes]
     if sweep.settings.run.evidence:
         axes += [f"by p_A alone, {axis}" for axis in sweep.levels[0].noise.axes]
-    goal = [] if sweep.settings.goal is None else [str(sweep.goal)]
+    goal = [] if sweep.settings.goal is None else [str(sweep.goal).replace("@", " @ ").replace(",", ", ")]
     found = ["accuracy", *goal, "less the best", "abstains"]
     return ["level", "noise", *found, *axes, "volume", "score", "most frequent answer", "verdict"]
 
