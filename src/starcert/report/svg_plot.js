@@ -92,7 +92,7 @@ const SvgPlot = (() => {
     return shape("circle", { cx: x, cy: y, r: size, ...look });
   }
 
-  const strokeOf = (line) => ({ fill: "none", stroke: line.color, "stroke-width": line.width, "stroke-dasharray": DASHES[line.dash], "stroke-linejoin": "round" });
+  const strokeOf = (line) => ({ fill: "none", stroke: line.color, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.dash], "stroke-linejoin": "round" });
 
   function lineShape(trace, px, py) {
     let [path, last] = ["", null];
