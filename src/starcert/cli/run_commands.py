@@ -48,6 +48,16 @@ GridOption = Annotated[
     ),
 ]
 
+BestOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What the best level has most of: accuracy@motif=1,random=10 (certified against so many flips, all at "
+        "once), accuracy, flips@random (mean certified flips on that axis alone), or flips (wherever they fall).",
+        show_default="accuracy, of the unbeaten levels that certify a flip",
+        metavar="GOAL",
+    ),
+]
+
 
 def with_settings(
     first: Mapping[str, object], settings: Mapping[str, Setting], *, sweep: bool = False
@@ -115,15 +125,16 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
 
 @app.command()
 @with_settings(
-    {"run": RunArgument, "grid": GridOption},
+    {"run": RunArgument, "grid": GridOption, "best": BestOption},
     {key: setting for key, setting in SETTINGS.items() if setting.in_sweeps},
     sweep=True,
 )
-def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: object) -> None:
+def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bool, **given: object) -> None:
     """Choose the noise: accuracy against certified radii over a grid of levels: sweep.html, sweep.csv and run.toml.
 
     A level is unbeaten if no other one is at least as accurate, reaches at least as far on every axis (mean certified
-    radius), and is better in one of these. A model function with a parameter `noise` makes a model for each level.
+    radius), and is better in one of these. --best names what you want most of instead. Levels that the graphs cannot
+    tell from the best one are named: a tie. A model function with a parameter `noise` makes a model for each level.
 
     Levels are chosen on validation graphs; certify the one you choose on others. Interrupted, the same command goes on.
     A run file may hold the grid and a sweep's own settings in its tables `sweep` and `sweep.grid`.
@@ -133,6 +144,8 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
     starcert init && starcert sweep run.toml
 
     starcert sweep run.toml --grid motif=0.02,0.05,0.1,random=0.2,0.4 --samples 2000 --out finer
+
+    starcert sweep run.toml --best accuracy@motif=1,random=10
 
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
@@ -144,7 +157,7 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
 
     levels = parse_grid(grid) if grid else None
     file = RunFile() if run is None else read_run_file(run)
-    settings = sweep_settings(file, options, levels)
+    settings = sweep_settings(file, options, levels, best)
     expected = {} if "model" in options else file.expected
     show(*sweep_view(run_sweep(settings, expected=expected, note=_note, before=show)))
 
