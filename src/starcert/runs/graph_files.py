@@ -158,7 +158,10 @@ class RunData:
         if self.parts is not None:
             return self._own_part(name, self.parts)
         if self.labels is None or None in self.labels:
-            hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
+            hint = (
+                'Use split = "all", or put the graphs to certify into a folder of their own. Where a table calls the '
+                "column of classes otherwise than label: --columns label=COLUMN."
+            )
             raise InvalidParameterError("split", "be all for data without classes", name, hint)
         from starcert.datasets.dataset import stratified_parts  # noqa: PLC0415
 
