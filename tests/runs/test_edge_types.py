@@ -79,6 +79,18 @@ def test_a_sweep_has_it_too(here, molecules):
     assert 'edge_types = "bond"' in Path("out/run.toml").read_text()
 
 
+def test_a_module_is_trained_on_types_too(here, molecules):
+    head, *rows = TABLE.splitlines(keepends=True)
+    Path("molecules.csv").write_text(head + "".join(rows * 5))
+    said = (*molecules("bonds=0.1/0.05/0.1", "Net")[1:], "--edge-types", "bond", "--weights", "net.pt")
+    place = said.index("--samples")
+    status, out, err = here("train", *said[:place], *said[place + 2 :], "--epochs", "2")
+    assert status == 0, err
+    assert "under Noise(bonds=Edges(delete=0.1, add=0.05, change=0.1))" in " ".join(out.split())
+    status, _, err = here("certify", *said, "--split", "test")
+    assert (status, "trained" in err) == (0, False), err
+
+
 @pytest.mark.parametrize(
     ("noise", "model", "words"),
     [
