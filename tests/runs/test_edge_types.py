@@ -22,17 +22,17 @@ import torch
 from torch_geometric.nn import GINEConv, global_add_pool
 
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, edge_dim=4):
         super().__init__()
         torch.manual_seed(0)
-        self.conv = GINEConv(torch.nn.Linear(3, 16), edge_dim=4)
+        self.conv = GINEConv(torch.nn.Linear(3, 16), edge_dim=edge_dim)
         self.linear = torch.nn.Linear(16, 2)
 
     def forward(self, data):
         h = self.conv(data.x, data.edge_index, data.edge_attr).relu()
         return self.linear(global_add_pool(h, data.batch))
 
-net = Net()
+net, narrow = Net(), Net(edge_dim=3)
 
 def many(graph):
     return int(graph.number_of_edges() > 3)
@@ -108,10 +108,16 @@ def test_a_module_is_trained_on_types_too(here, molecules):
             "edges have no types (TypeError: ",
         ),
         ("bonds=0.1/0.05", "net", "edge_types=True)). In a run, write --edge-types bond for molecules"),
+        (
+            "bonds=0.1/0.05 --edge-types bond",
+            "narrow",
+            "Its edges have 4 types, the columns of edge_attr: single, double",
+        ),
     ],
 )
 def test_who_wants_types_and_has_none_is_told_what_to_write(here, molecules, noise, model, words):
-    status, _, err = here(*molecules(noise, model))
+    noise, *more = noise.split()
+    status, _, err = here(*molecules(noise, model, more))
     assert status == 2
     assert words in " ".join(err.split())
 

@@ -118,8 +118,8 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     if settings.regions is None and any(_has_other_sites(each) for each in everything.graphs):
         rule = None
     without = settings.split == "all" or (everything.parts is not None and "train" not in everything.parts)
-    train = None if without else everything.part("train", settings.split_seed)
     part = everything.part(settings.split, settings.split_seed)
+    train = None if without else everything.part("train", settings.split_seed)
     chosen = part.limited(settings.limit, settings.split_seed)
     drawn = chosen.names != part.first(settings.limit).names
     return RunInputs(rule, everything, train, chosen, drawn)
