@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Sampler
 
-__all__ = ["ModuleClassifier"]
+__all__ = ["ModuleClassifier", "is_short_of_memory"]
 
 DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
@@ -113,9 +113,8 @@ class ModuleClassifier(DrawsItself):
                 with torch.inference_mode(), self._threads(graphs.frame, most):
                     parts = [self._forward(part) for part in graphs.split(most)]
                     return parts[0] if len(parts) == 1 else torch.cat(parts)
-            except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
-                short = isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
-                if not short or most == 1:
+            except RuntimeError as error:
+                if not is_short_of_memory(error) or most == 1:
                     raise
                 most = -(-most // 2)
                 self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
@@ -170,3 +169,8 @@ class ModuleClassifier(DrawsItself):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fits": None}
+
+
+def is_short_of_memory(error: Exception) -> bool:
+    """Whether it is torch that found no room, on a device or here."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)

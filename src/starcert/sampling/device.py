@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,9 @@ MOST_DENSE = 8192
 
 NUMBERS = 2**26
 """So many random numbers, of eight bytes, are held at a time."""
+
+LISTED = 2**30
+"""So many entries of matrices are read off at a time."""
 
 HELD = 2**32
 """So many noisy bits, of one byte, are held at a time, or those of the copies that are drawn together."""
@@ -146,15 +150,33 @@ class DeviceGraphs(NoisyGraphs):
         """See `NoisyGraphs`."""
         return self._degrees().to(device)
 
+    @property
+    def by_target(self) -> bool:
+        """See `NoisyGraphs`: edges that are read off a matrix, row by row, are in that order."""
+        return self.places.entries is not None and not self.frame.directed and not self.frame.edge_data
+
     def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `NoisyGraphs`: all edges, then all of them back."""
+        """See `NoisyGraphs`: both directions by target, or all edges, then all of them back."""
         n = self.frame.n_nodes
+        batch = torch.arange(len(self), device=self.places.ends.device).repeat_interleave(n).to(device)
+        if self.by_target:
+            parts = [part._read_off() for part in self.split(max(1, LISTED // n**2))]
+            offsets = range(0, len(self) * n, n * max(1, LISTED // n**2))
+            shifted = [part + offset if offset else part for part, offset in zip(parts, offsets, strict=True)]
+            return (shifted[0] if len(parts) == 1 else torch.cat(shifted, dim=1)).to(device), batch
         copy, u, v = self._listed()
         one, other = u + copy * n, v + copy * n
-        batch = torch.arange(len(self), device=one.device).repeat_interleave(n)
         if self.frame.directed:
-            return torch.stack([one, other]).to(device), batch.to(device)
-        return torch.stack([torch.cat([one, other]), torch.cat([other, one])]).to(device), batch.to(device)
+            return torch.stack([one, other]).to(device), batch
+        return torch.stack([torch.cat([one, other]), torch.cat([other, one])]).to(device), batch
+
+    def _read_off(self) -> torch.Tensor:
+        """Source and target of every entry of the adjacency matrices, row by row."""
+        n = self.frame.n_nodes
+        places = self._adjacency(torch.bool).view(-1).nonzero()[:, 0]
+        target = torch.div(places, n, rounding_mode="floor")
+        first = torch.div(target, n, rounding_mode="floor") * n
+        return torch.stack([places - target * n + first, target])
 
     def edge_data_on(self, name: str, device: torch.device) -> torch.Tensor:
         """See `NoisyGraphs`: in the order of `edge_index_on`."""
@@ -230,15 +252,14 @@ class DeviceSampler:
         self, sites: Sites, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger], device: str
     ) -> None:
         self._device = torch.device(device)
-        digits = [_digits(p) for p in values.tolist()]
-        places = torch.as_tensor(law.astype(np.int64), device=self._device)
-        first, second = torch.tensor(digits, dtype=torch.int64, device=self._device).T
-        self._first, self._second = first[places], second[places]
-        self._certain = torch.as_tensor(values == 1, device=self._device)[places]
-        self._more_digits = bool(any(d[1] for d in digits))
-        clean = np.zeros(sites.n_sites, dtype=bool)
-        clean[sites.nonzero[0]] = True
-        self._clean = torch.as_tensor(clean, device=self._device)
+        clean = np.zeros(sites.n_sites, dtype=np.int64)
+        clean[sites.nonzero[0]] = 1
+        chances = [Fraction(p) for p in values.tolist()]
+        digits = [_digits(1 - p if one else p) for p in chances for one in (False, True)]
+        last, more = torch.tensor(digits, dtype=torch.int64, device=self._device).view(-1, 2).T
+        places = torch.as_tensor(2 * law.astype(np.int64) + clean, device=self._device)
+        self._last, self._more = last[places], more[places]
+        self._more_digits = any(more for _, more in digits)
 
     def draw(self, stream: WordStream, samples: int) -> DeviceDraw:
         """So many noisy copies; a function of the stream, the device's kind and torch's version."""
@@ -246,12 +267,12 @@ class DeviceSampler:
 
     def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[DeviceDraw]:
         """The first `wanted` of those copies, as many at a time as take some gigabytes."""
-        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, self._first.numel())))
+        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, self._last.numel())))
 
     def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[DeviceDraw]:
         generator = torch.Generator(device=self._device)
         generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        n_sites = self._first.numel()
+        n_sites = self._last.numel()
         rows = max(64, NUMBERS // max(1, n_sites))  # fixed by the graph: the numbers depend on it
         together = -(-most // rows) * rows
         for begin in range(0, wanted, together):
@@ -267,25 +288,23 @@ class DeviceSampler:
             yield DeviceDraw(bits[: end - begin])
 
     def _bits(self, generator: torch.Generator, copies: int) -> torch.Tensor:
-        number = torch.empty((copies, self._first.numel()), dtype=torch.int64, device=self._device)
+        number = torch.empty((copies, self._last.numel()), dtype=torch.int64, device=self._device)
         number.random_(generator=generator)
-        flips: torch.Tensor = number < self._first
+        present: torch.Tensor = number <= self._last
         if self._more_digits:
-            tied = number == self._first
+            tied = (number == self._last + 1) & (self._more > 0)
             if bool(tied.any()):
-                flips |= tied & (torch.empty_like(number).random_(generator=generator) < self._second)
-        flips |= self._certain
-        flips ^= self._clean
-        return flips
+                present |= tied & (torch.empty_like(number).random_(generator=generator) < self._more)
+        return present
 
 
-def _digits(p: float) -> tuple[int, int]:
-    """The first and the next 63 binary digits of p < 1, as whole numbers; (0, 0) for p = 1."""
-    numerator, denominator = p.as_integer_ratio()
-    if numerator >= denominator:
-        return 0, 0
-    first, rest = divmod(numerator << DIGITS, denominator)
-    second, beyond = divmod(rest << DIGITS, denominator)
+def _digits(chance: Fraction) -> tuple[int, int]:
+    """The first 63 binary digits of a probability as a whole number, less one, and the next 63.
+
+    A uniform number of 63 digits is below the probability if it is at most the first, or one more and tied.
+    """
+    first, rest = divmod(chance.numerator << DIGITS, chance.denominator)
+    second, beyond = divmod(rest << DIGITS, chance.denominator)
     if beyond:
-        raise ValueError(f"a flip probability of {p!r} has more than {2 * DIGITS} binary digits")
-    return first, second
+        raise ValueError(f"a flip probability of {float(chance)!r} has more than {2 * DIGITS} binary digits")
+    return first - 1, second
