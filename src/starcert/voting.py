@@ -331,7 +331,7 @@ class _Flips:
     def records(self) -> tuple[FlipRecord | None, ...]:
         """The record of the chunk for each target."""
         late = [each for each in self._flips if isinstance(each, LateFlips)]
-        flips = [late[0].fetched(late)] if late else [each for each in self._flips if not isinstance(each, LateFlips)]
+        flips = late[0].fetched(late) if late else [each for each in self._flips if not isinstance(each, LateFlips)]
         if not is_valued(self._noise):
             flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
         answers = self._answers[0] if len(self._answers) == 1 else np.concatenate(self._answers)

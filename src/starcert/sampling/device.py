@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.core.flips import ListedFlips
 from starcert.errors import StarcertError
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.draws import LateFlips, packed_ones
+from starcert.sampling.draws import LateFlips
 
 if TYPE_CHECKING:
     from starcert.core.flips import Flips
@@ -34,6 +35,9 @@ MOST_DENSE = 8192
 
 NUMBERS = 2**26
 """So many random numbers, of eight bytes, are held at a time."""
+
+POSITION_BITS = 32
+"""What the position of a flip takes where flips are listed; where they are packed, every site takes one bit."""
 
 LISTED = 2**30
 """So many entries of matrices are read off at a time."""
@@ -64,28 +68,52 @@ class DeviceDraw:
         return self.bits.to(torch.uint8).cpu().numpy()
 
     def flips_of(self, copies: npt.NDArray[np.int64], nonzero: Nonzero) -> DeviceFlips:
-        """See `Draw`: only these copies will come here."""
-        return DeviceFlips(self.bits.index_select(0, torch.from_numpy(copies).to(self.bits.device)), nonzero[0])
+        """See `Draw`: only what flipped in these copies will come here."""
+        clean = torch.zeros(self.bits.shape[1], dtype=torch.bool, device=self.bits.device)
+        clean[torch.tensor(nonzero[0], device=clean.device)] = True
+        return DeviceFlips.of(self.bits.index_select(0, torch.from_numpy(copies).to(clean.device)) ^ clean)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFlips(LateFlips):
-    """Bits of some copies on a device, shape (copies, sites), beside the sites whose clean bit is 1."""
+    """The flips of some copies, on a device, in whichever form is smaller.
 
-    bits: torch.Tensor
-    ones: npt.NDArray[np.int64]
+    Attributes:
+        packed: a bit for each site, site s being bit s % 8 of byte s // 8, shape (copies, bytes); None if they are few.
+        counts: how many there are in each copy.
+        positions: their sites, ascending, copy by copy; None if they are packed.
+    """
 
-    def fetched(self, parts: Sequence[DeviceFlips]) -> Flips:
-        """See `LateFlips`: packed on the device, a bit a site."""
-        bits = self.bits if len(parts) == 1 else torch.cat([part.bits for part in parts])
-        n_copies, n_sites = bits.shape
-        octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -n_sites % 8)).view(n_copies, -(-n_sites // 8), 8)
-        clean = torch.from_numpy(packed_ones(self.ones, n_sites)).to(bits.device)
-        packed = (octets << torch.arange(8, dtype=torch.uint8, device=bits.device)).sum(
-            dim=2, dtype=torch.uint8
-        ) ^ clean
-        flips: npt.NDArray[np.uint8] = packed.cpu().numpy()
-        return flips
+    packed: torch.Tensor | None
+    counts: torch.Tensor
+    positions: torch.Tensor | None
+
+    @classmethod
+    def of(cls, flips: torch.Tensor) -> DeviceFlips:
+        """The flips of copies, shape (copies, sites)."""
+        n_copies, n_sites = flips.shape
+        counts = flips.sum(dim=1)
+        if POSITION_BITS * int(counts.sum()) < flips.numel():
+            return cls(None, counts, flips.nonzero()[:, 1].to(torch.int32))
+        octets = torch.nn.functional.pad(flips.to(torch.uint8), (0, -n_sites % 8)).view(n_copies, -(-n_sites // 8), 8)
+        shifts = torch.arange(8, dtype=torch.uint8, device=flips.device)
+        return cls((octets << shifts).sum(dim=2, dtype=torch.uint8), counts, None)
+
+    def fetched(self, parts: Sequence[DeviceFlips]) -> list[Flips]:
+        """See `LateFlips`: one piece, if all parts have the same form."""
+        if all(part.packed is not None for part in parts):
+            return [_here([part.packed for part in parts if part.packed is not None])]
+        if any(part.packed is not None for part in parts):
+            return [flips for part in parts for flips in part.fetched([part])]
+        starts = np.concatenate([[0], np.cumsum(_here([part.counts for part in parts]))])
+        positions = _here([part.positions for part in parts if part.positions is not None])
+        return [ListedFlips(starts, positions.view(np.uint32))]
+
+
+def _here(parts: Sequence[torch.Tensor]) -> npt.NDArray[Any]:
+    """Tensors, one after the other, brought here at once."""
+    array: npt.NDArray[Any] = (parts[0] if len(parts) == 1 else torch.cat(list(parts))).cpu().numpy()
+    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +238,8 @@ class DeviceGraphs(NoisyGraphs):
             raise ValueError(f"dense adjacency matrices are for graphs of at most {MOST_DENSE:,} nodes on a device")
         n, bits = self.frame.n_nodes, self._edge_draw.bits
         constant = torch.tensor([[False, True]], device=bits.device).expand(len(self), 2)
-        padded = torch.cat([bits, constant], dim=1)  # a site, or always absent, or always present
-        return padded.index_select(1, self.places.entries).to(dtype).view(len(self), n, n)
+        padded = torch.cat([bits, constant], dim=1).to(dtype)  # a site, or always absent, or always present
+        return padded.index_select(1, self.places.entries).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Copy, u and v of every edge, copy by copy."""
