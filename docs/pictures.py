@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -25,6 +26,7 @@ from starcert.experiments.arcs_study import ArcsSettings, data_of, graphs_figure
 from starcert.experiments.digits import DigitsData, images_figure
 
 HERE = Path(__file__).parent
+GALLERY = HERE.parent / "examples" / "gallery"
 FOLDER = HERE / "pictures"
 WIDTH, HEIGHT = 1180, 1500
 MOST_COLOURS = 128
@@ -122,10 +124,18 @@ def draw_arcs(path: Path) -> None:
         graphs_figure(data_of("arcs", ArcsSettings())).savefig(path)
 
 
+def draw_gallery(folder: Path) -> None:
+    """Runs the scripts of the gallery, each of which draws its own; STARCERT_DATA names the folder of their data."""
+    for script in sorted(GALLERY.glob("*.py")):
+        if script.name != "picture.py":  # what they share
+            subprocess.run([sys.executable, script], cwd=folder, check=True)
+
+
 if __name__ == "__main__":
     draw_slack_map(FOLDER / "slack_map.png")
     draw_evidence(FOLDER / "evidence.png")
     draw_digits(FOLDER / "digits.png")
     draw_arcs(FOLDER / "arcs.png")
     draw_kinds(HERE / "kinds.md", FOLDER)
+    draw_gallery(FOLDER)
     draw_report(FOLDER)

@@ -21,6 +21,7 @@ import examples
 import reference
 from starcert.archive.verification import TAKEN_AS_STATED
 from starcert.regions import BUILDERS
+from starcert.regions.atoms import GROUPS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -46,7 +47,7 @@ NEEDS = {
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "voting": ("distributed",),
 }
-"""What the examples of each page need besides the package itself."""
+"""What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery."""
 
 SLOW = {"paper", "tutorial", "models", "regions", "voting"}
 NOT_RUN = {
@@ -73,7 +74,7 @@ def run(*words: str, folder: Path = ROOT) -> str:
 # The pages' examples ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PAGES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in NEEDS])
 def test_the_examples_of_a_page_do_what_it_says(name, tmp_path):
     for package in NEEDS[name]:
         if importlib.util.find_spec(package) is None:
@@ -83,6 +84,7 @@ def test_the_examples_of_a_page_do_what_it_says(name, tmp_path):
 
 
 def test_no_block_is_skipped_in_silence():
+    assert {*NEEDS, "gallery"} == set(PAGES)
     skipped = set()
     for name, text in PAGES.items():
         blocks = examples.blocks_of(text)
@@ -164,6 +166,14 @@ def test_blocks_share_a_folder_and_a_session(tmp_path):
 def test_the_table_of_region_builders_is_current():
     assert reference.builders_table() in PAGES["regions"], f"docs/regions.md must have\n{reference.builders_table()}"
     assert set(re.findall(r"^\| `(\w+)", PAGES["regions"], flags=re.MULTILINE)) == set(BUILDERS)
+
+
+def test_the_table_of_functional_groups_is_current():
+    section = (
+        PAGES["regions"].partition("### The names of functional groups")[2].partition("\n\n|")[2].partition("\n\n")[0]
+    )
+    assert dict(re.findall(r"^\| (\w+) \| `(.+)` \|$", section, flags=re.MULTILINE)) == GROUPS
+    assert list(re.findall(r"^\| (\w+) \| `", section, flags=re.MULTILINE)) == list(GROUPS)
 
 
 def test_the_reference_has_every_command_with_every_option_and_its_examples():
