@@ -93,9 +93,10 @@ class ModuleClassifier(DrawsItself):
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
         return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
 
-    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
+    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
         found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
-        answers: npt.NDArray[np.int64] = found.cpu().numpy()
+        narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
+        answers: npt.NDArray[np.signedinteger] = found.to(narrow).cpu().numpy()
         if (answers < 0).any():
             raise ValueError("its logits have a NaN")
         return answers
