@@ -48,6 +48,7 @@ class ModuleClassifier(DrawsItself):
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
         self.model = model.eval()
+        self._parameter = next(model.parameters(), None)
         self.n_classes = whole_number("n_classes", n_classes, 2)
         self._description = description
         on_cpu = self.device.type == "cpu"
@@ -67,8 +68,7 @@ class ModuleClassifier(DrawsItself):
     @property
     def device(self) -> torch.device:
         """Where the model is."""
-        parameter = next(self.model.parameters(), None)
-        return torch.device("cpu") if parameter is None else parameter.device
+        return torch.device("cpu") if self._parameter is None else self._parameter.device
 
     def free_memory(self) -> int | None:
         """The bytes that are free where the model is, as far as that is known."""
@@ -107,7 +107,8 @@ class ModuleClassifier(DrawsItself):
         It is asked in portions where memory is short. On a CPU torch works with one thread where the batch is small,
         and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
         """
-        self.model.eval()  # it may have been trained since
+        if any(part.training for part in self.model.modules()):  # it may have been trained since
+            self.model.eval()
         most = min(len(graphs), self._fitting(graphs))
         while True:
             try:
@@ -166,7 +167,7 @@ class ModuleClassifier(DrawsItself):
 
     @property
     def _dtype(self) -> torch.dtype:
-        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
+        return torch.float32 if self._parameter is None else self._parameter.dtype
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fits": None}
