@@ -140,7 +140,7 @@ class Overwritten(nn.Module):
         elif self.what == "functional":
             nn.functional.relu(x, inplace=True)
         elif self.what == "by place":
-            nn.functional.relu(x, True)  # noqa: FBT003
+            nn.functional.relu(x, True)
         elif self.what == "items":
             x[0:5] = 7.0
         elif self.what == "weights":
