@@ -103,7 +103,8 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
 
         show(*forecast(settings))
         return
-    outcome = certify_run(settings, expected=_still_expected(file.expected, options), note=_note)
+    expected = _still_expected(file.expected, options)
+    outcome = certify_run(settings, expected=expected, note=_note, before=None if as_json else show)
     if as_json:
         print(json.dumps(certified_object(outcome)))
     else:
@@ -138,7 +139,8 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
     levels = parse_grid(grid) if grid else None
     file = RunFile() if run is None else read_run_file(run)
     settings = sweep_settings(file, options, levels)
-    show(*sweep_view(run_sweep(settings, expected={} if "model" in options else file.expected, note=_note)))
+    expected = {} if "model" in options else file.expected
+    show(*sweep_view(run_sweep(settings, expected=expected, note=_note, before=show)))
 
 
 def _note(text: str) -> None:
@@ -149,7 +151,7 @@ def _note(text: str) -> None:
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:
     """What a run file expects, as far as no option asks for something else."""
     given = set(options)
-    if given & {"data", "split", "split_seed"}:
+    if given & {"data", "columns", "split", "splits", "split_seed"}:
         given |= {"data", "classifier", "regions"}  # a model may be trained on the data
     if "limit" in given:
         given |= {"data", "regions"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.report.findings import Words
+from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
@@ -59,7 +60,11 @@ def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSetting
 
 
 def certify_run(
-    settings: RunSettings, *, expected: Mapping[str, str] | None = None, note: Callable[[str], None] = print
+    settings: RunSettings,
+    *,
+    expected: Mapping[str, str] | None = None,
+    note: Callable[[str], None] = print,
+    before: Callable[..., None] | None = None,
 ) -> CertifiedRun:
     """Certifies the graphs of a run and writes its output folder.
 
@@ -70,15 +75,21 @@ def certify_run(
         settings: what to certify, and how.
         expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
         note: is told what a user may want to know on the way.
+        before: is told, in several sentences, what is known before the first vote; None: nobody asks, nothing is
+            measured.
     """
     place = OutputFolder(settings.out)
     place.check_place()
     with place.held():
-        return _certified(settings, place, expected or {}, note)
+        return _certified(settings, place, expected or {}, note, before)
 
 
 def _certified(
-    settings: RunSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+    settings: RunSettings,
+    place: OutputFolder,
+    expected: Mapping[str, str],
+    note: Callable[[str], None],
+    before: Callable[..., None] | None,
 ) -> CertifiedRun:
     inputs = read_inputs(settings)
     for sentence in inputs.said:
@@ -88,8 +99,10 @@ def _certified(
     check_expected(digests, expected)
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
+    store = settings.store or place.votes
+    if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
+        before(*forecast_of(settings, ready, store))
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:
-        store = settings.store or place.votes
         certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(
         certificates,
@@ -146,6 +159,7 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "data": data.name if isinstance(data, Path) else str(data),
         "split": settings.split,
         "split_seed": settings.split_seed,
+        **({} if settings.splits is None else {"splits": settings.splits.name}),
         "limit": settings.limit,
         **({} if settings.targets == "graphs" else {"targets": settings.targets, "nodes": settings.nodes}),
         "regions": regions,

@@ -84,7 +84,11 @@ def call_model(reference: Reference, inputs: ModelInputs) -> object:
                 f"If it is itself the classifier of a graph, return it: def classifier(): return {reference.name}.",
             )
     if "train" in given and given["train"] is None:
-        hint = 'Set split = "test": the function is given the 80% for training, and the 10% for testing are certified.'
+        parts = inputs.data.parts
+        if parts is not None and "train" not in parts:
+            raise InvalidParameterError("splits", f"have a train part for {reference}, which asks for it", "none")
+        drawn, own = "the 80% for training, and the 10% for testing are", "your train part, and your test part is"
+        hint = f'Set split = "test": the function is given {drawn if parts is None else own} certified.'
         raise InvalidParameterError("split", f"be test for {reference}, which asks for training data", "all", hint)
     if "regions" in given and given["regions"] is None:
         hint = "Give regions that are known before the model is."

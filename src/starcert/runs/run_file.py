@@ -169,6 +169,8 @@ def run_file_text(
     tables: dict[str, Mapping[str, object]] = {"noise": settings.noise.to_dict()}
     if isinstance(settings.regions, dict):
         tables["regions"] = settings.regions
+    if settings.columns is not None:
+        tables["columns"] = settings.columns
     if settings.max_radius is not None:
         tables["max_radius"] = dict(zip(settings.noise.axes, settings.max_radius, strict=True))
     if grid is not None:

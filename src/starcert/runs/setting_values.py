@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from starcert.errors import InvalidParameterError
+from starcert.runs.columns import ROLES
 from starcert.runs.user_code import Reference, TuName, place_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "Setting",
     "SettingCheck",
     "as_alpha",
+    "as_columns",
     "as_data",
     "as_device",
     "as_family",
@@ -37,8 +39,10 @@ __all__ = [
     "as_path",
     "as_radius",
     "as_regions",
+    "as_splits",
     "one_of",
     "parse_by_axis",
+    "parse_columns",
     "parse_counts",
     "parse_noise",
     "parse_radius",
@@ -159,6 +163,28 @@ def as_data(value: object, base: Path, name: str) -> Path | str | Reference:
     raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
 
 
+def as_splits(value: object, base: Path, name: str) -> Path:
+    """A file that says which graph lies in which part."""
+    path = as_path(value, base, name)
+    if not os.path.isfile(path) or path.suffix.lower() not in (".json", ".csv"):
+        hint = 'Write {"train": [0, 1], "test": [2]} into splits.json, or the columns name, part into splits.csv.'
+        raise InvalidParameterError(name, "name a file .json or .csv that exists", str(path), hint)
+    return path
+
+
+def as_columns(value: object, _base: Path, name: str) -> dict[str, str]:
+    """Which column holds what, in the order of what there may be."""
+    if not isinstance(value, Mapping):
+        hint = 'Write a table: [columns], and below it a line such as label = "activity".'
+        raise InvalidParameterError(name, "map what columns hold to their names", value, hint)
+    for role in value:
+        if role not in ROLES:
+            close = get_close_matches(str(role), ROLES, n=1)
+            hint = f"Did you mean {close[0]}?" if close else "On the left stands what it holds: label=activity."
+            raise InvalidParameterError(name, f"say which column holds {', '.join(ROLES)}", role, hint)
+    return {role: _text(value[role], f"{name}.{role}") for role in ROLES if role in value}
+
+
 def as_model(value: object, base: Path, name: str) -> Reference:
     """A function in a Python file."""
     return value if isinstance(value, Reference) else Reference.parse(_text(value, name), base, name)
@@ -267,6 +293,11 @@ def parse_noise(text: str, option: str = "--noise") -> Noise:
 
     items = _parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
     return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items})
+
+
+def parse_columns(text: str, option: str) -> dict[str, str]:
+    """Columns from WHAT=COLUMN, separated by commas."""
+    return dict(_parse_items(text, option, "be WHAT=COLUMN, separated by commas, such as label=activity"))
 
 
 def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:

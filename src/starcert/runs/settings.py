@@ -71,8 +71,9 @@ class RunSettings:
 
     Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
     has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
-    that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), where the model
-    function left the module (`device`), `votes.db` in the output folder (`store`).
+    that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), columns called after
+    what they hold (`columns`), parts that are drawn (`splits`), where the model function left the module (`device`),
+    `votes.db` in the output folder (`store`).
     """
 
     model: Reference = field(
@@ -96,6 +97,18 @@ class RunSettings:
             metavar="NAME|PATH",
             example="MUTAG",
             changes="nothing",  # it is the content that counts
+        ),
+    )
+    columns: dict[str, str] | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_columns,
+            "Which columns of a .csv file of molecules, or of labels.csv, hold what, where they are not called smiles, "
+            "label and name: smiles=SMILES,label=activity,name=mol_id. part=COLUMN says train, validation or test.",
+            parse=values_of.parse_columns,
+            metavar="WHAT=COLUMN,…",
+            shown="smiles, label, name",
+            changes="nothing",  # as with data
         ),
     )
     targets: Literal["graphs", "nodes"] = field(
@@ -251,11 +264,22 @@ class RunSettings:
         default="all",
         metadata=_about(
             values_of.one_of("all", "train", "validation", "test"),
-            "The part to certify: all, or train, validation or test of 80/10/10% of every class.",
+            "The part to certify: all, or train, validation or test (--splits, or 80/10/10% of every class).",
             metavar="PART",
             of_sweeps=True,
             sweep_help="The part to try the levels on: all, train or validation.",
             sweep_shown="validation if the run file divides the data or the model asks for a training part, else all",
+        ),
+    )
+    splits: Path | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_splits,
+            'Your own parts for --split: {"train": [0, 1], "validation": [2], "test": [3]} in a file .json, indices '
+            "from 0 or names of graphs; or a file .csv with the columns name and part.",
+            metavar="FILE",
+            shown="80/10/10% of every class",
+            changes="nothing",  # as with data
         ),
     )
     split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int))
@@ -341,6 +365,9 @@ class RunSettings:
         if self.targets == "nodes" and self.split != "all":
             hint = 'Say which nodes by a mask: nodes = "test_mask".'
             raise InvalidParameterError("split", "be all where nodes are classified", self.split, hint)
+        if self.targets == "nodes" and self.splits is not None:
+            hint = 'Say which nodes by a mask: nodes = "test_mask".'
+            raise InvalidParameterError("splits", "be left out where nodes are classified", str(self.splits), hint)
         if self.max_radius is not None:
             object.__setattr__(self, "max_radius", self.noise.radius(self.max_radius, "max_radius"))
         if self.regions is None and len(self.noise.regions) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,6 +15,7 @@ import numpy as np
 from starcert.certificate import Certificates
 from starcert.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.noise import Noise
+from starcert.runs.forecast import forecast_of_levels
 from starcert.runs.grid import Grid, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, check_expected, read_inputs, try_model
 from starcert.runs.models import asks_for
@@ -40,8 +41,8 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
     """The settings of a sweep from a run file and from options, which override it.
 
     How many samples there are, where the output goes and which part of the data is used, the file says in its table
-    [sweep]: what it says elsewhere is for certifying. Data that are divided there are divided here, and of them the
-    validation part is used.
+    [sweep]: what it says elsewhere is for certifying. Data that are divided there, or have parts of their own, are
+    divided here, and of them the validation part is used.
 
     Args:
         file: what the run file says.
@@ -65,7 +66,8 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
         values = {"own_samples": 0, **values}
     part = chosen or ("validation" if divided else "all")
     run = run_settings(values, {**options, "noise": levels[0], "split": part})
-    if chosen is None and not divided and asks_for(run.model, "train"):
+    has_parts = run.splits is not None or "part" in (run.columns or {})
+    if chosen is None and not divided and (has_parts or asks_for(run.model, "train")):
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     certifying = ("samples", "selection_samples", "own_samples", "limit")
@@ -73,7 +75,11 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
 
 
 def run_sweep(
-    settings: SweepSettings, *, expected: Mapping[str, str] | None = None, note: Callable[[str], None] = print
+    settings: SweepSettings,
+    *,
+    expected: Mapping[str, str] | None = None,
+    note: Callable[[str], None] = print,
+    before: Callable[..., None] | None = None,
 ) -> SweepResult:
     """Tries every noise level of a grid on the graphs of a run, and writes the output folder.
 
@@ -84,6 +90,8 @@ def run_sweep(
         settings: what to try, and on what.
         expected: digests of what the sweep shall be made from; others are refused.
         note: is told what a user may want to know on the way.
+        before: is told, in several sentences, what is known before the first vote; None: nobody asks, nothing is
+            measured.
     """
     if settings.run.targets == "nodes":
         hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
@@ -91,11 +99,15 @@ def run_sweep(
     place = OutputFolder(settings.run.out)
     place.check_place()
     with place.held():
-        return _swept(settings, place, expected or {}, note)
+        return _swept(settings, place, expected or {}, note, before)
 
 
 def _swept(
-    settings: SweepSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+    settings: SweepSettings,
+    place: OutputFolder,
+    expected: Mapping[str, str],
+    note: Callable[[str], None],
+    before: Callable[..., None] | None,
 ) -> SweepResult:
     inputs, n_unlabelled = _labelled(read_inputs(settings.run))
     for sentence in inputs.said:
@@ -108,8 +120,11 @@ def _swept(
     check_expected(digests, {name: each for name, each in expected.items() if name in digests})
     certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
     place.begin(replace(settings.run, noise=_noise_there(place, settings)), digests, settings.grid, certifying)
+    stores = _stores(place, settings)
+    if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
+        before(*forecast_of_levels(settings.run, first, stores))
     outcomes, anchored = [], dict[str, None]()
-    for certificates, ready in _levels(settings, inputs, first, one_model, place, note):
+    for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
         assert ready.data.labels is not None
         truth = [label for label in ready.data.labels if label is not None]
         problem = ready.problem.under(certificates.noise)
@@ -151,17 +166,14 @@ def _levels(
     inputs: RunInputs,
     first: TriedModel,
     one_model: bool,
-    place: OutputFolder,
+    stores: Sequence[Path],
     note: Callable[[str], None],
 ) -> Iterator[tuple[Certificates, TriedModel]]:
     """The certificates of every level, and what they were made with."""
     once = cache(note)  # what is true of one level need not be said for the next
-    folder = place.kept / VOTES
-    folder.mkdir(exist_ok=True)
-    digits = len(str(len(settings.levels)))
     with ExitStack() as resources:
         ready, executor, begun = first, None, time.monotonic()
-        for number, noise in enumerate(settings.levels, start=1):
+        for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
             if number > 1 and not one_model:
                 ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
             if number == 1 or not one_model:
@@ -169,7 +181,6 @@ def _levels(
                 executor = resources.enter_context(
                     voting_workers(ready.base, settings.run.model.file, settings.run.workers, once)
                 )
-            store = folder / f"level-{number:0{digits}d}.db"
             left = (len(settings.levels) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
             whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""
             title = f"level {number} of {len(settings.levels)}{whole}: {noise_text(noise)}"
@@ -180,6 +191,13 @@ def _levels(
                 advice = f"Give another --out, or remove {store.parents[1]} first."
                 raise StarcertError(f"{store}: holds votes of another sweep ({differences}). {advice}") from error
             yield found, ready
+
+
+def _stores(place: OutputFolder, settings: SweepSettings) -> list[Path]:
+    """The file of votes of each level, in a folder that is made for them."""
+    folder, n_levels = place.kept / VOTES, len(settings.levels)
+    folder.mkdir(exist_ok=True)
+    return [folder / f"level-{number:0{len(str(n_levels))}d}.db" for number in range(1, n_levels + 1)]
 
 
 def _certify(
