@@ -114,6 +114,8 @@ BAD = [
     (("run.toml", "--grid", "hub=0.1", "--model", "model.py:clasifier"), "Did you mean classifier?"),
     (("run.toml", "--grid", "hub=0.1", "--max-radius", "hub=1"), "Missing: motif"),
     (("run.toml", "--grid", "hub=0.1", "--out", "graphs"), "'out' must be a new folder"),
+    (("run.toml", "--grid", "hub=0.1", "--best", "flips@hubs"), "'--best' must name axes of the noise: "),
+    (("run.toml", "--grid", "hub=0.1", "--best", "most"), "'--best' must be accuracy or flips, with @ and where"),
 ]
 
 

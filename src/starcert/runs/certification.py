@@ -16,6 +16,7 @@ from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
@@ -95,6 +96,8 @@ def _certified(
     for sentence in inputs.said:
         note(sentence)
     ready = try_model(settings, inputs)
+    for sentence in other_noise(settings.weights, [settings.noise]):
+        note(sentence)
     base, digests = ready.base, ready.digests
     check_expected(digests, expected)
     place.begin(settings, digests)
@@ -109,7 +112,7 @@ def _certified(
         names=_names(certificates, ready.data),
         labels=ready.data.labels if certificates.nodes is None else ready.data.node_labels,
         class_names=ready.data.class_names,
-        settings=_record(settings, describe_rule(ready.rule), base, digests),
+        settings=_record(settings, ready.problem.word, describe_rule(ready.rule), base, digests),
     )
     place.write_run_file(settings, digests)
     archives.write(place.kept / CERTIFICATES, kept)
@@ -150,7 +153,9 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
         yield cells
 
 
-def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:
+def _record(
+    settings: RunSettings, word: str, regions: str, base: Classifier, digests: Mapping[str, str]
+) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, and no place of any file."""
     data = settings.data
     return {
@@ -161,6 +166,7 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "split_seed": settings.split_seed,
         **({} if settings.splits is None else {"splits": settings.splits.name}),
         "limit": settings.limit,
+        **({} if word == "graph" else {"objects": f"{word}s"}),
         **({} if settings.targets == "graphs" else {"targets": settings.targets, "nodes": settings.nodes}),
         "regions": regions,
         "noise": settings.noise.to_dict(),

@@ -13,6 +13,7 @@ from starcert.metrics import votes_needed
 from starcert.report.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.settings import RunSettings
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import useful_workers
 from starcert.store import VoteStore
 from starcert.store.file import target_file
@@ -33,7 +34,9 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     """What is known of a run before its first vote, sentence by sentence; nothing is written anywhere."""
     inputs = read_inputs(settings)
     yield from inputs.said
-    yield from forecast_of(settings, try_model(settings, inputs))
+    ready = try_model(settings, inputs)
+    yield from other_noise(settings.weights, [settings.noise])
+    yield from forecast_of(settings, ready)
 
 
 def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = None) -> Iterator[str]:

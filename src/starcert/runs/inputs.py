@@ -19,6 +19,7 @@ from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
 from starcert.runs.splits import divided
+from starcert.runs.trained_weights import put_weights
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.output import progress_bar
 from starcert.system.threads import one_thread
@@ -140,6 +141,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     with one_thread(device):
         given = ModelInputs(device, inputs.everything, inputs.train, settings.noise, inputs.rule)
         model = call_model(settings.model, given)
+        if settings.weights is not None:
+            put_weights(model, settings.weights, settings.model)
         of_nodes = settings.targets == "nodes"
         base = as_classifier(model, settings.model, inputs.chosen, settings.device, nodes=(of_nodes, settings.nodes))
         data = aligned(inputs.chosen, base)

@@ -38,6 +38,7 @@ __all__ = [
     "as_out_folder",
     "as_path",
     "as_radius",
+    "as_rate",
     "as_regions",
     "as_splits",
     "one_of",
@@ -70,6 +71,7 @@ class Setting:
         optional: whether None is a value of it.
         in_sweeps: whether `starcert sweep` has the option.
         of_sweeps: whether a sweep may have a value of its own, in the table [sweep] of a run file.
+        in_training: whether `starcert train` has the option.
         sweep_help: what it is for a sweep; "": the same.
         sweep_shown: its default for a sweep, in words; "": the same.
         written: whether the run file in the output folder repeats it.
@@ -88,6 +90,7 @@ class Setting:
     optional: bool = False
     in_sweeps: bool = True
     of_sweeps: bool = False
+    in_training: bool = False
     sweep_help: str = ""
     sweep_shown: str = ""
     written: bool = True
@@ -245,6 +248,13 @@ def as_alpha(value: object, _base: Path, name: str) -> float:
         raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
     with _renaming(name):
         return confidence.check_alpha(value)  # type: ignore[arg-type]
+
+
+def as_rate(value: object, _base: Path, name: str) -> float:
+    """A number from 0 on, such as a learning rate."""
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf):
+        raise InvalidParameterError(name, "be a number, 0 or more, such as 0.001", value)
+    return float(value)
 
 
 def as_family(value: object, _base: Path, name: str) -> Family:

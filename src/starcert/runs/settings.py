@@ -85,7 +85,21 @@ class RunSettings:
             "them).",
             metavar="FILE.PY:FUNCTION",
             example="model.py:classifier",
+            in_training=True,
         )
+    )
+    weights: Path | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_path,
+            "The file that the module's weights are read from, such as model.pt: what starcert train wrote, or a state "
+            "dict from torch.save.",
+            shown="as the model function returns it",
+            kind=Path,
+            metavar="FILE",
+            in_training=True,
+            changes="nothing",  # it is the content that counts
+        ),
     )
     data: Path | str | Reference = field(
         metadata=_about(
@@ -97,6 +111,7 @@ class RunSettings:
             metavar="NAME|PATH",
             example="MUTAG",
             changes="nothing",  # it is the content that counts
+            in_training=True,
         ),
     )
     columns: dict[str, str] | None = field(
@@ -108,6 +123,7 @@ class RunSettings:
             parse=values_of.parse_columns,
             metavar="WHAT=COLUMN,…",
             shown="smiles, label, name",
+            in_training=True,
             changes="nothing",  # as with data
         ),
     )
@@ -120,6 +136,7 @@ class RunSettings:
             metavar="graphs|nodes",
             in_sweeps=False,
             unsaid="graphs",
+            in_training=True,
         ),
     )
     nodes: str | None = field(
@@ -141,6 +158,7 @@ class RunSettings:
             'Partition. In a run file also a table: the layer of each region (bonds = "pairs", atoms = "element"), '
             "or, of vectors, its columns. Without it, all node pairs are one region.",
             metavar="BUILDER|FILE.PY:FUNCTION",
+            in_training=True,
         ),
     )
     noise: Noise = field(
@@ -152,6 +170,7 @@ class RunSettings:
             metavar="REGION=P[/P],…",
             example="motif=0.02,random=0.45",
             sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
+            in_training=True,
         )
     )
     samples: int = field(
@@ -279,14 +298,18 @@ class RunSettings:
             "from 0 or names of graphs; or a file .csv with the columns name and part.",
             metavar="FILE",
             shown="80/10/10% of every class",
+            in_training=True,
             changes="nothing",  # as with data
         ),
     )
-    split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int))
+    split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int, in_training=True))
     device: str | None = field(
         default=None,
         metadata=_about(
-            values_of.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is"
+            values_of.as_device,
+            "Where a torch module runs: cpu, cuda, cuda:1.",
+            shown="where the model is",
+            in_training=True,
         ),
     )
     workers: int = field(
@@ -393,13 +416,20 @@ def option_name(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-def check_values(values: Mapping[str, object], *, base: Path, named: Callable[[str], str] = str) -> dict[str, object]:
+def check_values(
+    values: Mapping[str, object],
+    *,
+    base: Path,
+    named: Callable[[str], str] = str,
+    known: Mapping[str, Setting] = SETTINGS,
+) -> dict[str, object]:
     """Settings as a file or a command line has them, each checked, paths made absolute from `base`.
 
     Args:
         values: the settings by their keys.
         base: where relative paths begin.
         named: how a message calls the setting with this key.
+        known: the settings that there are.
 
     Raises:
         InvalidParameterError: names the key that is unknown, or whose value is of no use.
@@ -409,21 +439,21 @@ def check_values(values: Mapping[str, object], *, base: Path, named: Callable[[s
         {'samples': 500, 'alpha': 0.05}
     """
     for key in values:
-        if key not in SETTINGS:
-            close = get_close_matches(str(key), SETTINGS, n=1)
-            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(SETTINGS)}."
+        if key not in known:
+            close = get_close_matches(str(key), known, n=1)
+            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(known)}."
             raise UnknownSettingError(named(key), "be a setting of a run", key, hint)
-    return {key: SETTINGS[key].value(value, base, named(key)) for key, value in values.items()}
+    return {key: known[key].value(value, base, named(key)) for key, value in values.items()}
 
 
-def check_options(given: Mapping[str, Any]) -> dict[str, object]:
+def check_options(given: Mapping[str, Any], known: Mapping[str, Setting] = SETTINGS) -> dict[str, object]:
     """The settings that options give, each checked; an option that is None was not given."""
     values = {}
     for key, word in given.items():
         if word is not None:
-            parse = SETTINGS[key].parse
+            parse = known[key].parse
             values[key] = word if parse is None else parse(word, option_name(key))
-    return check_values(values, base=Path.cwd(), named=option_name)
+    return check_values(values, base=Path.cwd(), named=option_name, known=known)
 
 
 def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:

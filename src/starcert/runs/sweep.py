@@ -22,8 +22,11 @@ from starcert.runs.models import asks_for
 from starcert.runs.output_folder import RUN, OutputFolder
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SWEEP_SAMPLES, run_settings
+from starcert.runs.sweep_goal import ACCURACY, Goal, marks_of
 from starcert.runs.sweep_levels import measure_levels, outcome_of
-from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, write_sweep_page
+from starcert.runs.sweep_page import write_sweep_page
+from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, tie_sentence
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
@@ -37,7 +40,9 @@ _CERTIFYING_ALONE = ("samples", "selection_samples", "own_samples", "store", "ou
 """What a run file says for `starcert certify` alone, unless it says it in its table [sweep]."""
 
 
-def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | None) -> SweepSettings:
+def sweep_settings(
+    file: RunFile, options: Mapping[str, object], grid: Grid | None, best: str | None = None
+) -> SweepSettings:
     """The settings of a sweep from a run file and from options, which override it.
 
     How many samples there are, where the output goes and which part of the data is used, the file says in its table
@@ -48,6 +53,7 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
         file: what the run file says.
         options: further settings by their keys, checked.
         grid: the noise levels; None: those of the file.
+        best: what the best level has most of; None: as the file says, if it does.
     """
     grid = grid or file.grid
     if grid is None:
@@ -71,7 +77,11 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     certifying = ("samples", "selection_samples", "own_samples", "limit")
-    return SweepSettings(run, grid, own, {key: file.values[key] for key in certifying if key in file.values})
+    kept = {key: file.values[key] for key in certifying if key in file.values}
+    named = "sweep.best" if best is None else "--best"
+    wanted = file.best if best is None else best
+    goal = Goal.parse(wanted, levels[0], run.max_radius, named) if wanted or best is not None else None
+    return SweepSettings(run, grid, own, kept, goal)
 
 
 def run_sweep(
@@ -114,21 +124,25 @@ def _swept(
         note(sentence)
     one_model = not asks_for(settings.run.model, "noise")
     first = try_model(settings.run, inputs)
+    for sentence in other_noise(settings.run.weights, settings.levels):
+        note(sentence)
     # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
     # with other graphs.
     digests = {"model": settings.run.model.digest}
     check_expected(digests, {name: each for name, each in expected.items() if name in digests})
     certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
-    place.begin(replace(settings.run, noise=_noise_there(place, settings)), digests, settings.grid, certifying)
+    begun = replace(settings.run, noise=_noise_there(place, settings))
+    place.begin(begun, digests, settings.grid, _said(settings), certifying)
     stores = _stores(place, settings)
     if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
         before(*forecast_of_levels(settings.run, first, stores))
-    outcomes, anchored = [], dict[str, None]()
+    outcomes, marks, anchored = [], [], dict[str, None]()
     for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
         assert ready.data.labels is not None
         truth = [label for label in ready.data.labels if label is not None]
         problem = ready.problem.under(certificates.noise)
         outcomes.append(outcome_of(certificates, truth, ready.answers, problem.capacities))
+        marks.append(marks_of(settings.goal or ACCURACY, certificates, outcomes[-1]))
         anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
     classes, counts = np.unique(outcomes[0].truth, return_counts=True)
     sweep = SweepResult(
@@ -140,6 +154,7 @@ def _swept(
         anchored=tuple(anchored),
         one_model=one_model,
         folder=place.final,
+        marks=tuple(marks),
         drawn=inputs.drawn,
     )
     _write_run_file(place, sweep, digests, certifying)
@@ -220,7 +235,13 @@ def _write_run_file(
     noise = settings.own_noise if sweep.suggested is None else sweep.levels[sweep.suggested].noise
     whose = "your own: no level is suggested" if sweep.suggested is None else f"that of level {sweep.suggested + 1}"
     about = f"starcert certify takes this file too, without its table sweep: the noise is {whose}."
-    place.write_run_file(replace(settings.run, noise=noise), digests, settings.grid, certifying, [about])
+    told = [about, *filter(None, [tie_sentence(sweep)])]
+    run = replace(settings.run, noise=noise)
+    place.write_run_file(run, digests, settings.grid, _said(settings), certifying, told)
+
+
+def _said(settings: SweepSettings) -> str:
+    return "" if settings.goal is None else str(settings.goal)
 
 
 def _noise_there(place: OutputFolder, settings: SweepSettings) -> Noise:
