@@ -40,7 +40,7 @@ ALWAYS_DENSE = 4096
 DENSE_SHARE = 1 / 32
 """Where more than this share of the sites flips, looking at each of them is cheaper than listing the flips."""
 
-MOST_ON_DEVICE = 2**20
+MOST_ON_DEVICE = 2**15
 """Up to so many sites, bits are drawn on a device however few of them flip."""
 
 MOST_BITS_ON_DEVICE = 2**25
