@@ -61,28 +61,30 @@ def test_flips_follow_the_law_of_their_site():
     assert (share[expected == 0] == 0).all()
 
 
-@pytest.mark.parametrize("p", [0.2, 0.04, 1 / 3, 1e-7, 0.999, 2.0**-100])
+@pytest.mark.parametrize("p", [0.0, 0.2, 0.04, 1 / 3, 1e-7, 0.999, 2.0**-100, 1.0])
 def test_the_digits_are_those_of_p(p):
-    first, second = device._digits(p)
-    assert Fraction(first, 2**63) + Fraction(second, 2**126) == Fraction(p)
+    for chance in (Fraction(p), 1 - Fraction(p)):
+        last, second = device._digits(chance)
+        assert -1 <= last < 2**63
+        assert Fraction(last + 1, 2**63) + Fraction(second, 2**126) == chance
 
 
-def test_ties_go_on_with_the_next_digits(monkeypatch):
-    """All first numbers equal the digits of p: the second ones must decide, and none may flip by the first alone."""
+@pytest.mark.parametrize(("clean", "chance"), [(0, Fraction(1e-7)), (1, 1 - Fraction(1e-7))])
+def test_ties_go_on_with_the_next_digits(clean, chance, monkeypatch):
+    """All first numbers equal the digits of an edge's probability: the second ones decide whether it is there."""
     drawn = device.DeviceSampler(SITES, np.array([1e-7]), np.zeros(SITES.n_sites, dtype=np.uint8), "cpu")
-    first, second = device._digits(1e-7)
+    here = draw_clean() == clean
+    last, second = device._digits(chance)
     assert second > 0
-    script = [first, second - 1]
+    script = [last + 1, second - 1, last + 1, second, last, last + 2]
 
     def scripted(tensor, generator=None):
         return tensor.fill_(script.pop(0))
 
     monkeypatch.setattr(torch.Tensor, "random_", scripted)
-    batch = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 2)
-    assert (batch.values ^ draw_clean()).all()
-    script[:] = [first, second]
-    batch = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 2)
-    assert not (batch.values ^ draw_clean()).any()
+    for present in (1, 0, 1, 0):
+        batch = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 2)
+        assert (batch.values[:, here] == present).all()
 
 
 def draw_clean() -> np.ndarray:

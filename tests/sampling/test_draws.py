@@ -8,7 +8,7 @@ import starcert as sc
 from starcert.core.flips import FlipRecord, ListedFlips
 from starcert.sampling import draws
 from starcert.sampling.batch import NoisyGraphs, flips_of
-from starcert.sampling.draws import LateFlips, ValueDraw, Way, packed_ones
+from starcert.sampling.draws import LateFlips, ValueDraw, Way
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
@@ -43,11 +43,12 @@ def check(batch, sites) -> None:
         some = batch[first:last]
         for number in (0, 1, len(some) // 3, len(some)):
             copies = np.sort(rng.choice(len(some), size=number, replace=False))
-            found = flips_of(some, copies)
-            if isinstance(found, LateFlips):  # in two parts, fetched together
-                parts = [flips_of(some, part) for part in np.array_split(copies, 2)]
+            found = [flips_of(some, copies)]
+            if isinstance(found[0], LateFlips):  # in three parts, fetched together
+                parts = [flips_of(some, part) for part in np.array_split(copies, 3)]
                 found = parts[0].fetched(parts)
-            np.testing.assert_array_equal(unpacked(found, sites.n_sites), (some.values ^ clean)[copies])
+            matrices = [unpacked(each, sites.n_sites) for each in found]
+            np.testing.assert_array_equal(np.concatenate(matrices), (some.values ^ clean)[copies])
 
 
 @pytest.mark.parametrize("noise", [NOISE, sc.Noise(a=0.0, b=1.0, c=sc.Flip(delete=0.3, add=0.0))])
@@ -64,11 +65,18 @@ def test_flips_of_listed_flips():
     check(batch, sites)
 
 
-def test_flips_of_bits_on_a_device():
+@pytest.mark.parametrize(
+    ("p", "forms"), [(0.3, {"packed"}), (1e-3, {"listed"}), (1 / 32, {"packed", "listed"})], ids=["many", "few", "some"]
+)
+def test_flips_of_bits_on_a_device(p, forms):
     pytest.importorskip("torch")
     device = pytest.importorskip("starcert.sampling.device")
-    drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, NOISE)), "cpu")
-    check(view_of(SITES, Way.DEVICE, "cpu")(drawn.draw(stream(), 300)), SITES)
+    sites = sc.Partition.everything("all").sites(GRAPH)
+    drawn = device.DeviceSampler(sites, *_laws(sites, _pools(sites, sc.Noise(all=p))), "cpu")
+    batch = view_of(sites, Way.DEVICE, "cpu")(drawn.draw(stream(), 300))
+    check(batch, sites)
+    found = [flips_of(batch, np.arange(start, start + 50)) for start in range(0, 300, 50)]
+    assert {"listed" if each.packed is None else "packed" for each in found} == forms
 
 
 @pytest.mark.parametrize("block", [1, 5, 2**24])
@@ -96,8 +104,3 @@ def test_the_sites_of_a_region_alone():
 
 def test_who_is_shown_a_batch_is_not_shown_its_flips():
     assert not any("flip" in name for name in dir(NoisyGraphs))
-
-
-def test_packed_ones():
-    assert packed_ones(np.array([], dtype=int), 17).tolist() == [0, 0, 0]
-    assert packed_ones(np.array([0, 7, 8, 16]), 17).tolist() == [129, 1, 1]

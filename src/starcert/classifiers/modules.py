@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Sampler
 
-__all__ = ["ModuleClassifier"]
+__all__ = ["ModuleClassifier", "is_short_of_memory"]
+
+DRAWN = 2
+"""How noise is drawn on a device: the number goes up where the same seed draws other copies than before."""
 
 DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
@@ -51,11 +54,12 @@ class ModuleClassifier(DrawsItself):
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
         self.model = model.eval()
+        self._parameter = next(model.parameters(), None)
         self.n_classes = whole_number("n_classes", n_classes, 2)
         self._description = description
         self.weights = ""
         on_cpu = self.device.type == "cpu"
-        self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
+        self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWN})"
         self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
         self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
         self._fits: tuple[str, int] | None = None
@@ -71,8 +75,7 @@ class ModuleClassifier(DrawsItself):
     @property
     def device(self) -> torch.device:
         """Where the model is."""
-        parameter = next(self.model.parameters(), None)
-        return torch.device("cpu") if parameter is None else parameter.device
+        return torch.device("cpu") if self._parameter is None else self._parameter.device
 
     def free_memory(self) -> int | None:
         """The bytes that are free where the model is, as far as that is known."""
@@ -97,9 +100,10 @@ class ModuleClassifier(DrawsItself):
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
         return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
 
-    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
+    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
         found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
-        answers: npt.NDArray[np.int64] = found.cpu().numpy()
+        narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
+        answers: npt.NDArray[np.signedinteger] = found.to(narrow).cpu().numpy()
         if (answers < 0).any():
             raise ValueError("its logits have a NaN")
         return answers
@@ -110,16 +114,16 @@ class ModuleClassifier(DrawsItself):
         It is asked in portions where memory is short. On a CPU torch works with one thread where the batch is small,
         and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
         """
-        self.model.eval()  # it may have been trained since
+        if any(part.training for part in self.model.modules()):  # it may have been trained since
+            self.model.eval()
         most = min(len(graphs), self._fitting(graphs))
         while True:
             try:
                 with torch.inference_mode(), self._threads(graphs.frame, most):
                     parts = [self._forward(part) for part in graphs.split(most)]
                     return parts[0] if len(parts) == 1 else torch.cat(parts)
-            except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
-                short = isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
-                if not short or most == 1:
+            except RuntimeError as error:
+                if not is_short_of_memory(error) or most == 1:
                     raise
                 most = -(-most // 2)
                 self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
@@ -170,7 +174,12 @@ class ModuleClassifier(DrawsItself):
 
     @property
     def _dtype(self) -> torch.dtype:
-        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
+        return torch.float32 if self._parameter is None else self._parameter.dtype
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fits": None}
+
+
+def is_short_of_memory(error: Exception) -> bool:
+    """Whether it is torch that found no room, on a device or here."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)

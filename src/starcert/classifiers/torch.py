@@ -21,8 +21,9 @@ from starcert.classifiers.features import (
     side_by_side,
     sources_of,
 )
-from starcert.classifiers.modules import ModuleClassifier
+from starcert.classifiers.modules import ModuleClassifier, is_short_of_memory
 from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
+from starcert.classifiers.products import Products, can_watch
 from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
 from starcert.errors import InvalidParameterError
 
@@ -37,6 +38,15 @@ SPARSE_ROW = 1024
 
 LAYER_WIDTH = 64
 """Numbers that a layer holds for a node, where nobody knows the model."""
+
+COMPARED = 8
+"""So many copies are asked with products and without at first, to see whether the answers are the same."""
+
+ROUNDING = 2048
+"""Logits are the same if they differ by so many last digits of the largest, at most."""
+
+BATCH, LARGER_BATCH = 96, 512
+"""Copies in a batch on a CPU that stay in its cache: with a row of numbers for each edge, and without."""
 
 MESSAGES = 2
 """Numbers that a layer holds at once along an edge, for each column: what it gathers, and what it makes of it."""
@@ -61,8 +71,7 @@ class TorchClassifier(ModuleClassifier):
         edge_weight: str | None = None,
         class_names: Sequence[str] | None = None,
     ) -> None:
-        # What fits into the cache of a CPU: messages along edges take far more room than dense matrices.
-        super().__init__(model, n_classes, batch_size=512 if dense else 96, description=description)
+        super().__init__(model, n_classes, batch_size=LARGER_BATCH if dense else BATCH, description=description)
         self.class_names, _ = checked_names(class_names, n_classes)
         self.dense = dense
         self.features = features
@@ -86,6 +95,7 @@ class TorchClassifier(ModuleClassifier):
             hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
             raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._input: tuple[str, list[torch.Tensor | None]] | None = None
+        self._multiplies = None if not dense and can_watch(model) else False
 
     def _content(self) -> tuple[object, ...]:
         return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
@@ -156,10 +166,38 @@ class TorchClassifier(ModuleClassifier):
         return picked(self._calling.call(self.model, inputs, n_copies), self.output)
 
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        logits = self.logits_from(self.inputs(graphs), len(graphs), graphs.frame.n_nodes)
+        if self._multiplies is None and len(graphs) > 1:
+            self._multiplies = self._can_multiply(graphs[:COMPARED])
+            if self._multiplies and self.device.type == "cpu":
+                self.batch_size = LARGER_BATCH
+        # A copy alone is asked as it is written: so voting compares both ways on every graph.
+        logits = self._logits(graphs, products=bool(self._multiplies) and len(graphs) > 1)[0]
         if self.nodes is None:
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
+
+    def _logits(self, graphs: NoisyGraphs, *, products: bool) -> tuple[torch.Tensor, int]:
+        """The logits of all copies, with or without products, and how many products there were."""
+        inputs, n_copies, n_nodes = self.inputs(graphs), len(graphs), graphs.frame.n_nodes
+        if not products:
+            return self.logits_from(inputs, n_copies, n_nodes), 0
+        edge_index, batch = inputs["edge_index"], inputs["batch"]
+        assert edge_index is not None  # they are always among the inputs
+        assert batch is not None
+        with Products(batch, n_copies, n_nodes, ascending=edge_index[1] if graphs.by_target else None) as found:
+            return self.logits_from(inputs, n_copies, n_nodes), found.used
+
+    def _can_multiply(self, graphs: NoisyGraphs) -> bool:
+        """Whether there is anything to multiply, and the logits are the same, up to rounding."""
+        try:
+            plain, _ = self._logits(graphs, products=False)
+            other, used = self._logits(graphs, products=True)
+        except Exception as error:
+            if is_short_of_memory(error):
+                raise
+            return False  # whatever it is: it is not tried again, and said if it comes up without products
+        rounding = ROUNDING * torch.finfo(plain.dtype).eps * plain.abs().max() if plain.is_floating_point() else 0
+        return used > 0 and plain.shape == other.shape and bool(((plain - other).abs() <= rounding).all())
 
     def _rows_of(self, graphs: NoisyGraphs) -> torch.Tensor:
         """The features of all nodes of all copies, a row each."""

@@ -104,9 +104,10 @@ class DenseGCN(nn.Module):
         conv: Any
         gcn, maximum = settings["conv"] == "gcn", settings["pooling"] == "max"
         if gcn:  # D^(−1/2) (A + I) D^(−1/2), once for all layers
-            scale = (adjacency.sum(dim=2) + 1).rsqrt()
-            adjacency = adjacency + torch.eye(adjacency.shape[1], dtype=adjacency.dtype, device=adjacency.device)
-            adjacency = adjacency * scale.unsqueeze(1) * scale.unsqueeze(2)
+            degrees = adjacency.view(-1, adjacency.shape[2]) @ adjacency.new_ones(adjacency.shape[2])
+            scale = (degrees.view(adjacency.shape[:2]) + 1).rsqrt()
+            adjacency = (adjacency * scale.unsqueeze(1)).mul_(scale.unsqueeze(2))
+            adjacency.diagonal(dim1=1, dim2=2).copy_(scale * scale)
         for number, conv in enumerate(self.model.convs, start=1):
             # Features that all copies share are multiplied with the weights once, and with all matrices in one product.
             x = _mix(adjacency, conv.lin(x), conv.bias) if gcn else conv.nn(_mix(adjacency, x) + (1 + conv.eps) * x)

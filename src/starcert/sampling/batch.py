@@ -222,6 +222,11 @@ class NoisyGraphs(NoisyCopies, ABC):
     """Noisy copies of one graph: every copy is simple, and directed if the graph is."""
 
     @property
+    def by_target(self) -> bool:
+        """Whether the second row of `edge_index_on` ascends."""
+        return False
+
+    @property
     def frame(self) -> Frame:
         """What noise leaves alone: the nodes, their names and their data."""
         return self._sites.graph.frame

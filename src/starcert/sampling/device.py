@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.core.flips import ListedFlips
 from starcert.errors import StarcertError
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.draws import LateFlips, packed_ones
+from starcert.sampling.draws import LateFlips
 
 if TYPE_CHECKING:
     from starcert.core.flips import Flips
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from starcert.sampling.draws import Nonzero
     from starcert.sampling.streams import WordStream
 
-__all__ = ["DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "DeviceVectors", "Places"]
+__all__ = ["DeviceDigits", "DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "DeviceVectors", "Places"]
 
 DIGITS = 63
 
@@ -33,6 +35,12 @@ MOST_DENSE = 8192
 
 NUMBERS = 2**26
 """So many random numbers, of eight bytes, are held at a time."""
+
+POSITION_BITS = 32
+"""What the position of a flip takes where flips are listed; where they are packed, every site takes one bit."""
+
+LISTED = 2**30
+"""So many entries of matrices are read off at a time."""
 
 HELD = 2**32
 """So many noisy bits, of one byte, are held at a time, or those of the copies that are drawn together."""
@@ -60,28 +68,52 @@ class DeviceDraw:
         return self.bits.to(torch.uint8).cpu().numpy()
 
     def flips_of(self, copies: npt.NDArray[np.int64], nonzero: Nonzero) -> DeviceFlips:
-        """See `Draw`: only these copies will come here."""
-        return DeviceFlips(self.bits.index_select(0, torch.from_numpy(copies).to(self.bits.device)), nonzero[0])
+        """See `Draw`: only what flipped in these copies will come here."""
+        clean = torch.zeros(self.bits.shape[1], dtype=torch.bool, device=self.bits.device)
+        clean[torch.tensor(nonzero[0], device=clean.device)] = True
+        return DeviceFlips.of(self.bits.index_select(0, torch.from_numpy(copies).to(clean.device)) ^ clean)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFlips(LateFlips):
-    """Bits of some copies on a device, shape (copies, sites), beside the sites whose clean bit is 1."""
+    """The flips of some copies, on a device, in whichever form is smaller.
 
-    bits: torch.Tensor
-    ones: npt.NDArray[np.int64]
+    Attributes:
+        packed: a bit for each site, site s being bit s % 8 of byte s // 8, shape (copies, bytes); None if they are few.
+        counts: how many there are in each copy.
+        positions: their sites, ascending, copy by copy; None if they are packed.
+    """
 
-    def fetched(self, parts: Sequence[DeviceFlips]) -> Flips:
-        """See `LateFlips`: packed on the device, a bit a site."""
-        bits = self.bits if len(parts) == 1 else torch.cat([part.bits for part in parts])
-        n_copies, n_sites = bits.shape
-        octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -n_sites % 8)).view(n_copies, -(-n_sites // 8), 8)
-        clean = torch.from_numpy(packed_ones(self.ones, n_sites)).to(bits.device)
-        packed = (octets << torch.arange(8, dtype=torch.uint8, device=bits.device)).sum(
-            dim=2, dtype=torch.uint8
-        ) ^ clean
-        flips: npt.NDArray[np.uint8] = packed.cpu().numpy()
-        return flips
+    packed: torch.Tensor | None
+    counts: torch.Tensor
+    positions: torch.Tensor | None
+
+    @classmethod
+    def of(cls, flips: torch.Tensor) -> DeviceFlips:
+        """The flips of copies, shape (copies, sites)."""
+        n_copies, n_sites = flips.shape
+        counts = flips.sum(dim=1)
+        if POSITION_BITS * int(counts.sum()) < flips.numel():
+            return cls(None, counts, flips.nonzero()[:, 1].to(torch.int32))
+        octets = torch.nn.functional.pad(flips.to(torch.uint8), (0, -n_sites % 8)).view(n_copies, -(-n_sites // 8), 8)
+        shifts = torch.arange(8, dtype=torch.uint8, device=flips.device)
+        return cls((octets << shifts).sum(dim=2, dtype=torch.uint8), counts, None)
+
+    def fetched(self, parts: Sequence[DeviceFlips]) -> list[Flips]:
+        """See `LateFlips`: one piece, if all parts have the same form."""
+        if all(part.packed is not None for part in parts):
+            return [_here([part.packed for part in parts if part.packed is not None])]
+        if any(part.packed is not None for part in parts):
+            return [flips for part in parts for flips in part.fetched([part])]
+        starts = np.concatenate([[0], np.cumsum(_here([part.counts for part in parts]))])
+        positions = _here([part.positions for part in parts if part.positions is not None])
+        return [ListedFlips(starts, positions.view(np.uint32))]
+
+
+def _here(parts: Sequence[torch.Tensor]) -> npt.NDArray[Any]:
+    """Tensors, one after the other, brought here at once."""
+    array: npt.NDArray[Any] = (parts[0] if len(parts) == 1 else torch.cat(list(parts))).cpu().numpy()
+    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +178,33 @@ class DeviceGraphs(NoisyGraphs):
         """See `NoisyGraphs`."""
         return self._degrees().to(device)
 
+    @property
+    def by_target(self) -> bool:
+        """See `NoisyGraphs`: edges that are read off a matrix, row by row, are in that order."""
+        return self.places.entries is not None and not self.frame.directed and not self.frame.edge_data
+
     def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `NoisyGraphs`: all edges, then all of them back."""
+        """See `NoisyGraphs`: both directions by target, or all edges, then all of them back."""
         n = self.frame.n_nodes
+        batch = torch.arange(len(self), device=self.places.ends.device).repeat_interleave(n).to(device)
+        if self.by_target:
+            parts = [part._read_off() for part in self.split(max(1, LISTED // n**2))]
+            offsets = range(0, len(self) * n, n * max(1, LISTED // n**2))
+            shifted = [part + offset if offset else part for part, offset in zip(parts, offsets, strict=True)]
+            return (shifted[0] if len(parts) == 1 else torch.cat(shifted, dim=1)).to(device), batch
         copy, u, v = self._listed()
         one, other = u + copy * n, v + copy * n
-        batch = torch.arange(len(self), device=one.device).repeat_interleave(n)
         if self.frame.directed:
-            return torch.stack([one, other]).to(device), batch.to(device)
-        return torch.stack([torch.cat([one, other]), torch.cat([other, one])]).to(device), batch.to(device)
+            return torch.stack([one, other]).to(device), batch
+        return torch.stack([torch.cat([one, other]), torch.cat([other, one])]).to(device), batch
+
+    def _read_off(self) -> torch.Tensor:
+        """Source and target of every entry of the adjacency matrices, row by row."""
+        n = self.frame.n_nodes
+        places = self._adjacency(torch.bool).view(-1).nonzero()[:, 0]
+        target = torch.div(places, n, rounding_mode="floor")
+        first = torch.div(target, n, rounding_mode="floor") * n
+        return torch.stack([places - target * n + first, target])
 
     def edge_data_on(self, name: str, device: torch.device) -> torch.Tensor:
         """See `NoisyGraphs`: in the order of `edge_index_on`."""
@@ -188,8 +238,8 @@ class DeviceGraphs(NoisyGraphs):
             raise ValueError(f"dense adjacency matrices are for graphs of at most {MOST_DENSE:,} nodes on a device")
         n, bits = self.frame.n_nodes, self._edge_draw.bits
         constant = torch.tensor([[False, True]], device=bits.device).expand(len(self), 2)
-        padded = torch.cat([bits, constant], dim=1)  # a site, or always absent, or always present
-        return padded.index_select(1, self.places.entries).to(dtype).view(len(self), n, n)
+        padded = torch.cat([bits, constant], dim=1).to(dtype)  # a site, or always absent, or always present
+        return padded.index_select(1, self.places.entries).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Copy, u and v of every edge, copy by copy."""
@@ -230,15 +280,10 @@ class DeviceSampler:
         self, sites: Sites, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger], device: str
     ) -> None:
         self._device = torch.device(device)
-        digits = [_digits(p) for p in values.tolist()]
-        places = torch.as_tensor(law.astype(np.int64), device=self._device)
-        first, second = torch.tensor(digits, dtype=torch.int64, device=self._device).T
-        self._first, self._second = first[places], second[places]
-        self._certain = torch.as_tensor(values == 1, device=self._device)[places]
-        self._more_digits = bool(any(d[1] for d in digits))
-        clean = np.zeros(sites.n_sites, dtype=bool)
-        clean[sites.nonzero[0]] = True
-        self._clean = torch.as_tensor(clean, device=self._device)
+        clean = np.zeros(sites.n_sites, dtype=np.int64)
+        clean[sites.nonzero[0]] = 1
+        present = [1 - chance if one else chance for chance in map(Fraction, values.tolist()) for one in (False, True)]
+        self._digits = DeviceDigits(present, 2 * law.astype(np.int64) + clean, self._device)
 
     def draw(self, stream: WordStream, samples: int) -> DeviceDraw:
         """So many noisy copies; a function of the stream, the device's kind and torch's version."""
@@ -246,18 +291,18 @@ class DeviceSampler:
 
     def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[DeviceDraw]:
         """The first `wanted` of those copies, as many at a time as take some gigabytes."""
-        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, self._first.numel())))
+        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, len(self._digits))))
 
     def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[DeviceDraw]:
         generator = torch.Generator(device=self._device)
         generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        n_sites = self._first.numel()
+        n_sites = len(self._digits)
         rows = max(64, NUMBERS // max(1, n_sites))  # fixed by the graph: the numbers depend on it
         together = -(-most // rows) * rows
         for begin in range(0, wanted, together):
             end = min(begin + together, wanted)
             try:
-                parts = [self._bits(generator, min(rows, samples - start)) for start in range(begin, end, rows)]
+                parts = [self._digits.below(generator, min(rows, samples - start)) for start in range(begin, end, rows)]
                 bits = parts[0] if len(parts) == 1 else torch.cat(parts)
             except torch.cuda.OutOfMemoryError as error:
                 raise StarcertError(
@@ -266,26 +311,45 @@ class DeviceSampler:
                 ) from error
             yield DeviceDraw(bits[: end - begin])
 
-    def _bits(self, generator: torch.Generator, copies: int) -> torch.Tensor:
-        number = torch.empty((copies, self._first.numel()), dtype=torch.int64, device=self._device)
+
+class DeviceDigits:
+    """Probabilities on a device, to the last digit.
+
+    Args:
+        chances: the different probabilities.
+        which: for each site the place of its own among them.
+        device: where.
+    """
+
+    def __init__(self, chances: Sequence[Fraction], which: npt.NDArray[np.int64], device: torch.device) -> None:
+        digits = [_digits(chance) for chance in chances]
+        last, more = torch.tensor(digits, dtype=torch.int64, device=device).view(-1, 2).T
+        places = torch.as_tensor(which, device=device)
+        self._last, self._more = last[places], more[places]
+        self._more_digits = any(more for _, more in digits)
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def below(self, generator: torch.Generator, copies: int) -> torch.Tensor:
+        """Truth values that are true with the probability of their site, shape (copies, sites)."""
+        number = torch.empty((copies, len(self)), dtype=torch.int64, device=self._last.device)
         number.random_(generator=generator)
-        flips: torch.Tensor = number < self._first
+        below: torch.Tensor = number <= self._last
         if self._more_digits:
-            tied = number == self._first
+            tied = (number == self._last + 1) & (self._more > 0)
             if bool(tied.any()):
-                flips |= tied & (torch.empty_like(number).random_(generator=generator) < self._second)
-        flips |= self._certain
-        flips ^= self._clean
-        return flips
+                below |= tied & (torch.empty_like(number).random_(generator=generator) < self._more)
+        return below
 
 
-def _digits(p: float) -> tuple[int, int]:
-    """The first and the next 63 binary digits of p < 1, as whole numbers; (0, 0) for p = 1."""
-    numerator, denominator = p.as_integer_ratio()
-    if numerator >= denominator:
-        return 0, 0
-    first, rest = divmod(numerator << DIGITS, denominator)
-    second, beyond = divmod(rest << DIGITS, denominator)
+def _digits(chance: Fraction) -> tuple[int, int]:
+    """The first 63 binary digits of a probability as a whole number, less one, and the next 63.
+
+    A uniform number of 63 digits is below the probability if it is at most the first, or one more and tied.
+    """
+    first, rest = divmod(chance.numerator << DIGITS, chance.denominator)
+    second, beyond = divmod(rest << DIGITS, chance.denominator)
     if beyond:
-        raise ValueError(f"a flip probability of {p!r} has more than {2 * DIGITS} binary digits")
-    return first, second
+        raise ValueError(f"a flip probability of {float(chance)!r} has more than {2 * DIGITS} binary digits")
+    return first - 1, second

@@ -28,7 +28,6 @@ __all__ = [
     "SlicedDraw",
     "ValueDraw",
     "Way",
-    "packed_ones",
 ]
 
 WORD = 64
@@ -43,20 +42,21 @@ Nonzero: TypeAlias = tuple[Positions, npt.NDArray[np.uint8]]
 
 
 class Way(Enum):
-    """How copies are drawn: by the sites that flip, by a bit or a value for every site, or by bits on a device."""
+    """How copies are drawn: by the sites that flip, by a bit or a value for every site; here, or on a device."""
 
     SPARSE = "sparse"
     DENSE = "dense"
     VALUES = "values"
     DEVICE = "device"
+    DEVICE_FLIPS = "flips on a device"
 
 
 class LateFlips(ABC):
     """The flips of some copies that are still where they were drawn: those of several batches are fetched at once."""
 
     @abstractmethod
-    def fetched(self, parts: Sequence[Self]) -> Flips:
-        """The flips of all parts, this one among them, one after the other."""
+    def fetched(self, parts: Sequence[Self]) -> list[Flips]:
+        """The flips of all parts, this one among them, one after the other, in one piece or several."""
 
 
 class Draw(Protocol):
@@ -220,18 +220,6 @@ class ValueDraw:
             bits.append(np.packbits(flipped, axis=1, bitorder="little"))
             shown.append(values[flipped])
         return ShownFlips(np.concatenate(bits), np.concatenate(shown))
-
-
-def packed_ones(ones: Positions, n_sites: int) -> npt.NDArray[np.uint8]:
-    """Bits of all sites in as few bytes, site s being bit s % 8 of byte s // 8: 1 at these positions.
-
-    Example:
-        >>> packed_ones(np.array([0, 9]), 10)
-        array([1, 2], dtype=uint8)
-    """
-    bits = np.zeros(n_sites, dtype=np.bool_)
-    bits[ones] = True
-    return np.packbits(bits, bitorder="little")
 
 
 def _run(samples: slice, count: int) -> tuple[int, int]:

@@ -136,7 +136,7 @@ def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> fl
     way, flips = way_of(sites, noise, device)
     if way is Way.VALUES:
         return VALUES * sites.n_sites + seen
-    if way is Way.SPARSE:
+    if way in (Way.SPARSE, Way.DEVICE_FLIPS):
         return FLIPS * flips + LISTED * n_edges + seen
     if way is Way.DEVICE:
         return DEVICE_BITS * sites.n_sites + 8 * n_nodes**2 + seen
