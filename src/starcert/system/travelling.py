@@ -26,6 +26,7 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import uuid4
 
 from starcert.errors import ExecutorError, StarcertError
 from starcert.system.processes import Pending
@@ -38,8 +39,11 @@ Own = TypeVar("Own")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-SPAN_SECONDS = 0.05
-"""So long a worker is at a span, or for one piece of it, if that takes longer."""
+SHARE = 1 / 40
+"""A span takes this share of the time that has passed: so little is lost when the last ones do not end together."""
+
+LEAST_SECONDS, MOST_SECONDS = 0.02, 0.25
+"""But no less, so that sending costs little beside the work, and no more, so that results keep coming."""
 
 FIRST = 8
 """So many pieces are in a span before any of them has shown how long it takes."""
@@ -137,11 +141,52 @@ class _Arrived(NamedTuple):
             return _KEPT[self.digest][0]
 
 
-class _Span(NamedTuple):
-    """Pieces that are sent together, each with the parcel of its own."""
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Pieces that are sent together.
 
-    pieces: list[tuple[Parcel[Any], Any]]
-    whole: bool
+    Attributes:
+        function: what is done with them.
+        parcels: what they need; the first is for all of them.
+        pieces: each with the place of its own parcel.
+        seconds: how long they shall take. They are given back after twice that.
+    """
+
+    function: Callable[[Any, Any, Any], Any]
+    parcels: list[_Sent]
+    pieces: list[tuple[int, Any]]
+    seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[[Any, Any, Any], Any],
+        common: Parcel[Any],
+        pieces: list[tuple[Parcel[Any], Any]],
+        seconds: float,
+        *,
+        whole: bool,
+    ) -> _Span:
+        """The span of these pieces, with each parcel once."""
+        sent, places = [_Sent(common, whole)], dict[int, int]()
+        for parcel, _ in pieces:
+            if id(parcel) not in places:
+                places[id(parcel)] = len(sent)
+                sent.append(_Sent(parcel, whole))
+        return cls(function, sent, [(places[id(parcel)], item) for parcel, item in pieces], seconds)
+
+    def __dask_tokenize__(self) -> str:
+        """Dask takes calls with equal arguments for one, and pickles all of them to see: no span is like another."""
+        return uuid4().hex
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that it needs travels with it."""
+        return self.parcels[0].whole
+
+    def rest(self, done: int) -> list[tuple[Parcel[Any], Any]]:
+        """The pieces after so many, each with the parcel of its own."""
+        return [(self.parcels[place].parcel, item) for place, item in self.pieces[done:]]
 
 
 class _Reply(NamedTuple):
@@ -174,20 +219,21 @@ def spread(
     pending: Pending[_Reply] = Pending(executor)
     spans: dict[Future[_Reply], _Span] = {}
     workers: set[str] = set()
-    length, asked_for = FIRST, False
+    start, length, asked_for = time.monotonic(), FIRST, False
 
-    def next_span() -> list[tuple[Parcel[Own], Item]]:
+    def next_pieces() -> list[tuple[Parcel[Own], Item]]:
         again = [waiting.popleft() for _ in range(min(length, len(waiting)))]
         return again + list(islice(left, length - len(again)))
 
     try:
         while True:
-            while len(pending) < 4 * max(8, len(workers)) and (found := next_span()):
+            seconds = min(max(SHARE * (time.monotonic() - start), LEAST_SECONDS), MOST_SECONDS)
+            while len(pending) < 4 * max(8, len(workers)) and (found := next_pieces()):
                 whole = asked_for and sum(each.whole for each in spans.values()) < max(2, len(workers))
                 asked_for = asked_for and not whole
-                parcels, numbered = _without_repeats(common, found, whole=whole)
+                span = _Span.of(function, common, found, seconds, whole=whole)
                 with _executor_errors():
-                    spans[pending.submit(_work, function, parcels, numbered)] = _Span(found, whole)
+                    spans[pending.submit(_work, span)] = span
             if not spans:
                 return
             future = pending.next_done()
@@ -196,41 +242,28 @@ def spread(
                 reply = future.result()
             done = len(reply.results)
             workers.add(reply.worker)
-            asked_for = asked_for or reply.unknown
-            waiting.extend(span.pieces[done:])
+            asked_for = reply.unknown or (asked_for and not span.whole)  # who asked before one arrived may have it now
+            waiting.extend(span.rest(done))
             if done:
-                expected = int(done * SPAN_SECONDS / max(reply.seconds, 1e-9))
+                expected = int(done * seconds / max(reply.seconds, 1e-9))
                 length = max(1, min(expected, GROWTH * length, LONGEST))
-            for (_, item), result in zip(span.pieces, reply.results, strict=False):  # the others are given back
-                yield item, result
+            yield from zip((item for _, item in span.pieces[:done]), reply.results, strict=True)
     finally:
         pending.cancel()
 
 
-def _without_repeats(
-    common: Parcel[Any], pieces: list[tuple[Parcel[Any], Item]], *, whole: bool
-) -> tuple[list[_Sent], list[tuple[int, Item]]]:
-    """The parcels of a span, each of them once, and its pieces with the place of their own among them."""
-    sent, places = [_Sent(common, whole)], dict[int, int]()
-    for parcel, _ in pieces:
-        if id(parcel) not in places:
-            places[id(parcel)] = len(sent)
-            sent.append(_Sent(parcel, whole))
-    return sent, [(places[id(parcel)], item) for parcel, item in pieces]
-
-
-def _work(function: Callable[[Any, Any, Item], Result], parcels: list[_Sent], pieces: list[tuple[int, Item]]) -> _Reply:
+def _work(span: _Span) -> _Reply:
     """What a worker does with a span."""
     start, unknown = time.perf_counter(), False
-    results: list[Result] = []
-    for place, item in pieces:
+    results: list[Any] = []
+    for place, item in span.pieces:
         try:
-            common, own = parcels[0].content, parcels[place].content
+            common, own = span.parcels[0].content, span.parcels[place].content
         except _UnknownError:
             unknown = True
             break
-        results.append(function(common, own, item))
-        if time.perf_counter() - start > SPAN_SECONDS:
+        results.append(span.function(common, own, item))
+        if time.perf_counter() - start > 2 * span.seconds:
             break
     worker = f"{platform.node()} {os.getpid()} {threading.get_ident()}"
     return _Reply(results, unknown, time.perf_counter() - start, worker)
