@@ -63,10 +63,11 @@ def module() -> sc.classifiers.Classifier:
     """A GCN with 64 units, as PyTorch Geometric makes it, on the degrees of nodes."""
     import torch  # noqa: PLC0415
 
+    from starcert.classifiers.features import degree  # noqa: PLC0415
     from starcert.models.gcn import GCN  # noqa: PLC0415
 
     torch.manual_seed(0)
-    return sc.classifiers.from_pyg(GCN(1, 2, hidden=64), n_classes=2)
+    return sc.classifiers.from_pyg(GCN(1, 2, hidden=64), n_classes=2, features=degree())
 
 
 CLASSIFIERS: dict[str, Callable[[], sc.classifiers.Classifier]] = {
