@@ -49,6 +49,7 @@ __all__ = [
     "chunk_to_recount",
     "chunks_of",
     "count_chunk",
+    "fitting_batch_of",
     "tallies",
 ]
 
@@ -59,6 +60,9 @@ NOT_RECORDED = -1
 
 MOST_CHUNK_BYTES = 2**25
 """The flips of one chunk may take so much: a store keeps them as one value."""
+
+FEW_CLASSES = 8
+"""Up to so many classes, to look for each of them is quicker than to sort answers into places."""
 
 Counts = npt.NDArray[np.int64]
 
@@ -230,13 +234,7 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     checking = chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
     drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
     portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
-    most = job.batch_size or fitting_batch(
-        sites,
-        job.noise,
-        wanted=classifier.batch_size,
-        device=classifier.backend,
-        copy_bytes=classifier.copy_bytes,
-    )
+    most = fitting_batch_of(job, sites)
     n_targets = classifier.n_targets(sites.frame)
     counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
     flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
@@ -272,10 +270,10 @@ class _Flips:
         self._chunk, self._sites, self._noise = chunk, sites, noise
         against = chunk.against if chunk.against is not None else ()
         self._labels = np.array([against] if isinstance(against, int) else against)
-        self._answers: list[npt.NDArray[np.int64]] = []
+        self._answers: list[npt.NDArray[np.signedinteger]] = []
         self._flips: list[Flips | LateFlips] = []
 
-    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.int64]) -> None:
+    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger]) -> None:
         """Takes in the answers on the copies of a batch, or on the first of them."""
         answers = answers.reshape(len(answers), len(self._labels))
         if len(self._labels) == 1:
@@ -325,9 +323,12 @@ def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
     return answers.reshape(-1)
 
 
-def _add_votes(counts: Counts, answers: npt.NDArray[np.int64]) -> None:
+def _add_votes(counts: Counts, answers: npt.NDArray[np.signedinteger]) -> None:
     """Adds answers, shape (copies,) or (copies, targets), to the counts of each target."""
     n_targets, n_classes = counts.shape
+    if n_targets == 1 and n_classes <= FEW_CLASSES:
+        counts[0] += [np.count_nonzero(answers == label) for label in range(n_classes)]
+        return
     places = answers.reshape(len(answers), n_targets) + n_classes * np.arange(n_targets)
     counts += np.bincount(places.ravel(), minlength=counts.size).reshape(counts.shape)
 
@@ -339,6 +340,14 @@ def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
     """
     return min(
         stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number), default=None
+    )
+
+
+def fitting_batch_of(job: Job, sites: Sites) -> int:
+    """How many copies of an object the classifier sees at once."""
+    base = job.classifier
+    return job.batch_size or fitting_batch(
+        sites, job.noise, wanted=base.batch_size, device=base.backend, copy_bytes=base.copy_bytes
     )
 
 

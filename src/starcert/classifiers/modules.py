@@ -42,14 +42,19 @@ class ModuleClassifier(DrawsItself):
 
     On another device than the CPU the noisy copies are drawn there. The batch is as large as memory allows, and halved
     where it does not.
+
+    Attributes:
+        weights: where weights came from a file, a digest of them; a description that was given ends with it.
     """
 
     def __init__(self, model: torch.nn.Module, n_classes: int, *, batch_size: int, description: str | None) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
         self.model = model.eval()
+        self._parameter = next(model.parameters(), None)
         self.n_classes = whole_number("n_classes", n_classes, 2)
         self._description = description
+        self.weights = ""
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
         self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
@@ -60,15 +65,14 @@ class ModuleClassifier(DrawsItself):
     def description(self) -> str:
         """Which classifier it is: what was given, or its class and a digest of weights, code and features as of now."""
         if self._description:
-            return self._description
+            return f"{self._description} {self.weights}".rstrip()
         self.model.eval()  # as it is when it answers
         return f"{type(self.model).__name__} {identity(self._content())}"
 
     @property
     def device(self) -> torch.device:
         """Where the model is."""
-        parameter = next(self.model.parameters(), None)
-        return torch.device("cpu") if parameter is None else parameter.device
+        return torch.device("cpu") if self._parameter is None else self._parameter.device
 
     def free_memory(self) -> int | None:
         """The bytes that are free where the model is, as far as that is known."""
@@ -93,9 +97,10 @@ class ModuleClassifier(DrawsItself):
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
         return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
 
-    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
+    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
         found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
-        answers: npt.NDArray[np.int64] = found.cpu().numpy()
+        narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
+        answers: npt.NDArray[np.signedinteger] = found.to(narrow).cpu().numpy()
         if (answers < 0).any():
             raise ValueError("its logits have a NaN")
         return answers
@@ -106,7 +111,8 @@ class ModuleClassifier(DrawsItself):
         It is asked in portions where memory is short. On a CPU torch works with one thread where the batch is small,
         and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
         """
-        self.model.eval()  # it may have been trained since
+        if any(part.training for part in self.model.modules()):  # it may have been trained since
+            self.model.eval()
         most = min(len(graphs), self._fitting(graphs))
         while True:
             try:
@@ -165,7 +171,7 @@ class ModuleClassifier(DrawsItself):
 
     @property
     def _dtype(self) -> torch.dtype:
-        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
+        return torch.float32 if self._parameter is None else self._parameter.dtype
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fits": None}

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.report.findings import Words
+from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
@@ -59,7 +61,11 @@ def certify_settings(file: RunFile, options: Mapping[str, object]) -> RunSetting
 
 
 def certify_run(
-    settings: RunSettings, *, expected: Mapping[str, str] | None = None, note: Callable[[str], None] = print
+    settings: RunSettings,
+    *,
+    expected: Mapping[str, str] | None = None,
+    note: Callable[[str], None] = print,
+    before: Callable[..., None] | None = None,
 ) -> CertifiedRun:
     """Certifies the graphs of a run and writes its output folder.
 
@@ -70,33 +76,43 @@ def certify_run(
         settings: what to certify, and how.
         expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
         note: is told what a user may want to know on the way.
+        before: is told, in several sentences, what is known before the first vote; None: nobody asks, nothing is
+            measured.
     """
     place = OutputFolder(settings.out)
     place.check_place()
     with place.held():
-        return _certified(settings, place, expected or {}, note)
+        return _certified(settings, place, expected or {}, note, before)
 
 
 def _certified(
-    settings: RunSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+    settings: RunSettings,
+    place: OutputFolder,
+    expected: Mapping[str, str],
+    note: Callable[[str], None],
+    before: Callable[..., None] | None,
 ) -> CertifiedRun:
     inputs = read_inputs(settings)
     for sentence in inputs.said:
         note(sentence)
     ready = try_model(settings, inputs)
+    for sentence in other_noise(settings.weights, [settings.noise]):
+        note(sentence)
     base, digests = ready.base, ready.digests
     check_expected(digests, expected)
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
+    store = settings.store or place.votes
+    if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
+        before(*forecast_of(settings, ready, store))
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:
-        store = settings.store or place.votes
         certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(
         certificates,
         names=_names(certificates, ready.data),
         labels=ready.data.labels if certificates.nodes is None else ready.data.node_labels,
         class_names=ready.data.class_names,
-        settings=_record(settings, describe_rule(ready.rule), base, digests),
+        settings=_record(settings, ready.problem.word, describe_rule(ready.rule), base, digests),
     )
     place.write_run_file(settings, digests)
     archives.write(place.kept / CERTIFICATES, kept)
@@ -137,7 +153,9 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
         yield cells
 
 
-def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:
+def _record(
+    settings: RunSettings, word: str, regions: str, base: Classifier, digests: Mapping[str, str]
+) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, and no place of any file."""
     data = settings.data
     return {
@@ -146,7 +164,9 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "data": data.name if isinstance(data, Path) else str(data),
         "split": settings.split,
         "split_seed": settings.split_seed,
+        **({} if settings.splits is None else {"splits": settings.splits.name}),
         "limit": settings.limit,
+        **({} if word == "graph" else {"objects": f"{word}s"}),
         **({} if settings.targets == "graphs" else {"targets": settings.targets, "nodes": settings.nodes}),
         "regions": regions,
         "noise": settings.noise.to_dict(),
