@@ -472,7 +472,7 @@ def test_a_classifier_is_unpickled_once_in_each_worker_of_a_cluster(cluster, tmp
     expected = worlds.smoothed().vote(worlds.graphs(), **many)
     with cluster.get_executor(retries=3) as pool:
         assert same(worlds.smoothed(base).vote(worlds.graphs(), executor=pool, **many), expected)
-    assert len(base.unpickled()) == len(set(base.unpickled())) <= 2 + dies
+    assert len(base.unpickled()) == len(set(base.unpickled())) <= 2 + 2 * dies
     assert (tmp_path / "died").exists() == dies
 
 
