@@ -39,10 +39,10 @@ Own = TypeVar("Own")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-SHARE = 1 / 40
+SHARE = 1 / 20
 """A span takes this share of the time that has passed: so little is lost when the last ones do not end together."""
 
-LEAST_SECONDS, MOST_SECONDS = 0.02, 0.25
+LEAST_SECONDS, MOST_SECONDS = 0.04, 0.25
 """But no less, so that sending costs little beside the work, and no more, so that results keep coming."""
 
 FIRST = 8
