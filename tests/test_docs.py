@@ -34,6 +34,7 @@ NEEDS = {
     "bonds-results": ("torch_geometric", "grakel"),
     "certificates": (),
     "classifiers": (),
+    "cluster": ("distributed",),
     "commands": (),
     "cora-results": (),
     "digits-results": ("sklearn",),
@@ -45,12 +46,14 @@ NEEDS = {
     "paper": ("grakel", "matplotlib"),
     "regions": ("rdkit", "grakel", "matplotlib"),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
-    "voting": ("distributed",),
+    "voting": (),
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery."""
 
-SLOW = {"paper", "tutorial", "models", "regions", "voting"}
+SLOW = {"cluster", "paper", "tutorial", "models", "regions", "voting"}
 NOT_RUN = {
+    ("cluster", "it needs a Slurm cluster."),
+    ("cluster", "it needs a Kubernetes cluster."),
     ("index", "it installs the package."),
     ("paper", "it takes about an hour on two cores, the studies beyond the paper included."),
 }

@@ -464,6 +464,18 @@ def test_a_dask_worker_that_dies_in_mid_run_changes_nothing(cluster, tmp_path):
     assert same(votes, reference)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_classifier_is_unpickled_once_in_each_worker_of_a_cluster(cluster, tmp_path, dies):
+    """Also in the one that Dask starts in the place of another: it knows nothing, and says so."""
+    base, many = worlds.Heavy(str(tmp_path), dies=dies), WANTED | {"chunk_size": 100}
+    expected = worlds.smoothed().vote(worlds.graphs(), **many)
+    with cluster.get_executor(retries=3) as pool:
+        assert same(worlds.smoothed(base).vote(worlds.graphs(), executor=pool, **many), expected)
+    assert len(base.unpickled()) == len(set(base.unpickled())) <= 2 + 2 * dies
+    assert (tmp_path / "died").exists() == dies
+
+
 def test_alpha_may_be_that_of_all_certificates_together():
     smoothed, graphs = worlds.smoothed(), worlds.graphs()
     joint = smoothed.certify(graphs, samples=500, seed=1, alpha=0.01, family="all")

@@ -62,6 +62,21 @@ def test_loky_takes_even_a_lambda():
         assert same(smoothed.vote(worlds.graphs(), executor=pool, **WANTED))
 
 
+MANY = WANTED | {"chunk_size": 50}
+"""So small chunks that there are many spans of them."""
+
+
+@pytest.mark.parametrize("start", ["spawn", "fork"])
+def test_a_classifier_is_unpickled_once_in_each_worker(start, tmp_path):
+    base = worlds.Heavy(str(tmp_path))
+    expected = worlds.smoothed().vote(worlds.graphs(), **MANY)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(start)) as pool:
+        for _ in range(2):
+            votes = worlds.smoothed(base).vote(worlds.graphs(), executor=pool, **MANY)
+            assert (votes.counts == expected.counts).all()
+    assert len(base.unpickled()) == len(set(base.unpickled())) in (1, 2)
+
+
 def test_a_lambda_in_a_process_pool_is_refused_with_advice():
     with ProcessPoolExecutor(1) as pool, pytest.raises(InvalidParameterError, match="at the top of a module"):
         worlds.smoothed(lambda batch: np.zeros(len(batch))).vote(worlds.graphs(1), executor=pool, **WANTED)

@@ -1,6 +1,7 @@
 """Small classifiers and graphs for the tests, importable by worker processes."""
 
 import os
+import random
 import time
 
 import networkx as nx
@@ -43,6 +44,25 @@ class Suicidal:
                 pass
             os._exit(1)
         return dense_core(batch)
+
+
+class Heavy(Suicidal):
+    """Notes every process that unpickles it, and is too large to travel every time; does not die unless it shall."""
+
+    def __init__(self, folder: str, *, dies: bool = False) -> None:
+        super().__init__(os.path.join(folder, "died") if dies else folder)
+        self.notes = os.path.join(folder, "unpickled")
+        self.ballast = random.Random(0).randbytes(100_000)
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        with open(self.notes, "a", encoding="utf-8") as notes:
+            notes.write(f"{os.getpid()}\n")
+
+    def unpickled(self) -> list[str]:
+        """The processes, each as often as it did."""
+        with open(self.notes, encoding="utf-8") as notes:
+            return notes.read().split()
 
 
 def smoothed(function=dense_core, on: str = "batch") -> sc.SmoothedClassifier:

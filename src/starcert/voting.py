@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, scor
 from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, checked_answers
 from starcert.core.arithmetic import compiled
 from starcert.core.flips import MOST_SITES, FlipRecord, ShownFlips
-from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError, StarcertError
+from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.graphs import TargetNodes
 from starcert.laws.outcomes import is_valued, why_not_alike
 from starcert.sampling.batch import flips_of
@@ -30,7 +30,7 @@ from starcert.sampling.room import check_fit, fitting_batch
 from starcert.sampling.sampler import Sampler, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.sampling.views import clean_copy
-from starcert.system.processes import Pending
+from starcert.system.travelling import Parcel, pickles_plainly, spread
 
 if TYPE_CHECKING:
     from starcert.core.flips import Flips
@@ -54,9 +54,6 @@ __all__ = [
 ]
 
 PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
-
-SPAN = 8
-"""So many chunks travel to a worker together: a classifier is sent once for all of them."""
 
 NOT_RECORDED = -1
 """In the place of the class of a target whose flips are not recorded."""
@@ -186,85 +183,45 @@ def chunks_of(
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
     """The votes of every chunk, in whatever order they come.
 
-    Without an executor the chunks are counted here, one after the other. With one, spans of chunks are sent to it,
-    never more than it can soon begin: memory stays flat however long the run is. When the caller stops early, what was
-    sent but not begun is taken back.
+    Without an executor the chunks are counted here, one after the other. With one they are spread over its
+    workers, to each of which the classifier travels once.
     """
     if executor is None:
         for chunk in chunks:
             yield count_chunk(job.classifier, job.sites[chunk.graph], job, chunk)
         return
-    _check_travels(job.classifier, executor)
-    ahead = 4 * max(8, getattr(executor, "_max_workers", 0) or 0)
-    pending: Pending[list[Tally]] = Pending(executor)
-    try:
-        for span in _spans(chunks):
-            with _executor_errors():
-                pending.submit(_count_span, _without_sites(job), job.sites[span[0].graph], span)
-            if len(pending) >= ahead:
-                yield from _next_done(pending)
-        while len(pending):
-            yield from _next_done(pending)
-    finally:
-        pending.cancel()
+    common = Parcel(replace(job, problem=Problem(job.noise, ())), executor)
+    _check_travels(common, executor)
+    for chunk, (counts, records) in spread(executor, _count_there, common, _with_sites(job, chunks, executor)):
+        yield Tally(chunk, np.frombuffer(counts, dtype=np.int64).reshape(-1, job.classifier.n_classes), records)
 
 
-def _next_done(pending: Pending[list[Tally]]) -> Iterator[Tally]:
-    """The tallies of the span that is done next."""
-    future = pending.next_done()
-    with _executor_errors():
-        done = future.result()
-    yield from done
+def _with_sites(job: Job, chunks: Iterable[Chunk], executor: Executor) -> Iterator[tuple[Parcel[Sites], Chunk]]:
+    """Each chunk with the sites of its graph: one parcel for chunks that follow each other."""
+    for graph, together in groupby(chunks, key=lambda chunk: chunk.graph):
+        sites = Parcel(job.sites[graph], executor)
+        for chunk in together:
+            yield sites, chunk
 
 
-@contextmanager
-def _executor_errors() -> Iterator[None]:
-    """Says in a sentence that an executor failed: a classifier's own errors have their sentence already."""
-    try:
-        yield
-    except (StarcertError, BrokenExecutor):
-        raise
-    except (Exception, CancelledError) as error:
-        what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
-        raise ExecutorError(
-            f"The executor failed ({what}). If it is a cluster, see whether its scheduler and workers still run. Votes "
-            "in a store are kept: start the executor anew, and the same call goes on."
-        ) from error
+def _count_there(job: Job, sites: Sites, chunk: Chunk) -> tuple[bytes, tuple[FlipRecord | None, ...]]:
+    """What travels back of a tally: a small array takes longer to pickle than its bytes."""
+    tally = count_chunk(job.classifier, sites, job, chunk)
+    return tally.counts.tobytes(), tally.records
 
 
-def _check_travels(classifier: Classifier, executor: Executor) -> None:
+def _check_travels(job: Parcel[Job], executor: Executor) -> None:
     """Refuses a classifier that a process pool of the standard library cannot send to its workers."""
-    if isinstance(executor, ProcessPoolExecutor) and type(executor).__module__.startswith("concurrent."):
+    if pickles_plainly(executor):
         try:
-            pickle.dumps(classifier)
+            _ = job.packed
         except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
             raise InvalidParameterError(
                 "base",
                 "be picklable to travel to another process",
-                type(classifier).__name__,
+                type(job.content.classifier).__name__,
                 f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too.",
             ) from None
-
-
-def _spans(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
-    """Runs of chunks of one graph, at most `SPAN` long."""
-    span: list[Chunk] = []
-    for chunk in chunks:
-        if span and (chunk.graph != span[0].graph or len(span) == SPAN):
-            yield span
-            span = []
-        span.append(chunk)
-    if span:
-        yield span
-
-
-def _without_sites(job: Job) -> Job:
-    """The job without its graphs: a span takes along the one that it needs."""
-    return replace(job, problem=Problem(job.noise, ()))
-
-
-def _count_span(job: Job, sites: Sites, span: list[Chunk]) -> list[Tally]:
-    return [count_chunk(job.classifier, sites, job, chunk) for chunk in span]
 
 
 def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:

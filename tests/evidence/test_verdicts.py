@@ -1,8 +1,10 @@
 """Verdicts: every level certified, broken or open, from votes of real classifiers on small graphs."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
+from multiprocessing import get_context
 
 import networkx as nx
 import numpy as np
@@ -124,8 +126,9 @@ def test_any_flips_is_the_largest_number_wherever_they_are(result):
         assert not more or not all(map(one.certified, more))
 
 
-def test_verdicts_do_not_depend_on_workers_or_batches(smoothed, graphs, result):
-    with ThreadPoolExecutor(3) as executor:
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, partial(ProcessPoolExecutor, mp_context=get_context("fork"))])
+def test_verdicts_do_not_depend_on_workers_or_batches(smoothed, graphs, result, pool):
+    with pool(3) as executor:
         again = smoothed.certify(
             graphs, samples=4_000, seed=1, evidence=True, own_samples=40_000, executor=executor, batch_size=100
         )

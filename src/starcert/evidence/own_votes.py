@@ -19,7 +19,7 @@ from starcert.binding import clean_values
 from starcert.classifiers.base import checked_answers
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
-from starcert.system.processes import Pending
+from starcert.system.travelling import Parcel, spread
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -133,10 +133,9 @@ class OwnVotes:
     ) -> None:
         self.most = self.left = most
         self._job, self._graph, self._store, self._executor = job, graph, store, executor
-        self._asking = _Asking(
-            job.classifier, job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes)
-        )
+        self._asking = _Asking(job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes))
         self._copies: AttackedCopies | None = None
+        self._parcels = None if executor is None else (Parcel(job.classifier, executor), Parcel(self._asking, executor))
 
     @property
     def n_classes(self) -> int:
@@ -155,12 +154,10 @@ class OwnVotes:
             else:
                 found[i] = stored
         spans = [missing[start : start + SPAN] for start in range(0, len(missing), SPAN)]
-        for span, tallies in zip(
-            spans, self._counted([[attacks[i] for i in span] for span in spans], chunk), strict=True
-        ):
-            found.update(zip(span, tallies, strict=True))
+        for number, tallies in self._counted([[attacks[i] for i in span] for span in spans], chunk):
+            found.update(zip(spans[number], tallies, strict=True))
             if self._store is not None:
-                for i in span:
+                for i in spans[number]:
                     counts, numbers = found[i]
                     place = self._graph, attacks[i], chunk
                     self._store.add_attack(
@@ -176,26 +173,24 @@ class OwnVotes:
                 return OwnTally(counts, numbers)
         return None
 
-    def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[list[OwnTally]]:
-        if self._executor is None or len(spans) < 2:
+    def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[tuple[int, list[OwnTally]]]:
+        """The tallies of each span, with its number, in whatever order they come."""
+        if self._executor is None or self._parcels is None or len(spans) < 2:
             if self._copies is None:
                 self._copies = self._asking.copies()
-            for span in spans:
-                yield self._asking.tallies(self._copies, span, chunk)
+            for number, span in enumerate(spans):
+                yield number, self._asking.tallies(self._job.classifier, self._copies, span, chunk)
             return
-        pending: Pending[list[OwnTally]] = Pending(self._executor)
-        try:
-            for future in [pending.submit(_count_there, self._asking, span, chunk) for span in spans]:
-                yield future.result()
-        finally:
-            pending.cancel()
+        base, asking = self._parcels
+        pieces = ((asking, (number, span, chunk)) for number, span in enumerate(spans))
+        for (number, _, _), tallies in spread(self._executor, _count_there, base, pieces):
+            yield number, tallies
 
 
 @dataclass(frozen=True)
 class _Asking:
-    """What a worker needs to know."""
+    """What a worker needs to know beside the classifier."""
 
-    classifier: Classifier
     sites: Sites
     noise: Noise
     seed: int
@@ -207,8 +202,7 @@ class _Asking:
     def copies(self) -> AttackedCopies:
         return AttackedCopies(self.sites, self.noise, self.seed)
 
-    def tallies(self, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
-        base = self.classifier
+    def tallies(self, base: Classifier, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
         answers, numbers = [], []
         clean, n_targets = clean_values(self.sites), base.n_targets(self.sites.frame)
         for batch in copies.draw(span, chunk).split(self.batch_size or base.batch_size):
@@ -232,5 +226,6 @@ class _Asking:
         ]
 
 
-def _count_there(asking: _Asking, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
-    return asking.tallies(asking.copies(), span, chunk)
+def _count_there(base: Classifier, asking: _Asking, piece: tuple[int, Sequence[Attack], int]) -> list[OwnTally]:
+    _, span, chunk = piece
+    return asking.tallies(base, asking.copies(), span, chunk)

@@ -135,6 +135,7 @@ class VoteStore:
         self._db = connect(path, resources, writing=writing)
         self._resources = resources
         self._n_committed = 0
+        self._tried = False  # whether what waits was to be committed before
         self._waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
         self._waiting_since, self._waiting_bytes = 0.0, 0
         self._alarm: threading.Timer | None = None
@@ -438,13 +439,15 @@ class VoteStore:
                 return
             number = sum(not isinstance(row, StoredFlips) for row in self._waiting.values())
             doing = f"write {number} chunk{'s' * (number != 1)}"
+            # A commit that reported a failure may have succeeded: look what is there. Flips are written anyway.
+            tried, self._tried = self._tried, True
             with transaction(self._db, self.path, doing, self._n_committed):
-                # A commit that reported a failure may have succeeded: look what is there. Flips are written anyway.
                 for new in self._waiting.values():
-                    if isinstance(new, StoredFlips) or not self._is_stored(new):
+                    if not tried or isinstance(new, StoredFlips) or not self._is_stored(new):
                         row = new.row
                         values = ", ".join("?" * len(row))
                         self._db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", row)
+            self._tried = False
             self._n_committed += number
             self._waiting.clear()
             self._stop_alarm()
