@@ -37,6 +37,10 @@ DryRunOption = Annotated[
         "--dry-run", help="Only say how long it will take, how many votes one flip needs, what is fixed and empty."
     ),
 ]
+ProfileOption = Annotated[
+    bool,
+    typer.Option("--profile", help="Say where the time goes, at the end, in the report and in profile.json."),
+]
 GridOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -61,7 +65,7 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
             )
             annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
-    flags = {"_debug", "as_json", "dry_run"}
+    flags = {"_debug", "as_json", "dry_run", "profile"}
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
         function.__annotations__ = annotations
@@ -79,8 +83,8 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
 
 
 @app.command()
-@_with_settings({"run": RunArgument, "dry_run": DryRunOption, "as_json": JsonOption})
-def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **given: object) -> None:
+@_with_settings({"run": RunArgument, "dry_run": DryRunOption, "profile": ProfileOption, "as_json": JsonOption})
+def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debug: bool, **given: object) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
     Interrupted, the same command goes on where it was. Everything can stand in a run file, which the output repeats.
@@ -103,7 +107,7 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
 
         show(*forecast(settings))
         return
-    outcome = certify_run(settings, expected=_still_expected(file.expected, options), note=_note)
+    outcome = certify_run(settings, expected=_still_expected(file.expected, options), profile=profile, note=_note)
     if as_json:
         print(json.dumps(certified_object(outcome)))
     else:
