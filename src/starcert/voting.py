@@ -64,6 +64,9 @@ NOT_RECORDED = -1
 MOST_CHUNK_BYTES = 2**25
 """The flips of one chunk may take so much: a store keeps them as one value."""
 
+FEW_CLASSES = 8
+"""Up to so many classes, to look for each of them is quicker than to sort answers into places."""
+
 Counts = npt.NDArray[np.int64]
 
 
@@ -336,10 +339,10 @@ class _Flips:
         self._chunk, self._sites, self._noise = chunk, sites, noise
         against = chunk.against if chunk.against is not None else ()
         self._labels = np.array([against] if isinstance(against, int) else against)
-        self._answers: list[npt.NDArray[np.int64]] = []
+        self._answers: list[npt.NDArray[np.signedinteger]] = []
         self._flips: list[Flips | LateFlips] = []
 
-    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.int64]) -> None:
+    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger]) -> None:
         """Takes in the answers on the copies of a batch, or on the first of them."""
         answers = answers.reshape(len(answers), len(self._labels))
         if len(self._labels) == 1:
@@ -389,9 +392,12 @@ def answers_on(classifier: Classifier, sites: Sites) -> npt.NDArray[np.int64]:
     return answers.reshape(-1)
 
 
-def _add_votes(counts: Counts, answers: npt.NDArray[np.int64]) -> None:
+def _add_votes(counts: Counts, answers: npt.NDArray[np.signedinteger]) -> None:
     """Adds answers, shape (copies,) or (copies, targets), to the counts of each target."""
     n_targets, n_classes = counts.shape
+    if n_targets == 1 and n_classes <= FEW_CLASSES:
+        counts[0] += [np.count_nonzero(answers == label) for label in range(n_classes)]
+        return
     places = answers.reshape(len(answers), n_targets) + n_classes * np.arange(n_targets)
     counts += np.bincount(places.ravel(), minlength=counts.size).reshape(counts.shape)
 

@@ -139,6 +139,8 @@ class Overwritten(nn.Module):
             x.mul_(0)
         elif self.what == "functional":
             nn.functional.relu(x, inplace=True)
+        elif self.what == "by place":
+            nn.functional.relu(x, True)
         elif self.what == "items":
             x[0:5] = 7.0
         elif self.what == "weights":
@@ -156,7 +158,9 @@ class Overwritten(nn.Module):
         return global_add_pool(first + 2 * second, batch)
 
 
-@pytest.mark.parametrize("what", ["nothing", "features", "functional", "items", "weights", "sources", "out", "targets"])
+@pytest.mark.parametrize(
+    "what", ["nothing", "features", "functional", "by place", "items", "weights", "sources", "out", "targets"]
+)
 def test_rows_are_those_that_were_there_when_they_were_taken(what):
     plain, other, _ = both(Overwritten(what).eval(), *inputs(copies(graph()), torch.float64), 12)
     torch.testing.assert_close(other, plain)

@@ -163,7 +163,7 @@ def is_classifier(value: object) -> TypeGuard[Classifier]:
 
 def checked_answers(
     answers: npt.ArrayLike, n_copies: int, n_classes: int, n_targets: int | None = None
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.signedinteger]:
     """The answers as an array of classes, or a ValueError that says what is wrong with them."""
     array = np.asarray(answers)
     if n_targets is None and array.shape != (n_copies,):
@@ -177,12 +177,12 @@ def checked_answers(
         first = array.ravel().tolist()[0]
         raise ValueError(f"it answered {first!r}; a class is a whole number from 0 to {n_classes - 1}")
     whole = array.dtype.kind != "f"
-    if whole and array.size and array.min() >= 0 and array.max() < n_classes:  # as a rule, and quickly told
-        return array.astype(np.int64)
-    wrong = ~((array >= 0) & (array < n_classes) & (whole | (array == np.floor(array))))
-    if wrong.any():
-        raise ValueError(f"it answered {array[wrong][0].item()!r}; a class is a whole number from 0 to {n_classes - 1}")
-    return array.astype(np.int64)
+    if not (whole and array.size and array.min() >= 0 and array.max() < n_classes):  # as a rule it is quickly told
+        wrong = ~((array >= 0) & (array < n_classes) & (whole | (array == np.floor(array))))
+        if wrong.any():
+            first = array[wrong][0].item()
+            raise ValueError(f"it answered {first!r}; a class is a whole number from 0 to {n_classes - 1}")
+    return array if array.dtype.kind == "i" else array.astype(np.int64)
 
 
 def rows_of(copies: NoisyCopies) -> npt.NDArray[np.int64]:

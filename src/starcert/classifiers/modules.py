@@ -49,6 +49,7 @@ class ModuleClassifier(DrawsItself):
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
         self.model = model.eval()
+        self._parameter = next(model.parameters(), None)
         self.n_classes = whole_number("n_classes", n_classes, 2)
         self._description = description
         on_cpu = self.device.type == "cpu"
@@ -68,8 +69,7 @@ class ModuleClassifier(DrawsItself):
     @property
     def device(self) -> torch.device:
         """Where the model is."""
-        parameter = next(self.model.parameters(), None)
-        return torch.device("cpu") if parameter is None else parameter.device
+        return torch.device("cpu") if self._parameter is None else self._parameter.device
 
     def free_memory(self) -> int | None:
         """The bytes that are free where the model is, as far as that is known."""
@@ -94,9 +94,10 @@ class ModuleClassifier(DrawsItself):
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
         return Scores(self._answers(logits), self._brought(logits.double()), max(1e-3, 8 * precision))
 
-    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.int64]:
+    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
         found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
-        answers: npt.NDArray[np.int64] = self._brought(found)
+        narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
+        answers: npt.NDArray[np.signedinteger] = self._brought(found.to(narrow))
         if (answers < 0).any():
             raise ValueError("its logits have a NaN")
         return answers
@@ -114,7 +115,8 @@ class ModuleClassifier(DrawsItself):
         It is asked in portions where memory is short. On a CPU torch works with one thread where the batch is small,
         and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
         """
-        self.model.eval()  # it may have been trained since
+        if any(part.training for part in self.model.modules()):  # it may have been trained since
+            self.model.eval()
         most = min(len(graphs), self._fitting(graphs))
         while True:
             try:
@@ -173,7 +175,7 @@ class ModuleClassifier(DrawsItself):
 
     @property
     def _dtype(self) -> torch.dtype:
-        return next((parameter.dtype for parameter in self.model.parameters()), torch.float32)
+        return torch.float32 if self._parameter is None else self._parameter.dtype
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fits": None}

@@ -133,8 +133,12 @@ class Products(TorchFunctionMode):
                 with torch._C.DisableTorchFunctionSubclass():
                     return func(*args, **given)
             args, given = _taken(args), _taken(given)
-        if _overwrites(func, given):
+        if func in _READING and not given and bool not in map(type, args):  # as a rule
+            return func(*args)
+        if _overwrites(func, args, given):
             self._before_writing(given["out"] if "out" in given else args[0])
+        elif not given and bool not in map(type, args):
+            _READING.add(func)
         return func(*args, **given)
 
     def _before_writing(self, place: object) -> None:
@@ -238,7 +242,7 @@ class Products(TorchFunctionMode):
             n_rows = len(self._batch)
             known = self._ascending
             if known is not None and (known.data_ptr(), known.stride(0)) == key[:2] and len(known) == len(target):
-                starts, order = _starts(target, n_rows), None
+                starts, order = _starts(target.contiguous(), n_rows), None
             else:
                 starts, order = _by_target(target, n_rows)
             columns = (rows.which if order is None else rows.which[order]).to(torch.int32)
@@ -285,26 +289,30 @@ _OF_SHAPE = frozenset(
 """What can be asked of rows without taking them."""
 
 
+_READING: set[object] = set()
+"""Functions that were seen to write nothing where no argument is named."""
+
+
 def _taken(values: Any) -> Any:  # noqa: ANN401
     return tree_map_only(Rows, Rows.fetched, values)
 
 
-def _overwrites(func: Callable[..., Any], given: Mapping[str, Any]) -> bool:
-    """Whether a function writes into its first argument, or into one that is named so."""
+def _overwrites(func: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]) -> bool:
+    """Whether a function writes, or may write, into its first argument, or into one that is named so."""
     name = func.__name__
     in_place = (name.endswith("_") and not name.endswith("__")) or name == "__setitem__" or name[:3] == "__i"
-    return in_place or bool(given.get("inplace")) or given.get("out") is not None
+    asked = bool(given.get("inplace")) or any(each is True for each in args)  # relu(x, True)
+    return in_place or asked or given.get("out") is not None
 
 
 def _storage(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def _starts(target: Tensor, n_rows: int) -> Tensor:
+def _starts(ascending: Tensor, n_rows: int) -> Tensor:
     """Where the edges of each target begin in their ascending order, and where the last one's end."""
-    starts = torch.zeros(n_rows + 1, dtype=torch.int32, device=target.device)
-    torch.cumsum(torch.bincount(target, minlength=n_rows), 0, out=starts[1:])
-    return starts
+    rows = torch.arange(n_rows + 1, dtype=ascending.dtype, device=ascending.device)
+    return torch.searchsorted(ascending, rows, out_int32=True)
 
 
 def _by_target(target: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
@@ -312,7 +320,8 @@ def _by_target(target: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
     if target.device.type == "cpu":
         starts, order = _counted(target.numpy(), n_rows)
         return torch.from_numpy(starts), torch.from_numpy(order)
-    return _starts(target, n_rows), torch.argsort(target.to(torch.int32), stable=True)
+    ascending, order = torch.sort(target.to(torch.int32), stable=True)
+    return _starts(ascending, n_rows), order
 
 
 @compiled
