@@ -102,11 +102,12 @@ class ModuleClassifier(DrawsItself):
             raise ValueError("its logits have a NaN")
         return answers
 
-    def _brought(self, tensor: torch.Tensor) -> npt.NDArray[Any]:
+    @staticmethod
+    def _brought(tensor: torch.Tensor) -> npt.NDArray[Any]:
         """A tensor, brought here."""
-        if self.device.type == "cpu":
+        if tensor.device.type == "cpu":
             return tensor.numpy()
-        with stage("transfer", self.device):
+        with stage("transfer", tensor.device):
             return tensor.cpu().numpy()
 
     def logits(self, graphs: Copies) -> torch.Tensor:
