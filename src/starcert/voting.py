@@ -274,11 +274,11 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     Every graph has its selection chunk 0 once. There the classifier shows, before any vote of the graph counts, that it
     answers copies alone as it answers them in the batches that are used.
     """
-    stream = WordStream.of_chunk(job.seed, sites.clean.key, chunk.purpose, chunk.number)
     checking = chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
     drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
     device = classifier.device if isinstance(classifier, DrawsItself) else None
     with stage("drawing", device):
+        stream = WordStream.of_chunk(job.seed, sites.clean.key, chunk.purpose, chunk.number)
         portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
     most = job.batch_size or fitting_batch(
         sites,

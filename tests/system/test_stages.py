@@ -157,7 +157,8 @@ def test_the_seconds_of_workers_travel_back_with_their_votes():
     assert (votes.counts == plain.counts).all()
     assert times.votes == 3100 * len(graphs())
     assert times.seconds["model"] > 0
-    assert times.worker_seconds == pytest.approx(sum(times.seconds.values()) - times.seconds["waiting"])
+    there = times.seconds["drawing"] + times.seconds["model"]  # and some counting, there and here
+    assert there < times.worker_seconds < there + times.seconds["counting"]
     with ThreadPoolExecutor(2) as pool:
         assert (smoothed().vote(graphs(), samples=3000, seed=2, executor=pool).counts == plain.counts).all()
 
