@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -28,8 +30,8 @@ from starcert.experiments.digits import DigitsData, images_figure
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"
 FOLDER = HERE / "pictures"
-WIDTH, HEIGHT = 1180, 1500
-MOST_COLOURS = 128
+WIDTH, HEIGHT = 1180, 2000
+MOST_COLOURS = 256
 """A picture of a page needs few colours, and is a third as large with so many."""
 
 
@@ -80,19 +82,44 @@ def _flips(motif: int, random: int) -> str:
 
 
 def draw_report(folder: Path) -> None:
-    """The tutorial's report: its top, and one of its graphs."""
+    """The tutorial's report: all above its list of graphs, and the graph that is chosen first."""
     with tempfile.TemporaryDirectory() as place:
         examples.run(HERE / "tutorial.md", Path(place), src=HERE.parent / "src")
-        for name, picture in photographs(Path(place, "results", "report.html")).items():
-            smaller = Image.open(io.BytesIO(picture)).convert("RGB").quantize(MOST_COLOURS)
-            smaller.save(folder / f"{name}.png", optimize=True)
+        with opened(Path(place, "results", "report.html")) as driver:
+            keep(above(driver, "graphs"), folder / "report.png")
+            keep(driver.find_element("id", "detail").screenshot_as_png, folder / "graph.png")
 
 
-def photographs(page: Path) -> dict[str, bytes]:
-    """What a report looks like in Chromium: all above its list of graphs, and the graph that is chosen first."""
+def draw_comparison(path: Path) -> None:
+    """The comparison of two runs that the page of commands makes: curves, and the map of the difference."""
+    with tempfile.TemporaryDirectory() as place:
+        examples.run(HERE / "commands.md", Path(place), src=HERE.parent / "src")
+        with opened(Path(place, "compare.html")) as driver:
+            keep(above(driver, "differences"), path)
+
+
+def keep(picture: bytes, path: Path) -> None:
+    """Writes a picture of a page, in few colours."""
+    whole = Image.open(io.BytesIO(picture)).convert("RGB")
+    # Thin lines keep their colours, however few pixels have them.
+    whole.quantize(MOST_COLOURS, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+
+
+def above(driver: webdriver.Chrome, name: str) -> bytes:
+    """What stands above an element of the page."""
+    end = driver.execute_script("return document.getElementById(arguments[0]).getBoundingClientRect().top", name)
+    whole = Image.open(io.BytesIO(driver.get_screenshot_as_png()))
+    top = io.BytesIO()
+    whole.crop((0, 0, whole.width, min(int(end), whole.height))).save(top, "png")
+    return top.getvalue()
+
+
+@contextmanager
+def opened(page: Path) -> Iterator[webdriver.Chrome]:
+    """A page in Chromium, once its script says that it is ready."""
     chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver_path is None:
-        sys.exit("A picture of the report needs chromium and chromedriver.")
+        sys.exit("A picture of a page needs chromium and chromedriver.")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for argument in ("--no-sandbox", "--headless=new", "--disable-gpu", "--hide-scrollbars"):
@@ -103,11 +130,7 @@ def photographs(page: Path) -> dict[str, bytes]:
         driver.get(page.as_uri())
         ready = "return document.documentElement.dataset.ready === 'yes'"
         WebDriverWait(driver, 60).until(lambda browser: browser.execute_script(ready))
-        above = driver.execute_script("return document.getElementById('graphs').getBoundingClientRect().top")
-        whole = Image.open(io.BytesIO(driver.get_screenshot_as_png()))
-        top = io.BytesIO()
-        whole.crop((0, 0, whole.width, min(int(above), whole.height))).save(top, "png")
-        return {"report": top.getvalue(), "graph": driver.find_element("id", "detail").screenshot_as_png}
+        yield driver
     finally:
         driver.quit()
 
@@ -139,3 +162,4 @@ if __name__ == "__main__":
     draw_kinds(HERE / "kinds.md", FOLDER)
     draw_gallery(FOLDER)
     draw_report(FOLDER)
+    draw_comparison(FOLDER / "compare.png")

@@ -46,6 +46,7 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
         "anchored": (),
         "one_model": True,
         "folder": Path("/project/my sweep"),
+        "marks": tuple(tuple(float(k < level.n_right) for k in range(level.n_graphs)) for level in levels),
         **told,
     }
     return SweepResult(SweepSettings(run, parsed, noises[0]), tuple(levels), class_names=tuple(classes), **values)

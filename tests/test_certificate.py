@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import starcert as sc
@@ -218,3 +219,16 @@ def test_an_incomplete_frontier_takes_nothing_from_what_is_certified():
     assert one.certified(left_out)
     assert not one.certified((total - 74, *left_out[1:]))
     assert "or any of" in str(one)
+
+
+@pytest.mark.parametrize(("objects", "word"), [([sc.Bits([0, 1, 1, 0])], "row"), ([sc.Graph(4, [(0, 1)])], "graph")])
+def test_a_certificate_speaks_of_what_is_attacked(objects, word):
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.3))
+    result = smoothed.certify(objects, samples=300, seed=1)
+    assert f"for every {word} that differs from this one by at most so many flips" in str(result[0])
+    assert repr(result).startswith(f"Certificates(1 {word}s, ")
+    assert f"<th>{word}</th>" in result._repr_html_()
+    weighed = smoothed.certify(objects, samples=300, seed=1, evidence=True, own_samples=0, max_flips=1)
+    assert f"every {word} that" in str(weighed.within({"all": 1})[0])
+    assert f"this {word} itself" in str(result.within({"all": 0})[0])

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -113,6 +114,8 @@ BAD = [
     (("run.toml", "--grid", "hub=0.1", "--model", "model.py:clasifier"), "Did you mean classifier?"),
     (("run.toml", "--grid", "hub=0.1", "--max-radius", "hub=1"), "Missing: motif"),
     (("run.toml", "--grid", "hub=0.1", "--out", "graphs"), "'out' must be a new folder"),
+    (("run.toml", "--grid", "hub=0.1", "--best", "flips@hubs"), "'--best' must name axes of the noise: "),
+    (("run.toml", "--grid", "hub=0.1", "--best", "most"), "'--best' must be accuracy or flips, with @ and where"),
 ]
 
 
@@ -160,7 +163,8 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(project):
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
-    assert (running.returncode, out) == (130, "")
+    assert running.returncode == 130
+    assert re.fullmatch(r"Classes: .*\n3 levels on 6 graphs, 200 votes each: about \d+ s with 1 worker\.\n", out)
     assert err == "Interrupted. What was counted is kept: the same command goes on.\n"
     assert not (project / "sweep").exists()
     done = subprocess.run(words, cwd=project, capture_output=True, text=True, env=environment, check=False, timeout=120)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +21,9 @@ OPTIONAL = [
 BLOCKED = f"import sys; sys.modules.update(dict.fromkeys({OPTIONAL})); import starcert as sc, networkx as nx\n"
 
 
-def run(code: str) -> str:
+def run(code: str, folder: Path | None = None) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, check=False, timeout=120, cwd=folder
     )
     return done.stdout + done.stderr
 
@@ -90,3 +91,15 @@ def test_what_needs_a_package_names_the_extra(code, extra):
     said = run(code)
     assert f"pip install 'starcert[{extra}]'" in said.splitlines()[-1]
     assert "StarcertError" in said.splitlines()[-1]
+
+
+def test_training_names_the_extra(tmp_path):
+    (tmp_path / "graphs").mkdir()
+    for number in range(20):
+        (tmp_path / "graphs" / f"{number}.edges").write_text("a b\n")
+    rows = [f"{number},{number % 2}\n" for number in range(20)]
+    (tmp_path / "graphs" / "labels.csv").write_text("".join(["name,label\n", *rows]))
+    (tmp_path / "model.py").write_text("def classifier():\n    return len\n")
+    words = ["train", "--model", "model.py:classifier", "--data", "graphs", "--noise", "all=0.1", "--weights", "w.pt"]
+    said = run(f"sys.argv[1:] = {words}\nfrom starcert.cli import main\nmain()", tmp_path)
+    assert said.endswith("needs torch: pip install 'starcert[torch]'\n")

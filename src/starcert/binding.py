@@ -34,12 +34,25 @@ __all__ = [
     "check_noise_and_regions",
     "clean_values",
     "filled_noise",
+    "object_word",
 ]
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; for
 vectors, the columns of each region; a rule from a graph to its partition; for objects that are no graphs, a function
 from an object to its sites."""
+
+
+def object_word(objects: Iterable[CleanObject]) -> str:
+    """What one of these is called: a graph, a row, or an object where they are neither.
+
+    Example:
+        >>> object_word([Graph(3, [(0, 1)]), Graph(4, [])])
+        'graph'
+    """
+    kinds = {"graph": Graph, "row": Vector}
+    listed = list(objects)
+    return next((word for word, kind in kinds.items() if all(isinstance(each, kind) for each in listed)), "object")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,8 +84,12 @@ class Problem:
         return len(self.sites)
 
     def __repr__(self) -> str:
-        kind = "graph" if all(isinstance(each, Graph) for each in self.objects) else "object"
-        return f"Problem({len(self)} {kind}{'s' * (len(self) != 1)}, {self.noise!r})"
+        return f"Problem({len(self)} {self.word}{'s' * (len(self) != 1)}, {self.noise!r})"
+
+    @property
+    def word(self) -> str:
+        """What one of the objects is called."""
+        return object_word(self.objects)
 
     @property
     def objects(self) -> tuple[CleanObject, ...]:

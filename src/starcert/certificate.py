@@ -55,6 +55,7 @@ class Certificate:
         target: the number of the target in it, of which there is one, 0, where the graph itself is classified.
         node: the name of the node that the target is; None where it is no node.
         verdicts: what evidence says beyond the bounds; None: nobody asked.
+        word: what is attacked is called: a graph, a row, or an object.
     """
 
     noise: Noise
@@ -67,6 +68,7 @@ class Certificate:
     node: Hashable | None
     _frontiers: Frontiers = field(repr=False)
     verdicts: Verdicts | None = field(repr=False, default=None)
+    word: str = "graph"
 
     @property
     def label(self) -> int:
@@ -206,16 +208,16 @@ class Certificate:
             for radius in self.frontier.radii[:MOST_NAMED]
         ]
         if not any(named):
-            return "this graph itself; no flip is certified"
+            return f"this {self.word} itself; no flip is certified"
         flips = "; or ".join(", ".join(counts) for counts in named)
         if len(self.frontier) > MOST_NAMED:
             flips += f"; or any of {len(self.frontier) - MOST_NAMED:,} further radii of its frontier"
-        return f"every graph that differs from this one by at most so many flips, and nowhere else: {flips}"
+        return f"every {self.word} that differs from this one by at most so many flips, and nowhere else: {flips}"
 
     @property
     def _anchor_sentence(self) -> str:
         return (
-            f" The regions are anchored ({self.anchored}): they stay as they are in this graph."
+            f" The regions are anchored ({self.anchored}): they stay as they are in this {self.word}."
             if self.anchored
             else ""
         )
@@ -258,6 +260,7 @@ class Certificates(Sequence[Certificate]):
         objects: for each certificate, the number of its graph.
         targets: for each certificate, the number of its target in its graph; 0 where graphs themselves are classified.
         nodes: the node of each certificate; None where targets are no nodes.
+        word: what is attacked is called: a graph, a row, or an object.
     """
 
     def __init__(
@@ -270,8 +273,10 @@ class Certificates(Sequence[Certificate]):
         boxes: Sequence[Limits],
         verdicts: Sequence[Verdicts | None] | None = None,
         nodes: TargetNodes | None = None,
+        word: str = "graph",
     ) -> None:
         self.bounds = bounds
+        self.word = word
         self.nodes = nodes
         self.verdicts = verdicts
         self.objects, self.targets = bounds.objects, bounds.targets
@@ -286,13 +291,13 @@ class Certificates(Sequence[Certificate]):
         return len(self.bounds)
 
     def __repr__(self) -> str:
-        what = "graphs" if self.nodes is None else "nodes"
-        return f"Certificates({len(self)} {what}, {self.noise!r}, alpha={self.alpha})"
+        what = self.word if self.nodes is None else "node"
+        return f"Certificates({len(self)} {what}s, {self.noise!r}, alpha={self.alpha})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a row for each of the first certificates."""
         names = self.names[:MOST_SHOWN]
-        what = "graph" if self.nodes is None else "node"
+        what = self.word if self.nodes is None else "node"
         rows = [{what: name, **_shown(one)} for name, one in zip(names, self[:MOST_SHOWN], strict=True)]
         more = f", the first {MOST_SHOWN}" if len(self) > MOST_SHOWN else ""
         return html_table(rows, caption=f"{self!r}{more}")
@@ -316,6 +321,7 @@ class Certificates(Sequence[Certificate]):
             None if self.nodes is None else self.nodes.names[row],
             self._searched(row),
             None if self.verdicts is None else self.verdicts[row],
+            self.word,
         )
 
     def _searched(self, row: int) -> Frontiers:
@@ -413,7 +419,9 @@ class Certificates(Sequence[Certificate]):
         self, max_radius: Limits, boxes: Sequence[Limits], verdicts: Sequence[Verdicts | None] | None
     ) -> Certificates:
         capacity, anchored = self.capacity, self.anchored
-        return Certificates(self.bounds, self.noise, max_radius, capacity, anchored, boxes, verdicts, self.nodes)
+        return Certificates(
+            self.bounds, self.noise, max_radius, capacity, anchored, boxes, verdicts, self.nodes, self.word
+        )
 
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
         """The share of graphs, or of nodes, that are answered right and certified at `radius`; see `truth`."""
@@ -492,6 +500,7 @@ def certify(
     anchored: Sequence[str] | None = None,
     boxes: Sequence[RadiusLike | None] | None = None,
     nodes: TargetNodes | None = None,
+    word: str = "graph",
 ) -> Certificates:
     """One certificate for each row of `bounds`.
 
@@ -504,6 +513,7 @@ def certify(
         anchored: for each row, why its regions are anchored, "" if they are not.
         boxes: for each row, how far its frontier is searched, within max_radius. Nothing else follows from it.
         nodes: the node of each row, where the nodes of graphs are classified.
+        word: what is attacked is called, in what certificates say: a graph, a row, or an object.
 
     Example:
         >>> from starcert.core.confidence import Votes, clopper_pearson
@@ -527,4 +537,4 @@ def certify(
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
     reasons = [""] * len(bounds) if anchored is None else anchored
-    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes)
+    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, word=word)

@@ -93,7 +93,7 @@ class Noise:
             missing = [axis for axis in self.axes if axis not in value]
             if unknown or missing:
                 split = [axis for axis in unknown if axis in self._laws]
-                hint = f"Missing: {', '.join(missing)}." if missing else ""
+                hint = f"Missing: {', '.join(missing)}. Give 0 where nothing is flipped." if missing else ""
                 if split:
                     apart = " and ".join(split[0] + suffix for suffix in self._laws[split[0]].suffixes)
                     hint = f"{split[0]!r} counts attacks apart: {apart}."

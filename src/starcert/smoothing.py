@@ -335,6 +335,7 @@ class SmoothedClassifier(ClassifierConventions):
             capacity=[problem.capacities[graph] for graph in rows],
             anchored=[problem.sites[graph].reason for graph in rows],
             nodes=nodes,
+            word=problem.word,
         )
         if not evidence:
             return certificates

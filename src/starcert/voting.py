@@ -50,6 +50,7 @@ __all__ = [
     "chunk_to_recount",
     "chunks_of",
     "count_chunk",
+    "fitting_batch_of",
     "tallies",
 ]
 
@@ -280,13 +281,7 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     with stage("drawing", device):
         stream = WordStream.of_chunk(job.seed, sites.clean.key, chunk.purpose, chunk.number)
         portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
-    most = job.batch_size or fitting_batch(
-        sites,
-        job.noise,
-        wanted=classifier.batch_size,
-        device=classifier.backend,
-        copy_bytes=classifier.copy_bytes,
-    )
+    most = fitting_batch_of(job, sites)
     n_targets = classifier.n_targets(sites.frame)
     counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
     flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
@@ -409,6 +404,14 @@ def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
     """
     return min(
         stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number), default=None
+    )
+
+
+def fitting_batch_of(job: Job, sites: Sites) -> int:
+    """How many copies of an object the classifier sees at once."""
+    base = job.classifier
+    return job.batch_size or fitting_batch(
+        sites, job.noise, wanted=base.batch_size, device=base.backend, copy_bytes=base.copy_bytes
     )
 
 

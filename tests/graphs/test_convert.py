@@ -270,11 +270,21 @@ def test_pyg_edges_that_are_not_undirected_are_refused(rows, columns, problem):
     assert caught.value.parameter == "edge_index"
 
 
+def test_what_is_advised_for_weights_works():
+    nx = pytest.importorskip("networkx")
+    source = nx.Graph([(0, 1, {"weight": 0.5})])
+    with pytest.raises(InvalidParameterError, match=r"edge_data=\['weight'\].*networkx\.set_edge_attributes\(graph, 1"):
+        Graph.from_networkx(source)
+    assert Graph.from_networkx(source, edge_data=["weight"]).edge_data["weight"].tolist() == [0.5]
+    nx.set_edge_attributes(source, 1, "weight")
+    assert Graph.from_networkx(source) == Graph(2, [(0, 1)])
+
+
 def test_pyg_weights_and_missing_edges_are_refused():
     torch = pytest.importorskip("torch")
     pyg = pytest.importorskip("torch_geometric.data")
     weighted = pyg_data([0, 1], [1, 0], num_nodes=2, edge_weight=torch.tensor([1.0, 0.5]))
-    with pytest.raises(InvalidParameterError, match=r"unweighted.*\(1, 0\) with weight 0.5"):
+    with pytest.raises(InvalidParameterError, match=r"unweighted.*\(1, 0\) with weight 0.5.*data\.edge_weight = None"):
         Graph.from_pyg(weighted)
     weighted.edge_weight = torch.ones(2)
     assert Graph.from_pyg(weighted) == Graph(2, [(0, 1)])

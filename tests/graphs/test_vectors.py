@@ -66,6 +66,13 @@ def test_categories_are_numbers_or_names():
     assert sc.Categories.rows(matrix, values="abc") == [sc.Categories(row, values="abc") for row in matrix]
     assert sc.Categories.rows([[0.0, 2.0]], values=3, names=["x", "y"])[0].frame.names == ("x", "y")
     assert sc.Categories(np.arange(256), values=256).row.tolist() == list(range(256))
+    letters = sc.Categories("GATTACA", values="ACGT")
+    assert letters == sc.Categories(list("GATTACA"), values="ACGT")
+    assert sc.Categories.rows(["GAT", "ACA"], values="ACGT") == [
+        sc.Categories(row, values="ACGT") for row in ("GAT", "ACA")
+    ]
+    with pytest.raises(InvalidParameterError, match="red"):
+        sc.Categories("red", values=["red", "blue"])
 
 
 BAD = {

@@ -170,3 +170,40 @@ def test_there_is_nothing_else_in_models():
     with pytest.raises(AttributeError, match="no attribute 'perceptron'"):
         sc.models.perceptron  # noqa: B018
     assert "KernelSVM" in dir(sc.models)
+
+
+def lettered(name, letters, labels="OCOCOC"):
+    """Paths of three nodes that only their labels tell apart."""
+    return [sc.Graph(3, [(0, 1), (1, 2)], node_data={name: [letters[each]] * 3}) for each in labels]
+
+
+@pytest.mark.parametrize("name", ["label", "atomic_number"])
+@pytest.mark.parametrize("kernel", [None, VertexHistogram(), kernels.WeisfeilerLehman(2), kernels.ShortestPath()])
+def test_node_labels_follow_the_data(name, kernel):
+    graphs, classes = lettered(name, {"C": 6, "O": 8}), [8, 6] * 3
+    model = quiet_fit(KernelSVM(kernel), graphs, classes)
+    assert model.predict(graphs).tolist() == classes
+    assert model.node_labels_ == name
+    assert repr(model).endswith(f" on node labels '{name}'")
+    assert f"node_labels='{name}'" in sc.classifiers.from_sklearn(model).description
+    # Degrees take their place where a graph has no such labels, or rows of numbers.
+    for other in (sc.Graph(3, []), sc.Graph(3, [], node_data={name: np.eye(3)})):
+        model = quiet_fit(KernelSVM(kernel), [*graphs, other], [*classes, 8])
+        assert model.node_labels_ == "degree"
+        assert repr(model).endswith(" on node labels 'degree'")
+
+
+def test_the_papers_machines_see_degrees_whatever_the_data_hold():
+    graphs, classes = lettered("label", {"C": 6, "O": 8}), [8, 6] * 3
+    plain = [sc.Graph(3, graph.edges) for graph in graphs]
+    for make in (sc.models.vertex_histogram_svm, sc.models.graphlet_svm, sc.models.nspd_svm):
+        ours, theirs = make().fit(graphs, classes), make().fit(plain, classes)
+        np.testing.assert_array_equal(ours.matrix(graphs), theirs.matrix(plain))
+        assert ours.node_labels_ in ("degree", None)
+    assert "node_labels='degree'" in sc.classifiers.from_sklearn(sc.models.nspd_svm().fit(graphs, classes)).description
+
+
+def test_kernels_tell_what_they_have_found():
+    kernel = kernels.WeisfeilerLehman(2)
+    assert repr(kernel) == "WeisfeilerLehman(rounds=2)"
+    assert repr(kernel.fit(lettered("label", {"C": 6, "O": 8}))) == "WeisfeilerLehman(rounds=2) on node labels 'label'"

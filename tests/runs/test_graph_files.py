@@ -115,6 +115,25 @@ def test_whole_numbers_from_zero_are_class_numbers(folder):
     assert data.numbered
 
 
+def test_whole_numbers_with_a_point_are_class_numbers_too(folder):
+    data = relabelled(folder, ["0.0", "2.0", "1."] * 4)
+    assert (data.labels, data.class_names, data.numbered) == ((0, 2, 1) * 4, ("0", "1", "2"), True)
+    assert relabelled(folder, ["0.5", "2.0", ""] * 4).class_names == ("0.5", "2.0")
+
+
+def test_labels_in_columns_of_other_names(folder):
+    rows = [f"{number},g{number + 1},{'AB'[number % 2]}" for number in range(12)]
+    (folder / "labels.csv").write_text("\n".join(["index,Graph,kind of it", *rows]))
+    data = read_folder(folder, {"name": "graph", "label": "kind of it"})
+    assert (data.labels, data.class_names) == ((0, 1) * 6, ("A", "B"))
+    with pytest.raises(StarcertError, match=r"It has index, Graph, kind of it\. Say which .*--columns label="):
+        read_folder(folder, {"name": "graph"})
+    with pytest.raises(
+        StarcertError, match=r"'columns' must be left out: .*labels.csv has no use for it. Got 'smiles=x'"
+    ):
+        read_folder(folder, {"smiles": "x"})
+
+
 def test_other_labels_are_numbered_in_their_order(folder):
     data = relabelled(folder, [10, 9, -1] * 4)
     assert data.labels == (2, 1, 0) * 4

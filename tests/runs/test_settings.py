@@ -41,6 +41,8 @@ def test_what_is_written_back_reads_as_the_same_settings(run, tmp_path):
     noise = {"a": 0.1 + 0.2, "b-c": {"delete": 1e-300, "add": 1 / 3}, "ü": 0.5}
     values = read_run_file(run).values | {"max_radius": (3, 1, 4, 1), "alpha": 1e-9, "noise": sc.Noise.from_dict(noise)}
     values |= {"seed": 2**63, "limit": 5, "device": "cuda:1", "store": tmp_path / "votes.db"}
+    (tmp_path / "s.json").touch()
+    values |= {"splits": tmp_path / "s.json", "columns": {"part": "the split", "label": 'a "y"'}}
     settings = run_settings(values)
     folder = tmp_path / "else" / "where"
     folder.mkdir(parents=True)
@@ -166,7 +168,7 @@ def test_a_folder_goes_before_a_tu_name(tmp_path):
     assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": tmp_path / "MUTAG"}
 
 
-@pytest.mark.parametrize(("command", "own"), [("certify", {"--json", "--dry-run"}), ("sweep", {"--grid"})])
+@pytest.mark.parametrize(("command", "own"), [("certify", {"--json", "--dry-run"}), ("sweep", {"--grid", "--best"})])
 def test_every_setting_is_an_option_with_its_help_and_its_default(command, own):
     options = {each.opts[0]: each for each in typer.main.get_command(app).commands[command].params}
     declared = {option_name(key): each for key, each in SETTINGS.items() if each.in_sweeps or command == "certify"}
@@ -219,3 +221,30 @@ def test_evidence_is_asked_for_and_goes_without_saying_where_it_is_not(run, tmp_
             InvalidParameterError, match=r"'own_samples' must be left out without evidence\. .*--evidence"
         ):
             run_settings(values, check_options(given))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("label", "'--columns' must be WHAT=COLUMN, separated by commas, such as label=activity"),
+        ("label=a,label=b", "'--columns' must name 'label' once"),
+        (
+            "labels=a",
+            "must say which column holds smiles, label, name, part. Got 'labels' instead. Did you mean label?",
+        ),
+        ("activity=label", "On the left stands what it holds: label=activity."),
+    ],
+)
+def test_columns_that_mean_nothing(text, words):
+    with pytest.raises(InvalidParameterError) as caught:
+        check_options({"columns": text})
+    assert words in str(caught.value)
+
+
+def test_columns_of_an_option_and_of_a_run_file(run):
+    assert check_options({"columns": "part=split, label=y"})["columns"] == {"label": "y", "part": "split"}
+    run.write_text(run.read_text() + '\n[columns]\nlabel = "y"\n')
+    assert read_run_file(run).values["columns"] == {"label": "y"}
+    run.write_text(run.read_text().replace('label = "y"', "label = 3"))
+    with pytest.raises(RunFileError, match=r"'columns.label' must be text"):
+        read_run_file(run)

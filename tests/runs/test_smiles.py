@@ -56,3 +56,64 @@ def test_molecules_that_are_none_are_said(tmp_path, capfd, name, text, words):
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""
+
+
+TABLE = "mol_id,SMILES,activity,Split\nm1,CCO,1.0,train\nm2,CC,0.0,Test\nm3,C,,valid\n"
+
+
+def test_columns_by_name(tmp_path):
+    (tmp_path / "m.csv").write_text(TABLE)
+    columns = {"smiles": "SMILES", "label": "activity", "name": "mol_id", "part": "split"}
+    data = load_graphs(tmp_path / "m.csv", columns=columns)
+    assert data.names == ("m1", "m2", "m3")
+    assert (data.labels, data.class_names, data.numbered) == ((1, 0, None), ("0", "1"), True)
+    assert data.parts == ("train", "test", "validation")
+    # Upper and lower case need not be told apart; without a word, there are no labels, names or parts here.
+    plain = load_graphs(tmp_path / "m.csv")
+    assert (plain.names, plain.labels, plain.parts) == (("CCO", "CC", "C"), None, None)
+
+
+def test_upper_and_lower_case_are_told_apart_where_both_are_there(tmp_path):
+    (tmp_path / "m.csv").write_text("smiles,LABEL,Label\nC,1,a\nCC,0,b\n")
+    assert load_graphs(tmp_path / "m.csv", columns={"label": "Label"}).class_names == ("a", "b")
+    with pytest.raises(
+        StarcertError, match=r"names the column label 2 times; rename all but one \(smiles, LABEL, Label\)"
+    ):
+        load_graphs(tmp_path / "m.csv")
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            {},
+            "must name a column smiles. It has molecule, label_, y. Say which column it is: --columns smiles=molecule.",
+        ),
+        ({"smiles": "mol"}, "must name a column mol. It has molecule, label_, y. Say which"),
+        (
+            {"smiles": "molecule", "label": "label"},
+            "must name a column label. It has molecule, label_, y. Say which column it is: --columns label=label_.",
+        ),
+        ({"smiles": "molecule", "part": "fold"}, "must name a column fold"),
+    ],
+)
+def test_a_missing_column_lists_those_that_are_there(tmp_path, columns, words):
+    (tmp_path / "m.csv").write_text("molecule,label_,y\nC,1,2\n")
+    with pytest.raises(StarcertError) as caught:
+        load_graphs(tmp_path / "m.csv", columns=columns)
+    assert words in str(caught.value)
+
+
+def test_a_list_of_molecules_has_no_columns(tmp_path):
+    (tmp_path / "m.smi").write_text("CC\n")
+    with pytest.raises(StarcertError, match=r"'columns' must be left out: .*m.smi has no line that names columns"):
+        load_graphs(tmp_path / "m.smi", columns={"label": "activity"})
+
+
+def test_measurements_are_no_classes(tmp_path):
+    rows = [f"{'C' * (number + 1)},{number / 8}" for number in range(30)]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,label", *rows]))
+    with pytest.raises(
+        StarcertError, match=r"its labels are 30 different numbers such as 0.0: measurements, not classes"
+    ):
+        load_graphs(tmp_path / "m.csv")

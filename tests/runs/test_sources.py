@@ -69,3 +69,15 @@ def test_code_is_no_data(tmp_path):
     run = worlds.project(tmp_path / "project")
     with pytest.raises(StarcertError, match="be graphs, not code"):
         load_graphs(run.parent / "model.py")
+
+
+@pytest.mark.parametrize("source", ["TINY", "project", "model.py:make", "rings.pt", "ring.npz"])
+def test_columns_of_what_has_none_are_refused(tmp_path, source):
+    folder = worlds.project(tmp_path / "there").parent
+    (folder / "rings.pt").touch()
+    (folder / "ring.npz").touch()
+    (folder / "graphs" / "labels.csv").unlink()
+    (folder / "graphs").rename(folder / "project")
+    given = check_values({"data": source}, base=folder)["data"]
+    with pytest.raises(StarcertError, match=r"'columns' must be left out: .* Got 'label=y'"):
+        load_graphs(given, columns={"label": "y"})

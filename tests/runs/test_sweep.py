@@ -3,6 +3,7 @@
 import csv
 import shutil
 import sys
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,8 @@ from starcert.runs.grid import noise_text, parse_grid
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import read_run_file
 from starcert.runs.sweep import run_sweep, sweep_settings
+from starcert.runs.sweep_goal import Goal
+from starcert.runs.sweep_result import tie_sentence
 from starcert.smoothing import SmoothedClassifier
 
 GRID = "hub=0.02,0.2,bridge=0.3,0.45"
@@ -297,3 +300,24 @@ def test_with_evidence_both_arguments_stand_side_by_side(run, tmp_path):
     assert "by p_A alone, hub" in page
     assert "by p_A alone" not in (tmp_path / "plain" / "sweep.html").read_text()
     assert "evidence = true" in (tmp_path / "weighed" / "run.toml").read_text()
+
+
+def test_the_best_level_is_that_of_the_named_goal_and_the_run_file_says_so(run):
+    run.write_text(run.read_text() + '\n[sweep]\nbest = "flips@bridge"\n')
+    found = run_sweep(settings_of(run))
+    reached = [level.mean_radii[level.noise.axes.index("bridge")] for level in found.levels]
+    assert found.standings[found.suggested].value == max(reached)
+    assert [each.value for each in found.standings] == pytest.approx(reached)
+    written = (found.folder / "run.toml").read_text()
+    assert f"# {tie_sentence(found)}\n" in written
+    again = read_run_file(found.folder / "run.toml")
+    assert again.best == "flips@bridge"
+    assert again.values["noise"] == found.levels[found.suggested].noise
+    assert sweep_settings(again, {}, None).goal == found.settings.goal
+    # Another goal takes the same votes, and its comment the place of the other one.
+    other = run_sweep(replace(found.settings, goal=Goal("accuracy", (("bridge", 1),))))
+    assert other.levels == found.levels
+    written = (found.folder / "run.toml").read_text()
+    assert written.count("# Level ") == 1
+    assert f"# {tie_sentence(other)}\n" in written
+    assert read_run_file(found.folder / "run.toml").best == "accuracy@bridge=1"

@@ -79,6 +79,58 @@ def test_a_networkx_graph_of_so_many_edges_is_refused_with_what_would_fit(monkey
         smoothed.vote([LARGE], samples=100, seed=0)
 
 
+def gcn(width: int):
+    """A PyG module whose messages have so many columns, as a base classifier."""
+    torch = pytest.importorskip("torch")
+    nn = pytest.importorskip("torch_geometric.nn")
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = torch.nn.Embedding(100_000, 3)  # its entries are no columns
+            self.conv = nn.GCNConv(3, width)
+            self.linear = torch.nn.Linear(width, 2)
+
+        def forward(self, x, edge_index, batch):
+            return self.linear(nn.global_add_pool(self.conv(self.table(x), edge_index).relu(), batch))
+
+    return sc.classifiers.from_pyg(Net(), n_classes=2)
+
+
+def test_the_messages_of_a_pyg_module_are_counted():
+    narrow, wide = gcn(8), gcn(64)
+    assert wide.copy_bytes(0, 1) - narrow.copy_bytes(0, 1) == 2 * 2 * 4 * (64 - 8)  # directions, twice, of floats
+    assert narrow.copy_bytes(0, 1000) == 1000 * narrow.copy_bytes(0, 1)
+
+
+def test_a_pyg_module_on_twenty_thousand_nodes_is_refused_before_it_is_asked(monkeypatch):
+    base = gcn(64)
+    monkeypatch.setattr("starcert.classifiers.modules.available_bytes", lambda: 8 * GIGABYTE)
+    monkeypatch.setattr(base, "classify", lambda _graphs: pytest.fail("it was asked"))
+    graph = sc.Graph(20_000, LARGE.edges, node_data={"x": np.zeros(20_000, dtype=np.int64)})
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.05))
+    with pytest.raises(StarcertError) as caught:
+        smoothed.vote([graph], samples=100, seed=0)
+    said = str(caught.value)
+    assert "10,017,499 edges in a copy. One copy at a time takes 1" in said
+    assert "and there are 8.0 GB. A noise that adds fewer edges fits" in said
+    delete, add = map(float, said.rpartition("all=")[2].rstrip(".").split("/"))
+    noise = sc.Noise(all=sc.Flip(delete=delete, add=add))
+    check_room(EVERYTHING.sites(graph), noise, name="it", room=8 * GIGABYTE, copy_bytes=base.copy_bytes)
+
+
+def test_batches_shrink_with_the_width_of_a_module():
+    graph = sc.Graph(1000, [(0, 1)])
+    sites, noise = EVERYTHING.sites(graph), sc.Noise(all=0.1)
+
+    def fitting(width: int) -> int:
+        return fitting_batch(sites, noise, wanted=96, device="cpu", copy_bytes=gcn(width).copy_bytes)
+
+    widths = (8, 64, 256)
+    assert [fitting(width) for width in widths] == sorted(map(fitting, widths), reverse=True)
+    assert fitting(256) * 50_000 * 2 * 2 * 4 * 256 <= 2**30 < 96 * 50_000 * 2 * 2 * 4 * 256
+
+
 def test_where_memory_is_not_known_nothing_is_refused(monkeypatch):
     monkeypatch.setattr("starcert.classifiers.base.available_bytes", lambda: None)
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")

@@ -155,5 +155,5 @@ def test_bits_are_drawn_where_the_model_is_as_long_as_they_are_not_too_many():
         ("x", "cuda"): Way.DEVICE,
     }
     large = Sites.everything(sc.Graph(10_000, [(0, 1)]), "all")
-    assert way_of(large, sc.Noise(all=1e-6), "cuda")[0] is Way.SPARSE
-    assert way_of(large, sc.Noise(all=sc.Flip(delete=0.1, add=1e-10)), "cuda")[0] is Way.SPARSE
+    assert way_of(large, sc.Noise(all=1e-6), "cuda")[0] is Way.DEVICE_FLIPS
+    assert way_of(large, sc.Noise(all=sc.Flip(delete=0.1, add=1e-10)), "cuda")[0] is Way.DEVICE_FLIPS

@@ -43,6 +43,9 @@ class ModuleClassifier(DrawsItself):
 
     On another device than the CPU the noisy copies are drawn there. The batch is as large as memory allows, and halved
     where it does not.
+
+    Attributes:
+        weights: where weights came from a file, a digest of them; a description that was given ends with it.
     """
 
     def __init__(self, model: torch.nn.Module, n_classes: int, *, batch_size: int, description: str | None) -> None:
@@ -52,6 +55,7 @@ class ModuleClassifier(DrawsItself):
         self._parameter = next(model.parameters(), None)
         self.n_classes = whole_number("n_classes", n_classes, 2)
         self._description = description
+        self.weights = ""
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
         self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
@@ -62,7 +66,7 @@ class ModuleClassifier(DrawsItself):
     def description(self) -> str:
         """Which classifier it is: what was given, or its class and a digest of weights, code and features as of now."""
         if self._description:
-            return self._description
+            return f"{self._description} {self.weights}".rstrip()
         self.model.eval()  # as it is when it answers
         return f"{type(self.model).__name__} {identity(self._content())}"
 

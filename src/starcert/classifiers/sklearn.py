@@ -20,6 +20,7 @@ from starcert.classifiers.base import Classifier, Scores, rows_of
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.kernels import GraphKernel
+from starcert.kernels.kernel import DEGREE
 from starcert.models import KernelSVM
 from starcert.sampling.batch import NoisyVectors
 
@@ -249,8 +250,8 @@ def _describe(estimator: Any) -> str:  # noqa: ANN401
     # What GraKeL keeps of its training graphs comes in the order of hash tables; it follows from those graphs.
     kernel, svc = estimator.kernel_, estimator.svc_
     parameters = kernel.get_params()
-    if estimator.node_labels is not None:
-        parameters["node_labels"] = estimator.node_labels
+    if "node_labels" in parameters or estimator.node_labels or estimator.node_labels_ not in (None, DEGREE):
+        parameters["node_labels"] = estimator.node_labels_
     fitted = identity(
         (
             type(kernel),

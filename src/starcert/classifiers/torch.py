@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.nn.parameter import is_lazy
 
 from starcert.classifiers.base import checked_names
 from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
@@ -46,6 +47,9 @@ ROUNDING = 2048
 
 BATCH, LARGER_BATCH = 96, 512
 """Copies in a batch on a CPU that stay in its cache: with a row of numbers for each edge, and without."""
+
+MESSAGES = 2
+"""Numbers that a layer holds at once along an edge, for each column: what it gathers, and what it makes of it."""
 
 
 class TorchClassifier(ModuleClassifier):
@@ -105,8 +109,22 @@ class TorchClassifier(ModuleClassifier):
         return None if self.targets == "graph" else nodes_of(self.nodes, frame)
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        """What one noisy copy takes as the model sees it: a matrix of bytes and one of floats, or both directions."""
-        return 5 * n_nodes**2 if self.dense else 32 * n_edges + 8 * n_nodes
+        """What one noisy copy takes as the model sees it, with the messages of its widest layer.
+
+        That is a matrix of bytes and one of floats; or for both directions of an edge its two nodes and the messages.
+        """
+        if self.dense:
+            return 5 * n_nodes**2
+        message = MESSAGES * self._dtype.itemsize * self._width()
+        return (32 + 2 * message) * n_edges + (8 + message) * n_nodes
+
+    def _width(self) -> int:
+        """How many columns the widest layer has, at least: a bias has one for each, a matrix leads from or to as many.
+
+        The longer side of a matrix may be the features of a node, or the entries of a table, and is not counted.
+        """
+        known = (each for each in self.model.parameters() if not is_lazy(each))
+        return max((min(each.shape) for each in known if each.dim()), default=1)
 
     def _feature_bytes(self, frame: Frame) -> int:
         """What the features of one copy take, where that can be told without asking for them."""

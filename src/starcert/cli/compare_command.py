@@ -23,7 +23,9 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
     out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
 ) -> None:
-    """Compares two or more runs on the same graphs: curves, paired differences, and the graphs where they differ.
+    """Compares two or more runs on the same graphs: curves, maps, paired differences, the graphs where they differ.
+
+    They may differ in model, noise, votes or argument. Graphs and axes that only some of them have are left out.
 
     For example:
 
@@ -51,4 +53,9 @@ def _view(found: Comparison) -> list[RenderableType]:
     for each in found.differences[:MOST_ROWS]:
         interval = f"{each.low:+.1%} to {each.high:+.1%}"
         table.add_row(*map(Text, (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", interval)))
-    return [table, f"{len(found.rows):,} graphs are answered otherwise or certified against other numbers of flips."]
+    return [
+        *(f"{notice.head}. {notice.text}" for notice in found.notices),
+        table,
+        f"An interval that holds 0 shows no difference on these {found.one}s.",
+        f"{len(found.rows):,} {found.one}s are answered otherwise or certified against other numbers of flips.",
+    ]

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starcert.experiments.outcome import Finished
+    from starcert.runs.setting_values import Setting
 
-__all__ = ["certify", "init", "reproduce", "sweep"]
+__all__ = ["RunArgument", "certify", "init", "reproduce", "sweep", "with_settings"]
 
 RunArgument = Annotated[
     Path | None,
@@ -51,21 +52,32 @@ GridOption = Annotated[
     ),
 ]
 
+BestOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What the best level has most of: accuracy@motif=1,random=10 (certified against so many flips, all at "
+        "once), accuracy, flips@random (mean certified flips on that axis alone), or flips (wherever they fall).",
+        show_default="accuracy, of the unbeaten levels that certify a flip",
+        metavar="GOAL",
+    ),
+]
 
-def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Callable[[Callable[..., None]], Any]:
-    """Gives a command its options: some of its own, then one for each setting of a run."""
+
+def with_settings(
+    first: Mapping[str, object], settings: Mapping[str, Setting], *, sweep: bool = False
+) -> Callable[[Callable[..., None]], Any]:
+    """Gives a command its options: some of its own, then one for each of these settings."""
     annotations = dict(first)
-    for key, setting in SETTINGS.items():
-        if setting.in_sweeps or not sweep:
-            option = typer.Option(
-                help=(setting.sweep_help if sweep else "") or setting.help,
-                show_default=(setting.sweep_shown if sweep else "") or setting.shown or False,
-                metavar=setting.metavar,
-                rich_help_panel=setting.panel,
-            )
-            annotations[key] = Annotated[setting.kind | None, option]
+    for key, setting in settings.items():
+        option = typer.Option(
+            help=(setting.sweep_help if sweep else "") or setting.help,
+            show_default=(setting.sweep_shown if sweep else "") or setting.shown or False,
+            metavar=setting.metavar,
+            rich_help_panel=setting.panel,
+        )
+        annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
-    flags = {"_debug", "as_json", "dry_run", "profile"}
+    flags = {"_debug", "as_json", "dry_run", "profile", "again"}
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
         function.__annotations__ = annotations
@@ -83,7 +95,7 @@ def _with_settings(first: Mapping[str, object], *, sweep: bool = False) -> Calla
 
 
 @app.command()
-@_with_settings({"run": RunArgument, "dry_run": DryRunOption, "profile": ProfileOption, "as_json": JsonOption})
+@with_settings({"run": RunArgument, "dry_run": DryRunOption, "profile": ProfileOption, "as_json": JsonOption}, SETTINGS)
 def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debug: bool, **given: object) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
@@ -107,7 +119,8 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
 
         show(*forecast(settings))
         return
-    outcome = certify_run(settings, expected=_still_expected(file.expected, options), profile=profile, note=_note)
+    expected = _still_expected(file.expected, options)
+    outcome = certify_run(settings, expected=expected, profile=profile, note=_note, before=None if as_json else show)
     if as_json:
         print(json.dumps(certified_object(outcome)))
     else:
@@ -115,12 +128,17 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
 
 
 @app.command()
-@_with_settings({"run": RunArgument, "grid": GridOption}, sweep=True)
-def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: object) -> None:
+@with_settings(
+    {"run": RunArgument, "grid": GridOption, "best": BestOption},
+    {key: setting for key, setting in SETTINGS.items() if setting.in_sweeps},
+    sweep=True,
+)
+def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bool, **given: object) -> None:
     """Choose the noise: accuracy against certified radii over a grid of levels: sweep.html, sweep.csv and run.toml.
 
     A level is unbeaten if no other one is at least as accurate, reaches at least as far on every axis (mean certified
-    radius), and is better in one of these. A model function with a parameter `noise` makes a model for each level.
+    radius), and is better in one of these. --best names what you want most of instead. Levels that the graphs cannot
+    tell from the best one are named: a tie. A model function with a parameter `noise` makes a model for each level.
 
     Levels are chosen on validation graphs; certify the one you choose on others. Interrupted, the same command goes on.
     A run file may hold the grid and a sweep's own settings in its tables `sweep` and `sweep.grid`.
@@ -130,6 +148,8 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
     starcert init && starcert sweep run.toml
 
     starcert sweep run.toml --grid motif=0.02,0.05,0.1,random=0.2,0.4 --samples 2000 --out finer
+
+    starcert sweep run.toml --best accuracy@motif=1,random=10
 
     starcert sweep --model model.py:classifier --data MUTAG --grid bonds.delete=0.02,0.1,bonds.add=0.05,0.2 --limit 50
     """
@@ -141,8 +161,9 @@ def sweep(run: Path | None, grid: list[str] | None, _debug: bool, **given: objec
 
     levels = parse_grid(grid) if grid else None
     file = RunFile() if run is None else read_run_file(run)
-    settings = sweep_settings(file, options, levels)
-    show(*sweep_view(run_sweep(settings, expected={} if "model" in options else file.expected, note=_note)))
+    settings = sweep_settings(file, options, levels, best)
+    expected = {} if "model" in options else file.expected
+    show(*sweep_view(run_sweep(settings, expected=expected, note=_note, before=show)))
 
 
 def _note(text: str) -> None:
@@ -153,11 +174,11 @@ def _note(text: str) -> None:
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:
     """What a run file expects, as far as no option asks for something else."""
     given = set(options)
-    if given & {"data", "split", "split_seed"}:
+    if given & {"data", "columns", "split", "splits", "split_seed"}:
         given |= {"data", "classifier", "regions"}  # a model may be trained on the data
     if "limit" in given:
         given |= {"data", "regions"}
-    if "model" in given:
+    if given & {"model", "weights"}:
         given |= {"classifier", "regions"}  # regions may be read off the model
     return {name: digest for name, digest in expected.items() if name not in given}
 
@@ -166,7 +187,12 @@ def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) 
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to write it; made if need be.")] = Path(),
     example: Annotated[
-        str, typer.Option(help="The kind of model: function, or sklearn (needs the extra kernels).", metavar="KIND")
+        str,
+        typer.Option(
+            help="The kind of model: function, sklearn (needs the extra kernels), or pyg, which starcert train trains "
+            "(needs the extra torch).",
+            metavar="KIND",
+        ),
     ] = "function",
     kind: Annotated[
         str | None,
@@ -188,6 +214,8 @@ def init(
 
     starcert init trial --example sklearn
 
+    starcert init learned --example pyg && starcert train learned/run.toml
+
     starcert init citations --kind nodes && starcert certify citations/run.toml
     """
     from starcert.runs.example import write_example  # noqa: PLC0415  (networkx: only where it is needed)
@@ -207,7 +235,7 @@ def init(
         others = [path.name for path in written if path.suffix != ".graphml"]
         more = f", and {len(graphs)} graph{'s' * (len(graphs) > 1)}" if graphs else ""
         told = f"Wrote {', '.join(others)}{more}."
-    show(told, f"Next: starcert certify {run}")
+    show(told, f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
 @app.command()

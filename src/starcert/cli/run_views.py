@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from starcert.metrics import accuracy, majority_share, radii_of_flips, radius_verdicts, shares_by_axis, steps_to
 from starcert.report.findings import counted, fixed_pairs, out_of_reach
+from starcert.report.intervals import share_interval
 from starcert.system.output import fails_at_most
 from starcert.system.stages import HEADER
 
@@ -233,7 +234,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     from starcert.runs.grid import noise_text  # noqa: PLC0415
     from starcert.runs.output_folder import RUN  # noqa: PLC0415
     from starcert.runs.sweep import PAGE  # noqa: PLC0415
-    from starcert.runs.sweep_result import about_graphs, next_command, notices  # noqa: PLC0415
+    from starcert.runs.sweep_result import about_graphs, advice, next_command, notices, tie_sentence  # noqa: PLC0415
 
     table = Table(title=f"{len(found.levels):,} noise levels on {about_graphs(found)}", title_justify="left")
     table.add_column("")
@@ -242,8 +243,10 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     noises = [noise_text(level.noise).replace(",", ", ") for level in found.levels]
     table.add_column("noise", min_width=max(len(part) for text in noises for part in text.split()))
     alone = " (by p_A)" if found.settings.run.evidence else ""
+    goal = [] if found.settings.goal is None else [str(found.goal).replace("@", "@ ").replace(",", ", ")]
     heads = (
         "accuracy",
+        *goal,
         "abstains",
         *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
         "one answer",
@@ -252,12 +255,14 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     for head in heads:
         table.add_column(head, justify="right", min_width=max(map(len, head.split())))
     for number in found.order[:MOST_LEVELS]:
-        level, beater = found.levels[number], found.beaten_by[number]
+        level, beater, own = found.levels[number], found.beaten_by[number], found.standings[number]
+        low, high = share_interval(level.n_right, level.n_graphs)
         table.add_row(
             "★" if number in found.worthwhile else "✗" if level.constant else "",
             str(number + 1),
             noises[number],
-            f"{level.accuracy:.1%}",
+            f"{level.accuracy:.1%}\n{low:.0%}–{high:.0%}",
+            *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
             f"{level.n_abstained / level.n_graphs:.1%}",
             *_means(level),
             f"{level.answer_share:.0%}",
@@ -268,13 +273,13 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     yield table
     yield (
         f"★ unbeaten in accuracy and mean certified radii; ✗ no better than a constant answer (majority class "
-        f"{majority}). One answer: the share of the most frequent one.{more}"
+        f"{majority}). Below an accuracy: its 95% interval over the choice of graphs. One "
+        f"answer: the share of the most frequent one.{more}"
     )
     for notice in notices(found):
         yield f"{notice.head}. {notice.text}"
-    if found.suggested is None:
-        yield "No level that is better than a constant answer certifies a flip. Next: other levels, or more --samples."
-    else:
-        yield "Next, for the most accurate of the unbeaten levels that certify a flip:"
+    yield from filter(None, [tie_sentence(found)])
+    yield advice(found)
+    if found.suggested is not None:
         yield f"  {next_command(found, found.suggested, os.path.relpath(found.folder / RUN))}"
     yield f"Page: {found.folder / PAGE}"

@@ -60,7 +60,7 @@ class Block:
         return replace(self, holes=_NONE) if len(self.holes) else self
 
     @cached_property
-    def _starts(self) -> Indices:
+    def row_starts(self) -> Indices:
         """The number of the first pair of each row, holes counted, and of all pairs at the end."""
         ends = len(self.nodes) if self.last is None else self.last
         return np.concatenate([[0], np.cumsum(ends - self.first)]).astype(np.int64)
@@ -70,14 +70,14 @@ class Block:
         return _beyond(self.nodes)
 
     @cached_property
-    def _holes_closed(self) -> Indices:
+    def holes_closed(self) -> Indices:
         """How many pairs that are not left out stand before each hole."""
         return self.holes - np.arange(len(self.holes))
 
     @property
     def size(self) -> int:
         """How many pairs there are."""
-        return int(self._starts[-1]) - len(self.holes)
+        return int(self.row_starts[-1]) - len(self.holes)
 
     @property
     def content(self) -> tuple[Indices, ...]:
@@ -109,9 +109,9 @@ class Block:
     def coordinates(self, numbers: Indices) -> tuple[Indices, Indices]:
         """The node indices u < v of pairs from 0 to size − 1."""
         if len(self.holes):
-            numbers = numbers + np.searchsorted(self._holes_closed, numbers, side="right")
-        rows = np.searchsorted(self._starts, numbers, side="right") - 1
-        columns = self.first[rows] + (numbers - self._starts[rows])
+            numbers = numbers + np.searchsorted(self.holes_closed, numbers, side="right")
+        rows = np.searchsorted(self.row_starts, numbers, side="right") - 1
+        columns = self.first[rows] + (numbers - self.row_starts[rows])
         one, other = self.nodes[rows], self.nodes[columns]
         return np.minimum(one, other), np.maximum(one, other)
 
@@ -125,7 +125,7 @@ class Block:
         here = here[columns[here] >= self.first[rows[here]]]
         if self.last is not None:
             here = here[columns[here] < self.last[rows[here]]]
-        numbers = self._starts[rows[here]] + columns[here] - self.first[rows[here]]
+        numbers = self.row_starts[rows[here]] + columns[here] - self.first[rows[here]]
         if len(self.holes):
             before = np.searchsorted(self.holes, numbers)
             kept = self.holes[np.minimum(before, len(self.holes) - 1)] != numbers

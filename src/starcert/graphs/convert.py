@@ -92,7 +92,10 @@ def from_networkx(
             raise InvalidParameterError("graph", "have no self-loops", (u, v))
         weight = carries.get("weight", 1)
         if weight != 1 and "weight" not in wanted:
-            hint = "Name it to keep it: edge_data=['weight']."
+            hint = (
+                "Keep weights with Graph.from_networkx(graph, edge_data=['weight']), or let all of them be 1: "
+                "networkx.set_edge_attributes(graph, 1, 'weight')."
+            )
             raise InvalidParameterError("graph", "be unweighted", f"{(u, v)!r} with weight {weight!r}", hint)
         for name in wanted:
             if name not in carries:

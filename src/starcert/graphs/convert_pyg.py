@@ -48,7 +48,7 @@ def from_pyg(
     if weights is not None and "edge_weight" not in wanted and bool((weights != 1).any()):
         first = int((weights != 1).int().argmax())
         pair = tuple(data.edge_index[:, first].tolist())
-        hint = "Name it to keep it: edge_data=['edge_weight']."
+        hint = "Keep it with Graph.from_pyg(data, edge_data=['edge_weight']), or take it out: data.edge_weight = None."
         raise InvalidParameterError("data", "be unweighted", f"{pair} with weight {weights[first].tolist()}", hint)
     rows, columns = data.edge_index.numpy(force=True)
     n_nodes = _as_count(data.num_nodes)

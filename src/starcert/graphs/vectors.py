@@ -184,7 +184,7 @@ class Categories(Vector):
     never has in the data, and an attacker may set it: certificates hold for these too.
 
     Args:
-        row: the values, copied.
+        row: the values, copied. Where their names are letters, a text is a row, too.
         values: how many there are, the row then holds numbers from 0; or their names, which the row then holds. A
             classifier sees numbers in any case.
         names: the names of the columns, if they have any.
@@ -192,7 +192,7 @@ class Categories(Vector):
     Example:
         >>> Categories([2, 0, 1], values=3)
         Categories(3 columns, 3 values)
-        >>> Categories(["G", "A", "T"], values="ACGT").row
+        >>> Categories("GAT", values="ACGT").row
         array([2, 0, 3], dtype=uint8)
     """
 
@@ -202,7 +202,7 @@ class Categories(Vector):
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
         alphabet, categories = _alphabet(values)
-        numbers = _categories(row, "row", 1, alphabet, categories, self._ROWS)
+        numbers = _categories(_letters(row, categories), "row", 1, alphabet, categories, self._ROWS)
         self._set(numbers, VectorFrame(len(numbers), _column_names(names, len(numbers)), alphabet, categories))
 
     @classmethod
@@ -213,9 +213,10 @@ class Categories(Vector):
         values: int | Iterable[Hashable],
         names: Iterable[Hashable] | None = None,
     ) -> list[Categories]:
-        """Each row of an array, shape (rows, columns)."""
+        """Each row of an array, shape (rows, columns), or each of several texts of the same length."""
         alphabet, categories = _alphabet(values)
-        numbers = _categories(X, "X", 2, alphabet, categories, "Categories(row, values=…) takes one row.")
+        listed = [_letters(row, categories) for row in X] if isinstance(X, list | tuple) else X
+        numbers = _categories(listed, "X", 2, alphabet, categories, "Categories(row, values=…) takes one row.")
         n_columns = numbers.shape[1]
         frame = VectorFrame(n_columns, _column_names(names, n_columns), alphabet, categories)
         return [cls._of(row.copy(), frame) for row in numbers]
@@ -325,6 +326,14 @@ def _alphabet(values: object) -> tuple[int, tuple[Hashable, ...]]:
         raise InvalidParameterError("values", "be a number, or names that differ", values, hint)
     whole_number("values", len(categories), 2, MOST_VALUES, "Values that are seldom may share one.")
     return len(categories), categories
+
+
+def _letters(row: Any, categories: tuple[Hashable, ...]) -> Any:  # noqa: ANN401  (whatever numpy takes)
+    """A text as its letters, where these are the names of the values; anything else as it is."""
+    lettered = (
+        isinstance(row, str) and categories and all(isinstance(each, str) and len(each) == 1 for each in categories)
+    )
+    return list(row) if lettered else row
 
 
 def _column_names(names: Iterable[Hashable] | None, n_columns: int) -> tuple[Hashable, ...]:

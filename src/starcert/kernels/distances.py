@@ -19,7 +19,7 @@ import numpy as np
 
 from starcert.core.arithmetic import compiled
 from starcert.errors import whole_number
-from starcert.kernels.kernel import DEGREE, Collection, GraphKernel, neighbours
+from starcert.kernels.kernel import DATA, Collection, GraphKernel, neighbours
 from starcert.kernels.words import Counts, Integers, Words, count_words, empty_table, join, mix, slot
 
 __all__ = ["NeighbourhoodPairs", "ShortestPath"]
@@ -48,7 +48,7 @@ class NeighbourhoodPairs(GraphKernel):
     """
 
     def __init__(
-        self, radius: int = 3, distance: int = 4, *, node_labels: str | None = DEGREE, normalize: bool = False
+        self, radius: int = 3, distance: int = 4, *, node_labels: str | None = DATA, normalize: bool = False
     ) -> None:
         super().__init__(node_labels=node_labels, normalize=normalize)
         self.radius = radius

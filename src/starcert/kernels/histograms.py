@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
 from starcert.errors import whole_number
-from starcert.kernels.kernel import DEGREE, Collection, GraphKernel, neighbours
+from starcert.kernels.kernel import DATA, DEGREE, Collection, GraphKernel, neighbours
 from starcert.kernels.words import Counts, Floats, Integers, Words, count_words, join, mix
 from starcert.sampling.views import SlicedGraphs, count_ends, new_counters
 
@@ -44,7 +44,7 @@ class VertexHistogram(GraphKernel):
 
     def weighed(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """See `GraphKernel`."""
-        if self.node_labels != DEGREE or self.normalize:
+        if self.labels_used != DEGREE or self.normalize:
             return super().weighed(graphs, weights, sizes)
         n = graphs.frame.n_nodes
         by_degree = _by_degree(self.known_, weights, n)
@@ -77,7 +77,7 @@ class WeisfeilerLehman(GraphKernel):
         normalize: as in `GraphKernel`.
     """
 
-    def __init__(self, rounds: int = 5, *, node_labels: str | None = DEGREE, normalize: bool = False) -> None:
+    def __init__(self, rounds: int = 5, *, node_labels: str | None = DATA, normalize: bool = False) -> None:
         super().__init__(node_labels=node_labels, normalize=normalize)
         self.rounds = rounds
 

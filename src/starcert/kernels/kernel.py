@@ -28,17 +28,25 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "DATA",
     "DEGREE",
     "Collection",
     "GraphKernel",
     "checked_graphs",
     "collect",
+    "labels_in",
     "neighbours",
     "node_labels_of",
 ]
 
 DEGREE = "degree"
 """The node label that is no node data: the degree."""
+
+DATA = "data"
+"""Node labels that follow the training graphs; see `labels_in`."""
+
+_USUAL = ("label", "atomic_number")
+"""What labels of nodes are called in TU data sets and in molecules."""
 
 
 class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -48,12 +56,14 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     Args:
         node_labels: what the label of a node is: "degree", the name of an attribute in the node data, or None, which
-            makes all nodes alike.
+            makes all nodes alike. "data": the node data `label` (TU data sets) or `atomic_number` (molecules), if all
+            training graphs have it, and else degrees.
         normalize: divide φ(G) by its norm, features that training has not seen included. A graph without features
             stays zero.
 
     Attributes:
         known_: the features of the training graphs, as sorted words: the columns.
+        node_labels_: where node labels follow the data, what they are.
 
     Example:
         >>> from sklearn.pipeline import make_pipeline
@@ -66,9 +76,19 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ['ring']
     """
 
-    def __init__(self, *, node_labels: str | None = DEGREE, normalize: bool = False) -> None:
+    def __init__(self, *, node_labels: str | None = DATA, normalize: bool = False) -> None:
         self.node_labels = node_labels
         self.normalize = normalize
+
+    @property
+    def labels_used(self) -> str | None:
+        """What the label of a node is: as was said, or as the training graphs have it."""
+        return self.node_labels_ if self.node_labels == DATA else self.node_labels
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
+        told: str = super().__repr__(N_CHAR_MAX)
+        follows = self.node_labels == DATA and hasattr(self, "known_")
+        return f"{told} on node labels {self.node_labels_!r}" if follows else told
 
     @abstractmethod
     def count(self, graphs: Collection) -> Counts:
@@ -80,7 +100,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def fit(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Self:  # noqa: N803
         """Learn which features there are."""
-        self._fit(self._counted(X))
+        self._fit(self._first_counted(X))
         return self
 
     def transform(self, X: Sequence[Graph] | NoisyGraphs) -> Any:  # noqa: ANN401, N803  (scipy carries no types)
@@ -94,7 +114,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def fit_transform(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Any:  # noqa: ANN401, N803
         """Both, counted once."""
-        counts = self._counted(X)
+        counts = self._first_counted(X)
         self._fit(counts)
         return self._matrix(counts)
 
@@ -109,8 +129,14 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         features = self.transform(graphs)
         return features @ weights, features @ sizes
 
+    def _first_counted(self, graphs: Sequence[Graph] | NoisyGraphs) -> Counts:
+        if self.node_labels == DATA:
+            listed = [graphs.frame.with_edges(())] if isinstance(graphs, NoisyGraphs) else checked_graphs(graphs)
+            self.node_labels_ = labels_in(listed)
+        return self._counted(graphs)
+
     def _counted(self, graphs: Sequence[Graph] | NoisyGraphs) -> Counts:
-        counts = self.count(collect(graphs, self.node_labels))
+        counts = self.count(collect(graphs, self.labels_used))
         return counts.normalised() if self.normalize else counts
 
     def _fit(self, counts: Counts) -> None:
@@ -203,6 +229,27 @@ def refuse_directed(frame: Frame) -> None:
     if frame.directed:
         hint = "Make the graph undirected, or use a model that reads directions (from_pyg, from_callable)."
         raise InvalidParameterError("X", "hold undirected graphs, for kernels", frame, hint)
+
+
+def labels_in(graphs: Sequence[Graph]) -> str:
+    """What nodes are labelled by in these graphs: the usual node data, if all of them have it; else "degree".
+
+    Example:
+        >>> labels_in([Graph(2, [(0, 1)], node_data={"atomic_number": [6, 8]})]), labels_in([Graph(2, [])])
+        ('atomic_number', 'degree')
+    """
+    for name in _USUAL if graphs else ():
+        if all(_has_labels(graph, name) for graph in graphs):
+            return name
+    return DEGREE
+
+
+def _has_labels(graph: Graph, name: str) -> bool:
+    try:
+        node_labels_of(graph, name)
+    except InvalidParameterError:  # there are none of this name, or rows of numbers
+        return False
+    return True
 
 
 def node_labels_of(graph: Graph, node_labels: str) -> list[Hashable]:

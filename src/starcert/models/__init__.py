@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from starcert.errors import StarcertError
 
 if TYPE_CHECKING:
+    from starcert.models.checkpoint import TrainingCheckpoint
     from starcert.models.fitting import fit_nodes_with_noise, fit_with_noise
     from starcert.models.gcn import GCN
     from starcert.models.gine import GIN, GINE
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from starcert.models.weights import how_made, load_weights, save_weights
 
 _HOME = {
+    "starcert.models.checkpoint": ("TrainingCheckpoint",),
     "starcert.models.fitting": ("fit_nodes_with_noise", "fit_with_noise"),
     "starcert.models.gcn": ("GCN",),
     "starcert.models.gine": ("GIN", "GINE"),
@@ -33,6 +35,7 @@ __all__ = [
     "KernelSVM",
     "NodeGCN",
     "Training",
+    "TrainingCheckpoint",
     "accuracy",
     "fit_nodes_with_noise",
     "fit_with_noise",

@@ -17,6 +17,7 @@ import torch
 from torch.nn import functional
 
 from starcert.errors import InvalidParameterError, whole_number
+from starcert.models.checkpoint import Stateful, TrainingCheckpoint
 from starcert.models.copies import DrawnCopies, ShownCopies, Trainable, joined
 from starcert.models.training import Training
 from starcert.system.output import progress_bar
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from starcert.graphs import Graph
     from starcert.noise import Noise
 
-__all__ = ["fit_nodes_with_noise", "fit_with_noise"]
+__all__ = ["fit_nodes_with_noise", "fit_with_noise", "own_generator"]
 
 TOGETHER_LARGE = 8
 """Noisy copies of a graph whose nodes are classified that are drawn together."""
@@ -62,6 +63,7 @@ def fit_with_noise(
     batch_size: int = 32,
     seed: int = 0,
     progress: bool | None = None,
+    checkpoint: TrainingCheckpoint | None = None,
 ) -> Training:
     """Trains the module behind a smoothed classifier of graphs in place, and leaves its best version in it.
 
@@ -79,6 +81,7 @@ def fit_with_noise(
         seed: of the order of graphs, of the noise and of dropout. (The weights a module starts with are its maker's
             business.)
         progress: whether to draw a progress bar; by default on a terminal only.
+        checkpoint: where the state is kept every so often; one of the same training goes on from there.
     """
     base = _trainable(smoothed, "graph")
     shown = ShownCopies(base, DrawnCopies.of(base, smoothed.problem(graphs), noise, seed))
@@ -87,11 +90,12 @@ def fit_with_noise(
     right = _classes(validation[1], len(tests), "validation", base.device)
     optimizer = torch.optim.AdamW(base.model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, halve_every, gamma=0.5)
-    order = np.random.default_rng([seed, len(graphs)])
+    orders = enumerate(_orders(seed, len(graphs)))
 
     def step(epoch: int) -> float:
         total = 0.0
-        for part in np.array_split(order.permutation(len(graphs)), max(1, -(-len(graphs) // batch_size))):
+        order = next(each for number, each in orders if number == epoch)  # those of epochs before are passed over
+        for part in np.array_split(order, max(1, -(-len(graphs) // batch_size))):
             whole = joined([shown.copy(i, epoch) for i in part])
             loss = functional.cross_entropy(base.logits_from(whole, len(part), 0), classes[part])
             total += _descend(optimizer, loss) * len(part)
@@ -103,7 +107,8 @@ def fit_with_noise(
     def evaluate() -> tuple[float, float]:
         return _quality(base.logits_from(asked, TESTED * len(tests), 0), right.repeat(TESTED))
 
-    return _best(base, epochs, step, evaluate, seed=seed, progress=progress)
+    parts: dict[str, Stateful] = {"optimizer": optimizer, "schedule": schedule}
+    return _best(base, epochs, step, evaluate, parts, seed=seed, progress=progress, checkpoint=checkpoint)
 
 
 def fit_nodes_with_noise(
@@ -122,6 +127,7 @@ def fit_nodes_with_noise(
     patience: int | None = None,
     seed: int = 0,
     progress: bool | None = None,
+    checkpoint: TrainingCheckpoint | None = None,
 ) -> Training:
     """Trains the module behind a smoothed classifier of nodes in place, and leaves its best version in it.
 
@@ -141,6 +147,7 @@ def fit_nodes_with_noise(
         patience: after so many epochs without a better version training ends; None: never.
         seed: of the noise and of dropout. (The weights a module starts with are its maker's business.)
         progress: whether to draw a progress bar; by default on a terminal only.
+        checkpoint: where the state is kept every so often; one of the same training goes on from there.
     """
     base = _trainable(smoothed, "nodes")
     whole_number("copies", copies, 1, TOGETHER_LARGE)
@@ -165,8 +172,25 @@ def fit_nodes_with_noise(
         found = torch.cat([logits(tested, number, 1, deciding) for number in range(TESTED)])
         return _quality(found, classes[deciding].repeat(TESTED))
 
-    every = whole_number("validate_every", validate_every, 1)
-    return _best(base, epochs, step, evaluate, every=every, patience=patience, seed=seed, progress=progress)
+    return _best(
+        base,
+        epochs,
+        step,
+        evaluate,
+        {"optimizer": optimizer},
+        every=whole_number("validate_every", validate_every, 1),
+        patience=patience,
+        seed=seed,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+
+
+def _orders(seed: int, n_graphs: int) -> Iterator[npt.NDArray[np.int64]]:
+    """The order of the graphs in each epoch."""
+    rng = np.random.default_rng([seed, n_graphs])
+    while True:
+        yield rng.permutation(n_graphs)
 
 
 def _descend(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> float:
@@ -187,41 +211,54 @@ def _best(
     epochs: int,
     step: Callable[[int], float],
     evaluate: Callable[[], tuple[float, float]],
+    parts: dict[str, Stateful],
     *,
     every: int = 1,
     patience: int | None = None,
     seed: int,
     progress: bool | None,
+    checkpoint: TrainingCheckpoint | None,
 ) -> Training:
     """Trains, epoch after epoch, and leaves the weights of the best one in the model."""
-    best = (-1.0, 0.0)
-    best_epoch, weights = 0, copy.deepcopy(base.model.state_dict())
+    whole_number("epochs", epochs, 1)
+    parts = {"model": base.model, **parts}
+    best, best_epoch, first = (-1.0, 0.0), 0, 0
     history: list[tuple[float, float, float]] = []
-    with _own_generator(seed, base.device), progress_bar("epochs", epochs, shown=progress) as advance:
-        for epoch in range(whole_number("epochs", epochs, 1)):
-            base.model.train()
-            loss = step(epoch)
-            advance(1)
-            if (epoch + 1) % every and epoch + 1 < epochs:
-                continue
-            base.model.eval()
-            with torch.no_grad():
-                share, validation_loss = evaluate()
-            history.append((loss, validation_loss, share))
-            if (share, -validation_loss) > best:
-                best, best_epoch = (share, -validation_loss), epoch
-                weights = copy.deepcopy(base.model.state_dict())
-            elif patience is not None and epoch - best_epoch >= patience:
-                break
+    weights = copy.deepcopy(base.model.state_dict())
+    with own_generator(seed, base.device):
+        kept = None if checkpoint is None else checkpoint.restore(parts, base.device)
+        if kept is not None:
+            first, best, best_epoch = kept["first"], kept["best"], kept["best_epoch"]
+            history, weights = kept["history"], kept["weights"]
+        with progress_bar("epochs", epochs, first, shown=progress) as advance:
+            for epoch in range(first, epochs):
+                base.model.train()
+                loss = step(epoch)
+                advance(1)
+                if (epoch + 1) % every and epoch + 1 < epochs:
+                    continue
+                base.model.eval()
+                with torch.no_grad():
+                    share, validation_loss = evaluate()
+                history.append((loss, validation_loss, share))
+                if (share, -validation_loss) > best:
+                    best, best_epoch = (share, -validation_loss), epoch
+                    weights = copy.deepcopy(base.model.state_dict())
+                elif patience is not None and epoch - best_epoch >= patience:
+                    break
+                if checkpoint is not None:
+                    more = {"best": best, "best_epoch": best_epoch, "history": history, "weights": weights}
+                    checkpoint.keep(parts, base.device, first=epoch + 1, **more)
     base.model.load_state_dict(weights)
     base.model.eval()
     return Training(best_epoch, best[0], history)
 
 
 @contextmanager
-def _own_generator(seed: int, device: torch.device) -> Iterator[None]:
-    """Dropout draws from torch's global generator: it is seeded here, and left as it was found."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+def own_generator(seed: int, device: torch.device | str) -> Iterator[None]:
+    """First weights and dropout come from torch's global generator: it is seeded here, and left as it was found."""
+    place = torch.device(device)
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
 

@@ -21,7 +21,7 @@ from starcert.errors import InvalidParameterError
 from starcert.graphs import Graph
 from starcert.graphs.content import digest
 from starcert.kernels import GraphKernel, Graphlets, NeighbourhoodPairs, VertexHistogram
-from starcert.kernels.kernel import DEGREE, checked_graphs, node_labels_of
+from starcert.kernels.kernel import DATA, DEGREE, checked_graphs, labels_in, node_labels_of
 
 __all__ = ["KernelSVM", "grakel_input", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"]
 
@@ -36,12 +36,14 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kernel: one of `starcert.kernels`, or any kernel of GraKeL, not fitted; it is cloned. None: the vertex
             histogram.
         node_labels: what GraKeL, or the vertex histogram of None, sees as the label of a node: "degree", or the name of
-            an attribute in the node data. None: degrees. A kernel of `starcert.kernels` has node labels of its own.
+            an attribute in the node data. None: as the training graphs have it, the node data `label` (TU data sets) or
+            `atomic_number` (molecules), and else degrees. A kernel of `starcert.kernels` has node labels of its own.
         C: the machine's penalty, as in `sklearn.svm.SVC`.
 
     Attributes:
         classes_: the classes, sorted.
         kernel_: the fitted kernel.
+        node_labels_: what the label of a node is.
         features_: the features of the training graphs; None for a kernel of GraKeL.
         svc_: the fitted `SVC`, on the precomputed kernel.
         training_digest_: a digest of the training graphs.
@@ -76,10 +78,14 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameterError("y", "hold two classes at least", np.unique(classes).tolist())
         if isinstance(kernel, GraphKernel):
             self.features_ = kernel.fit_transform(graphs)
+            self.node_labels_ = kernel.labels_used
             matrix = (self.features_ @ self.features_.T).toarray()
         else:
             self.features_ = None
-            matrix = kernel.fit_transform(grakel_input(graphs, self.node_labels or DEGREE))
+            said = self.node_labels
+            labels = labels_in(graphs) if said is None or said == DATA else said
+            self.node_labels_ = labels
+            matrix = kernel.fit_transform(grakel_input(graphs, labels))
         self.kernel_ = kernel
         self.svc_ = SVC(kernel="precomputed", C=self.C).fit(matrix, classes)
         self.classes_ = self.svc_.classes_
@@ -88,7 +94,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fresh_kernel(self) -> Any:  # noqa: ANN401
         if self.kernel is None:
-            return VertexHistogram(node_labels=DEGREE if self.node_labels is None else self.node_labels)
+            return VertexHistogram(node_labels=DATA if self.node_labels is None else self.node_labels)
         if isinstance(self.kernel, GraphKernel):
             if self.node_labels is not None:
                 hint = f"Give them to the kernel: {type(self.kernel).__name__}(node_labels={self.node_labels!r})."
@@ -130,8 +136,15 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.kernel_, GraphKernel):
             matrix = (self.kernel_.transform(X)[rows] @ self.features_.T).toarray()
         else:
-            matrix = self.kernel_.transform(grakel_input(X, self.node_labels or DEGREE))
+            assert self.node_labels_ is not None  # for GraKeL nodes always have labels
+            matrix = self.kernel_.transform(grakel_input(X, self.node_labels_))
         return matrix
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
+        told: str = super().__repr__(N_CHAR_MAX)
+        said = self.kernel.node_labels if isinstance(self.kernel, GraphKernel) else self.node_labels or DATA
+        follows = said == DATA and hasattr(self, "svc_")
+        return f"{told} on node labels {self.node_labels_!r}" if follows else told
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the function and the shapes in a fitted `GraphletSampling`, which do not survive pickling."""
@@ -191,7 +204,7 @@ def grakel_input(graphs: Sequence[Graph], node_labels: str) -> list[list[Any]]:
 
 def vertex_histogram_svm(*, C: float = 1.0) -> KernelSVM:  # noqa: N803
     """The paper's base classifier: a machine on the histogram of node degrees."""
-    return KernelSVM(VertexHistogram(), C=C)
+    return KernelSVM(VertexHistogram(node_labels=DEGREE), C=C)
 
 
 def graphlet_svm(*, k: int = 5, C: float = 1.0) -> KernelSVM:  # noqa: N803
@@ -201,4 +214,4 @@ def graphlet_svm(*, k: int = 5, C: float = 1.0) -> KernelSVM:  # noqa: N803
 
 def nspd_svm(*, r: int = 3, d: int = 4, C: float = 1.0) -> KernelSVM:  # noqa: N803
     """A machine on pairs of neighbourhoods up to radius r whose roots are up to d apart, nodes labelled by degree."""
-    return KernelSVM(NeighbourhoodPairs(r, d), C=C)
+    return KernelSVM(NeighbourhoodPairs(r, d, node_labels=DEGREE), C=C)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, Protocol, TypeVar
 
@@ -20,6 +21,8 @@ __all__ = ["how_made", "load_weights", "save_weights"]
 
 _FORMAT = "starcert weights 1"
 
+_WRITERS = "starcert train writes one, and so do models.save_weights and torch.save(module.state_dict(), FILE)."
+
 Module = TypeVar("Module", bound=torch.nn.Module)
 
 
@@ -33,13 +36,20 @@ class TrainedWithNoise(Protocol):
         """The base classifier."""
 
 
-def save_weights(smoothed: TrainedWithNoise, path: str | PathLike[str], training: Training) -> None:
+def save_weights(
+    smoothed: TrainedWithNoise,
+    path: str | PathLike[str],
+    training: Training,
+    *,
+    settings: Mapping[str, object] | None = None,
+) -> None:
     """Writes the weights of the module behind a smoothed classifier into a file, with how they were made.
 
     Args:
         smoothed: what `fit_with_noise` or `fit_nodes_with_noise` has trained.
         path: the file, such as model.pt; it is there whole or not at all.
         training: what the training returned.
+        settings: how it was trained, plain values by their names, for the record.
     """
     base = smoothed.classifier
     if not isinstance(base, Trainable):
@@ -51,6 +61,7 @@ def save_weights(smoothed: TrainedWithNoise, path: str | PathLike[str], training
         "noise": repr(smoothed.noise),
         "best_epoch": training.best_epoch,
         "validation_accuracy": training.validation_accuracy,
+        "settings": dict(settings or {}),
         "versions": versions(),
     }
     weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
@@ -64,21 +75,24 @@ def load_weights(module: Module, path: str | PathLike[str]) -> Module:
 
     Args:
         module: made as it was before training, on any device. It is changed in place.
-        path: what `save_weights` wrote.
+        path: what `save_weights` or `starcert train` wrote, or a state dict of your own from `torch.save`.
     """
     weights = _read(path)["weights"]
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
         reason = " ".join(str(error).split()).partition(": ")[2][:300]
-        made = how_made(path)["module"]
+        made = how_made(path).get("module", "module of your own")
         hint = f"It holds a {made}: make the module with the settings that it was trained with."
         raise InvalidParameterError("module", f"fit the weights of {os.fspath(path)}", reason, hint) from error
     return module.eval()
 
 
 def how_made(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file of weights says of their making: module, noise, best epoch, validation accuracy and versions."""
+    """What a file says of the making of its weights: module, noise, best epoch, accuracy, settings and versions.
+
+    Of a state dict of your own nothing is known: {}.
+    """
     return dict(_read(path)["made"])
 
 
@@ -89,7 +103,9 @@ def _read(path: str | PathLike[str]) -> dict[str, Any]:
         advice = "Train first; in a file of code, name it by Path(__file__).with_name(…)."
         raise StarcertError(f"{os.fspath(path)}: cannot be read ({error.strerror}). {advice}") from error
     except Exception as error:  # torch raises nearly anything on a file that is none of its own
-        raise StarcertError(f"{os.fspath(path)}: is no file of weights. models.save_weights writes one.") from error
+        raise StarcertError(f"{os.fspath(path)}: is no file of weights. {_WRITERS}") from error
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert. models.save_weights writes them.")
+        if not (isinstance(found, dict) and found and all(isinstance(each, torch.Tensor) for each in found.values())):
+            raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert, and no state dict. {_WRITERS}")
+        return {"weights": found, "made": {}}
     return found

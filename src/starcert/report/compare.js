@@ -1,18 +1,93 @@
-// The curves of all compared runs: a colour for each run, dashes for each axis.
+// The curves of all compared runs (a colour for each run, dashes for each axis, the first ones wider, so that none hides
+// another), and a map of the difference of two.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
   const DASHES = [undefined, "dash", "dot", "dashdot", "longdash"];
   const axes = [...new Set(data.curves.map((curve) => curve.axis))];
-  const traces = data.curves.map(({ run, axis, x, y }) => ({
-    type: "scatter", mode: "lines", name: `${run}: ${axis}`, x, y,
-    line: { shape: "hv", width: 2.5, color: COLOURS[data.runs.indexOf(run) % COLOURS.length], dash: DASHES[axes.indexOf(axis) % DASHES.length] },
-    hovertext: y.map((share, k) => `${run}: ${x[k]} flips in ${axis}\n${Text.percent(share)} ${data.what}`),
-  }));
-  const shown = Charts.layout("flips on one axis", `share ${data.what}`, { ground: "#fff" });
-  Object.assign(shown.yaxis, Charts.SHARE_AXIS);
-  const plot = document.getElementById("compare-plot");
-  SvgPlot.draw(plot, traces, shown);
-  plot.setAttribute("aria-label", `Shares ${data.what}, run by run and axis by axis; the table below has the differences.`);
+  const signed = (share, digits = 0) => `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(digits)}%`;
+
+  const width = (run) => 2.5 + 2 * Math.max(0, Math.min(4, data.runs.length) - 1 - data.runs.indexOf(run));
+
+  function drawCurves() {
+    const traces = data.curves.map(({ run, axis, x, y }) => ({
+      type: "scatter", mode: "lines", name: `${run}: ${axis}`, x, y,
+      line: { shape: "hv", width: width(run), color: COLOURS[data.runs.indexOf(run) % COLOURS.length], dash: DASHES[axes.indexOf(axis) % DASHES.length] },
+      hovertext: y.map((share, k) => `${run}: ${x[k]} flips in ${axis}\n${Text.percent(share)} ${data.what}`),
+    }));
+    const shown = Charts.layout("flips on one axis", `share ${data.what}`, { ground: "#fff" });
+    Object.assign(shown.yaxis, Charts.SHARE_AXIS);
+    SvgPlot.draw($("compare-plot"), traces, shown);
+    $("compare-plot").setAttribute("aria-label", `Shares ${data.what}, run by run and axis by axis; the table below has the differences.`);
+  }
+
+  // The share of the second run less that of the first, at each radius.
+  function differences(map, pair) {
+    const [before, after] = data.pairs[pair].map((run) => map.counts[run]);
+    return after.map((row, i) => row.map((n, j) => (n - before[i][j]) / map.graphs));
+  }
+
+  // One scale for all maps, so that they can be compared: as far as the largest difference goes, in steps of 10%.
+  const largest = Math.max(0, ...data.maps.flatMap((map) => data.pairs.flatMap((_, pair) => differences(map, pair).flat().map(Math.abs))));
+  const most = Math.max(0.1, Math.ceil(10 * largest - 1e-9) / 10);
+
+  // The axes to begin with: those over which the differences are largest, all in all.
+  function telling(pair) {
+    const sums = data.maps.map((map) => differences(map, pair).flat().reduce((sum, share) => sum + Math.abs(share), 0));
+    return sums.indexOf(Math.max(...sums));
+  }
+
+  const state = { pair: 0, map: telling(0) };
+
+  function step(axis, ticks) {
+    const each = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+    Object.assign(axis, { range: [-0.5 * each, ticks[ticks.length - 1] + 0.5 * each], tickvals: ticks });
+  }
+
+  function drawMap() {
+    const map = data.maps[state.map];
+    const [before, after] = data.pairs[state.pair].map((run) => data.runs[run]);
+    const z = differences(map, state.pair);
+    const clear = map.clear[state.pair];
+    const one = map.axes.length === 1;
+    const [up, across] = one ? [[0], map.ticks[0]] : map.ticks;
+    const counts = data.pairs[state.pair].map((run) => map.counts[run]);
+    const where = (i, j) => [...(one ? [] : [`${up[i]} flips in ${map.axes[0]}`]), `${across[j]} flips in ${map.axes[map.axes.length - 1]}`].join(", ");
+    const told = (i, j) => `${where(i, j)}\n${after}: ${Text.percent(counts[1][i][j] / map.graphs)}\n${before}: ${Text.percent(counts[0][i][j] / map.graphs)}\n`
+      + `difference ${signed(z[i][j], 1)}${clear[i][j] ? ", its interval does not hold 0" : ", its interval holds 0"}`;
+    const div = $("difference-plot");
+    const marks = [-1, -0.5, 0, 0.5, 1].map((share) => share * most);
+    const traces = [{
+      type: "heatmap", x: across, y: up, z, zmin: -most, zmax: most, colours: Charts.DIFFERENCES,
+      colorbar: Charts.scale(div, "", { tickvals: marks, ticktext: marks.map((share) => (share ? signed(share) : "0")) }),
+      hovertext: z.map((row, i) => row.map((_, j) => told(i, j))),
+    }];
+    const shown = Charts.layout(`flips in ${map.axes[map.axes.length - 1]}`, one ? "" : `flips in ${map.axes[0]}`, {
+      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: across[j], y: up[i], text: (share ? signed(share) : "0") + (clear[i][j] ? "*" : "") }))),
+    });
+    step(shown.xaxis, across);
+    if (one) Object.assign(shown.yaxis, { hidden: true, range: [-0.5, 0.5] });
+    else step(shown.yaxis, up);
+    SvgPlot.draw(div, traces, shown);
+    const sure = clear.flat().filter(Boolean).length;
+    $("difference-caption").replaceChildren("Blue: ", Text.name(after), " has more, orange: ", Text.name(before), " has more. ",
+      `Of ${map.graphs} ${data.one}s${one ? "" : " with sites on both axes"}. * the 95% interval of the difference does not hold 0, each by itself: ${sure} of ${clear.flat().length} cells.`);
+    div.setAttribute("aria-label", $("difference-caption").textContent);
+  }
+
+  function choice(id, names, chosen, change) {
+    $(id).append(...names.map((name, value) => Text.element("option", { value }, name)));
+    $(id).value = chosen;
+    $(id).closest("label").hidden = names.length < 2;
+    $(id).addEventListener("change", () => { change(Number($(id).value)); drawMap(); });
+  }
+
+  drawCurves();
+  if (data.maps.length) {
+    choice("difference-runs", data.pairs.map(([before, after]) => `${data.runs[after]} less ${data.runs[before]}`), state.pair, (pair) => { state.pair = pair; });
+    choice("difference-axes", data.maps.map((map) => map.axes.join(" × ")), state.map, (map) => { state.map = map; });
+    drawMap();
+  }
   document.documentElement.dataset.ready = "yes";
 })();

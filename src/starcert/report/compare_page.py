@@ -1,8 +1,7 @@
 """A comparison: two or more runs on the same graphs, side by side on one page.
 
-Every graph is answered by all runs, so what is compared is paired: a difference of shares is (b − c)/n, where b graphs
-are right and certified in the second run alone, and c in the first alone. Its interval holds with probability
-1 − INTERVAL: b/n and c/n have exact limits (Clopper–Pearson) at INTERVAL/4 on each side, whose differences bound it.
+Every graph is answered by all runs, so what is compared is paired: a difference of shares has the interval of
+`paired_difference`.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from starcert.archive import Archive
-from starcert.errors import InvalidParameterError
-from starcert.metrics import has_sites, right, shares_by_axis
+from starcert.report.compared_runs import ComparedRun, Mask, compared_runs, shared_axes
+from starcert.report.difference_maps import DifferenceMap, difference_maps, run_pairs
 from starcert.report.document import KeyFigure, assemble, resources, target, write_page
-from starcert.report.findings import INTERVAL, share_interval
+from starcert.report.findings import Notice, counted
+from starcert.report.intervals import paired_difference
 
-__all__ = ["Comparison", "Difference", "compare", "paired_difference", "write_comparison"]
+__all__ = ["Comparison", "Difference", "compare", "write_comparison"]
 
 MOST_FLIPS = 60
 """Curves end after so many flips."""
@@ -28,8 +27,6 @@ MOST_COMPARED = 5
 """Differences are told up to so many flips on each axis."""
 MOST_DIFFERENT = 300
 """So many graphs on which runs differ are listed."""
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,136 +56,129 @@ class Comparison:
 
     Attributes:
         names: of the runs.
+        one: what is compared: a graph, a node, a row of a table.
         n_graphs: how many graphs count: those with a known class, all where none is known.
         known: whether classes are known, so that only right answers count.
         curves: for each run and axis, the shares by the number of flips there alone.
         differences: of each run but the first.
+        maps: how many graphs each run certifies over two axes, and where that differs for sure.
+        notices: what a reader must know: graphs and axes that are left out.
         heads: the columns of `rows`.
         rows: the graphs on which answers or radii differ, the most different first.
     """
 
     names: tuple[str, ...]
+    one: str
     n_graphs: int
     known: bool
     curves: tuple[dict[str, object], ...]
     differences: tuple[Difference, ...]
+    maps: tuple[DifferenceMap, ...]
+    notices: tuple[Notice, ...]
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-def paired_difference(before: Mask, after: Mask) -> tuple[float, float, float]:
-    """The difference of two shares of the same graphs, and an interval for it that holds with probability 1 − INTERVAL.
-
-    Example:
-        >>> by, low, high = paired_difference(np.arange(100) < 50, np.arange(100) < 70)
-        >>> round(by, 2), low < 0.2 < high, low > 0
-        (0.2, True, True)
-    """
-    n = len(before)
-    gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
-    (least_gained, most_gained), (least_lost, most_lost) = (share_interval(k, n, INTERVAL / 2) for k in (gained, lost))
-    return (gained - lost) / n, least_gained - most_lost, most_gained - least_lost
-
-
 def compare(runs: Mapping[str, Archive]) -> Comparison:
-    """Compares runs on the same graphs, each with the first.
+    """Compares runs on the graphs that all of them have, each with the first.
 
     Args:
         runs: the archives of two or more runs, by name.
 
     Raises:
-        InvalidParameterError: if there are fewer than two, or they are not about the same graphs.
+        InvalidParameterError: if there are fewer than two, or they have no graphs in common.
     """
-    names, archives = tuple(runs), list(runs.values())
-    _check(names, archives)
-    first = archives[0]
+    found = compared_runs(runs)
+    first = found[0]
     known = any(label is not None for label in first.labels)
-    counted = np.array([label is not None for label in first.labels]) if known else np.ones(len(first), bool)
-    hits = [right(each.certificates, each.labels) if known else np.ones(len(each), bool) for each in archives]
-    shared = [axis for axis in first.noise.axes if all(axis in each.noise.axes for each in archives)]
-    heads = ("graph", "true class", *(f"{name}: {what}" for name in names for what in ("answer", *shared)))
+    all_of_them = np.ones(len(first.rows), bool)
+    among = np.array([label is not None for label in first.labels]) if known else all_of_them
+    hits = [each.right if known else all_of_them for each in found]
+    shared = shared_axes(found)
+    one = (
+        "node" if first.archive.nodes is not None else str(first.archive.settings.get("objects", "graphs")).rstrip("s")
+    )
     return Comparison(
-        names,
-        int(counted.sum()),
-        known,
-        tuple(curve for name, each in runs.items() for curve in _curves(name, each, known)),
-        tuple(_differences(names, archives, hits, counted, shared)),
-        heads,
-        tuple(_rows(archives, shared)),
+        names=tuple(runs),
+        one=one,
+        n_graphs=int(among.sum()),
+        known=known,
+        curves=tuple(curve for each in found for curve in _curves(each, known)),
+        differences=tuple(_differences(found, hits, among, shared)),
+        maps=tuple(difference_maps(found, hits, among)),
+        notices=tuple(_notices(found, shared, one)),
+        heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
+        rows=tuple(_rows(found, shared)),
     )
 
 
-def _check(names: Sequence[str], archives: Sequence[Archive]) -> None:
-    if len(archives) < 2:
-        raise InvalidParameterError("runs", "be two or more", len(archives), "Name two folders of runs.")
-    for name, each in zip(names[1:], archives[1:], strict=True):
-        for what in ("names", "labels", "class_names"):
-            if getattr(each, what) != getattr(archives[0], what):
-                wanted = f"be about the same graphs and classes as {names[0]}"
-                hint = "Certify both runs with the same data, split and limit."
-                raise InvalidParameterError(name, wanted, f"other {what.replace('_', ' ')}", hint)
+def _notices(runs: Sequence[ComparedRun], shared: Sequence[str], one: str) -> Iterator[Notice]:
+    first = runs[0]
+    others = {run.name: len(run.archive) - len(run.rows) for run in runs if len(run.archive) > len(run.rows)}
+    if others:
+        left = "; ".join(f"{name}, {counted(n, one)}" for name, n in others.items())
+        text = f"What only some runs have is left out: {left}. Names tell which are the same."
+        yield Notice(f"Compared on the {counted(len(first.rows), one)} that all runs have", text)
+    for run in runs[1:]:
+        same = run.archive.names == first.archive.names
+        digests = [each.archive.settings.get("digests") for each in (first, run)]
+        before, now = (each.get("data") if isinstance(each, Mapping) else None for each in digests)
+        if same and before and now and before != now:
+            text = f"Their {one}s have the same names and classes as those of {first.name}, but not the same content."
+            yield Notice(f"{run.name} was made from other data", text)
+    alone = {run.name: [axis for axis in run.axes if axis not in shared] for run in runs}
+    told = "; ".join(f"{name}: {', '.join(axes)}" for name, axes in alone.items() if axes)
+    if told:
+        head = "Some axes are not those of all runs" if shared else "The runs have no axis in common"
+        text = f"Only curves show what lies on an axis that some runs alone have ({told})."
+        yield Notice(head, text if shared else f"{text} Without flips their answers are compared all the same.")
 
 
-def _reach(archive: Archive, axis: str) -> list[int]:
-    """For each graph the most flips that are certified on one axis alone; −1 after an abstention."""
-    place = archive.noise.axes.index(axis)
-    return [max((radius[place] for radius in each.radii), default=-1) for each in archive.certificates.frontiers()]
-
-
-def _curves(name: str, archive: Archive, known: bool) -> Iterator[dict[str, object]]:
-    most = max(max(_reach(archive, axis)) for axis in archive.noise.axes)
+def _curves(run: ComparedRun, known: bool) -> Iterator[dict[str, object]]:
+    most = max(run.furthest(axis) for axis in run.axes)
     flips = list(range(min(most + 1, MOST_FLIPS) + 1))
-    for each in shares_by_axis(archive.certificates, archive.labels if known else None, flips=flips):
-        pairs = [(n, share) for n, share in zip(flips, each.shares, strict=True) if share is not None]
-        yield {"run": name, "axis": each.axis, "x": [n for n, _ in pairs], "y": [share for _, share in pairs]}
+    counts = np.array([label is not None for label in run.labels]) if known else np.ones(len(run.rows), bool)
+    hits = run.right if known else counts
+    for axis in run.axes:
+        there = counts & run.has_sites([axis])
+        asked = run.asked(axis)
+        x = [n for n in flips if there.any() and (asked is None or n <= asked)]
+        y = [float((run.certified({axis: n}) & hits)[there].mean()) for n in x]
+        yield {"run": run.name, "axis": axis, "x": x, "y": y}
 
 
 def _differences(
-    names: Sequence[str], archives: Sequence[Archive], hits: Sequence[Mask], counted: Mask, shared: Sequence[str]
+    runs: Sequence[ComparedRun], hits: Sequence[Mask], among: Mask, shared: Sequence[str]
 ) -> Iterator[Difference]:
-    asked: list[tuple[str, str, int]] = [("no flip", "", 0)]
+    asked: list[tuple[str, dict[str, int]]] = [("no flip", {})]
     for axis in shared:
-        far = min(MOST_COMPARED, max(max(_reach(each, axis)) for each in archives))
-        asked += [(f"{n} in {axis}", axis, n) for n in range(1, far + 1)]
-    for flips, axis, n in asked:
-        if not all(_was_asked(each, axis, n) for each in archives):
-            continue
-        there = counted & np.all([_has_sites(each, axis) for each in archives], axis=0)
+        looked = [limit for run in runs if (limit := run.asked(axis)) is not None]
+        far = min([MOST_COMPARED, max(run.furthest(axis) for run in runs), *looked])
+        asked += [(f"{n} in {axis}", {axis: n}) for n in range(1, far + 1)]
+    for words, flips in asked:
+        there = among & np.all([run.has_sites(list(flips)) for run in runs], axis=0)
         if not there.any():
             continue
-        radii = [tuple(n * (other == axis) for other in each.noise.axes) for each in archives]
-        certified = [each.certificates.certified(radius) for each, radius in zip(archives, radii, strict=True)]
-        masks = [(mask & hit)[there] for mask, hit in zip(certified, hits, strict=True)]
-        for name, mask in zip(names[1:], masks[1:], strict=True):
-            yield Difference(name, flips, float(mask.mean()), *paired_difference(masks[0], mask))
+        masks = [(run.certified(flips) & hit)[there] for run, hit in zip(runs, hits, strict=True)]
+        for run, mask in zip(runs[1:], masks[1:], strict=True):
+            yield Difference(run.name, words, float(mask.mean()), *paired_difference(masks[0], mask))
 
 
-def _was_asked(archive: Archive, axis: str, n: int) -> bool:
-    """Whether a run looked as far as so many flips on an axis."""
-    return archive.max_radius is None or not axis or n <= archive.max_radius[archive.noise.axes.index(axis)]
-
-
-def _has_sites(archive: Archive, axis: str) -> Mask:
-    """Which graphs have something to flip on an axis; all of them where nothing is flipped."""
-    return has_sites(archive.certificates)[:, archive.noise.axes.index(axis)] if axis else np.ones(len(archive), bool)
-
-
-def _rows(archives: Sequence[Archive], shared: Sequence[str]) -> list[tuple[str, ...]]:
-    first = archives[0]
-    reaches = [[_reach(each, axis) for axis in shared] for each in archives]
+def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:
+    archive = runs[0].archive
+    reaches = [[run.reach(axis) for axis in shared] for run in runs]
     found = []
-    for row, (name, label) in enumerate(zip(first.names, first.labels, strict=True)):
-        certificates = [each.certificates[row] for each in archives]
-        answers = ["abstains" if one.abstained else first.class_names[one.label] for one in certificates]
-        counts = [[of_axis[row] for of_axis in of_run] for of_run in reaches]
+    for graph, (row, label) in enumerate(zip(runs[0].rows, runs[0].labels, strict=True)):
+        answers = [run.answers[graph] for run in runs]
+        counts = [[of_axis[graph] for of_axis in of_run] for of_run in reaches]
         apart = sum(abs(a - b) for each in counts[1:] for a, b in zip(each, counts[0], strict=True))
         if len(set(answers)) == 1 and not apart:
             continue
         cells = [
             cell for answer, of_run in zip(answers, counts, strict=True) for cell in (answer, *map(_count, of_run))
         ]
-        truth = "unknown" if label is None else first.class_names[label]
-        found.append((len(set(answers)), apart, (name, truth, *cells)))
+        truth = "unknown" if label is None else archive.class_names[label]
+        found.append((len(set(answers)), apart, (archive.names[row], truth, *cells)))
     found.sort(key=lambda each: (-each[0], -each[1]))
     return [cells for _, _, cells in found]
 
@@ -206,17 +196,17 @@ def write_comparison(path: str | os.PathLike[str], runs: Mapping[str, Archive]) 
     """
     file = target(path)
     found = compare(runs)
-    counted = "right and certified" if found.known else "certified"
+    what = "right and certified" if found.known else "certified"
     said = {
         "found": found,
-        "what": counted,
+        "what": what,
         "shown": found.rows[:MOST_DIFFERENT],
         "numbers": [
             KeyFigure(f"{len(found.names)}", "runs", "number-runs"),
-            KeyFigure(f"{found.n_graphs:,}", "graphs", "number-graphs"),
-            KeyFigure(f"{len(found.rows):,}", "graphs on which they differ", "number-different"),
+            KeyFigure(f"{found.n_graphs:,}", f"{found.one}s", "number-graphs"),
+            KeyFigure(f"{len(found.rows):,}", f"{found.one}s on which they differ", "number-different"),
         ],
-        "notices": [],
+        "notices": found.notices,
         "origin": [{name: list(_about(archive))} for name, archive in runs.items()],
     }
     html = assemble(
@@ -225,13 +215,20 @@ def write_comparison(path: str | os.PathLike[str], runs: Mapping[str, Archive]) 
         title=f"Compared: {', '.join(found.names)}",
         style=resources("starcert.report", ["page.css"]),
         script=resources("starcert.report", ["text.js", "charts.js", "compare.js"]),
-        data={"curves": list(found.curves), "runs": list(found.names), "what": counted}
-        | {"differences": [asdict(each) for each in found.differences]},
+        data={"curves": list(found.curves), "runs": list(found.names), "what": what, "one": found.one}
+        | {"differences": [asdict(each) for each in found.differences]}
+        | {"pairs": run_pairs(len(found.names)), "maps": [asdict(each) for each in found.maps]},
     )
     write_page(file, html)
     return found
 
 
+_TOLD = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")
+"""What is told of the settings of a run."""
+
+
 def _about(archive: Archive) -> Iterator[tuple[str, str]]:
     yield from ((f"noise in {region}", archive.noise[region].words()) for region in archive.noise.regions)
-    yield from ((name, str(archive.settings[name])) for name in ("model", "data", "split") if name in archive.settings)
+    yield from ((name, str(archive.settings[name])) for name in _TOLD if archive.settings.get(name) is not None)
+    yield "alpha", f"{archive.alpha:g}" + (f" for all {archive.together:,} together" if archive.together > 1 else "")
+    yield "evidence", "no" if archive.evidence is None else "yes"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from starcert.archive import Archive
-from starcert.core.limits import upper_limit
-from starcert.graphs import Graph, Vector
+from starcert.binding import object_word
 from starcert.graphs.arcs import ARCS
 from starcert.graphs.blocks import PAIRS
 from starcert.graphs.sites import Sites
@@ -18,7 +16,6 @@ from starcert.metrics import has_sites, right, too_few_votes, votes_needed
 from starcert.report.radius_tables import Limits, Slices, box_of, most_frequent
 
 __all__ = [
-    "INTERVAL",
     "Notice",
     "ReportSummary",
     "Words",
@@ -27,7 +24,6 @@ __all__ = [
     "nothing_to_flip",
     "notices",
     "out_of_reach",
-    "share_interval",
     "summary",
 ]
 
@@ -56,9 +52,7 @@ class Words:
     @classmethod
     def of(cls, sites: Sequence[Sites], *, nodes: bool) -> Words:
         """The words for objects with these sites; `nodes`: their nodes are the rows."""
-        kinds = {"graph": Graph, "row": Vector}
-        found = (name for name, kind in kinds.items() if all(isinstance(each.clean, kind) for each in sites))
-        one = "node" if nodes else next(found, "object")
+        one = "node" if nodes else object_word(each.clean for each in sites)
         layers = {block.layer for each in sites for block in each.blocks}
         known = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present"), COLUMNS: ("column", "not 0")}
         site, present = known.get(layers.pop(), OTHER_SITES) if len(layers) == 1 else OTHER_SITES
@@ -93,20 +87,6 @@ class ReportSummary:
     answers: dict[int, int]
     n_right: int
     majority: tuple[int, int] | None
-
-
-INTERVAL = Fraction(1, 20)
-"""Intervals for shares fail with this probability, over the choice of graphs."""
-
-
-def share_interval(count: int, total: int, alpha: Fraction = INTERVAL) -> tuple[float, float]:
-    """An interval for the share that `count` of `total` graphs estimate, exact (Clopper–Pearson), alpha/2 a side.
-
-    Example:
-        >>> [round(end, 3) for end in share_interval(45, 60)]
-        [0.621, 0.853]
-    """
-    return 1 - upper_limit(total - count, total, alpha / 2), upper_limit(count, total, alpha / 2)
 
 
 @dataclass(frozen=True)
@@ -158,8 +138,8 @@ def _anchored(archive: Archive, words: Words) -> Notice | None:
         named += f" (And {len(reasons) - MOST_REASONS:,} further reasons; each {words.one} shows its own.)"
     text = (
         f"{named} The certificates of these {words.many} speak of a classifier whose regions are frozen at the clean "
-        "graph: an attacked graph would have other regions, and about a classifier that draws them anew nothing is "
-        "certified."
+        f"{words.whole}: an attacked {words.whole} would have other regions, and about a classifier that draws them "
+        "anew nothing is certified."
     )
     return Notice(f"Anchored regions in {_of(reasons.total(), len(archive), words)}", text)
 

@@ -68,7 +68,7 @@
     }
     $("detail-lead").replaceChildren(...lead);
     const reason = graphs.anchored.different[graphs.anchored.of[g]];
-    $("detail-anchor").textContent = reason ? `Anchored regions: ${reason} The certificate speaks of a classifier whose regions stay as they are in this graph.` : "";
+    $("detail-anchor").textContent = reason ? `Anchored regions: ${reason} The certificate speaks of a classifier whose regions stay as they are in this ${words.whole}.` : "";
     drawRegions();
     drawVotes();
     drawSamples();

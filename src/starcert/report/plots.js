@@ -89,14 +89,16 @@ const Plots = (() => {
     return worth.indexOf(Math.max(...worth));
   }
 
-  // For each axis the share certified, and that right and certified, by the number of flips there alone.
+  // For each axis the share certified, and that right and certified, by the number of flips there alone. Where both are
+  // drawn, the first is broad and pale: neither hides the other.
   function curves(div, data) {
     const traces = data.axes.flatMap((name, axis) => {
       const p = data.pairs.findIndex((pair) => pair.includes(axis));
       const along = (table) => (data.pairs[p].length > 1 && data.pairs[p][0] === axis ? table[p].map((row) => row[0]) : table[p][0]);
       const x = data.surface.ticks[axis];
       const line = { shape: "hv", color: Drawing.colour(axis), width: 2.5 };
-      const kinds = [["certified", data.surface.certified, data.surface.graphs[p], {}], ["right and certified", data.surface.right, data.surface.labelled[p], { dash: "dash" }]];
+      const broad = data.surface.labelled[p] ? { width: 8, opacity: 0.3 } : {};
+      const kinds = [["certified", data.surface.certified, data.surface.graphs[p], broad], ["right and certified", data.surface.right, data.surface.labelled[p], {}]];
       return kinds.filter(([, , whole]) => whole).map(([what, table, whole, style]) => {
         const y = along(table).map((n) => n / whole);
         return { type: "scatter", mode: "lines", name: `${name}: ${what}`, x, y, line: { ...line, ...style }, hovertext: y.map((share, k) => `${x[k]} flips in ${name}: ${Text.percent(share)} ${what}`) };

@@ -92,7 +92,7 @@ const SvgPlot = (() => {
     return shape("circle", { cx: x, cy: y, r: size, ...look });
   }
 
-  const strokeOf = (line) => ({ fill: "none", stroke: line.color, "stroke-width": line.width, "stroke-dasharray": DASHES[line.dash], "stroke-linejoin": "round" });
+  const strokeOf = (line) => ({ fill: "none", stroke: line.color, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.dash], "stroke-linejoin": "round" });
 
   function lineShape(trace, px, py) {
     let [path, last] = ["", null];
@@ -156,7 +156,7 @@ const SvgPlot = (() => {
       const at = share(trace, value);
       const bold = k === colorbar.bold ? "600" : undefined;
       const text = colorbar.ticktext ? colorbar.ticktext[k] : plain(value);
-      svg.append(lying ? shape("text", { x: x0 + long * at, y: y0 + 27, "text-anchor": "middle", "font-size": 11, "font-weight": bold }, text)
+      svg.append(lying ? shape("text", { x: x0 + long * at, y: y0 + 27, "text-anchor": at > 0.97 ? "end" : "middle", "font-size": 11, "font-weight": bold }, text)
         : shape("text", { x: x0 + SCALE + 5, y: y0 + long * (1 - at), dy: "0.35em", "font-size": 12, "font-weight": bold }, text));
     });
     if (!colorbar.title.text) return;

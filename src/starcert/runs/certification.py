@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.report.findings import Words
+from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, PROFILE, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 from starcert.system.provenance import versions
-from starcert.system.stages import StageClock, StageTimes, stages
+from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 
 if TYPE_CHECKING:
     from starcert.binding import Problem
@@ -69,6 +71,7 @@ def certify_run(
     expected: Mapping[str, str] | None = None,
     profile: bool = False,
     note: Callable[[str], None] = print,
+    before: Callable[..., None] | None = None,
 ) -> CertifiedRun:
     """Certifies the graphs of a run and writes its output folder.
 
@@ -80,11 +83,13 @@ def certify_run(
         expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
         profile: whether to say where the time goes: in `profile.json`, and on the page.
         note: is told what a user may want to know on the way.
+        before: is told, in several sentences, what is known before the first vote; None: nobody asks, nothing is
+            measured.
     """
     place = OutputFolder(settings.out)
     place.check_place()
     with place.held(), stages() if profile else nullcontext() as clock:
-        return _certified(settings, place, expected or {}, clock, note)
+        return _certified(settings, place, expected or {}, clock, note, before)
 
 
 def _certified(
@@ -93,24 +98,30 @@ def _certified(
     expected: Mapping[str, str],
     clock: StageClock | None,
     note: Callable[[str], None],
+    before: Callable[..., None] | None,
 ) -> CertifiedRun:
     inputs = read_inputs(settings)
     for sentence in inputs.said:
         note(sentence)
     ready = try_model(settings, inputs)
+    for sentence in other_noise(settings.weights, [settings.noise]):
+        note(sentence)
     base, digests = ready.base, ready.digests
     check_expected(digests, expected)
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
+    store = settings.store or place.votes
+    if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
+        with unstaged():
+            before(*forecast_of(settings, ready, store))
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:
-        store = settings.store or place.votes
         certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(
         certificates,
         names=_names(certificates, ready.data),
         labels=ready.data.labels if certificates.nodes is None else ready.data.node_labels,
         class_names=ready.data.class_names,
-        settings=_record(settings, describe_rule(ready.rule), base, digests),
+        settings=_record(settings, ready.problem.word, describe_rule(ready.rule), base, digests),
     )
     place.write_run_file(settings, digests)
     archives.write(place.kept / CERTIFICATES, kept)
@@ -154,7 +165,9 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
         yield cells
 
 
-def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapping[str, str]) -> dict[str, object]:
+def _record(
+    settings: RunSettings, word: str, regions: str, base: Classifier, digests: Mapping[str, str]
+) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, and no place of any file."""
     data = settings.data
     return {
@@ -163,7 +176,9 @@ def _record(settings: RunSettings, regions: str, base: Classifier, digests: Mapp
         "data": data.name if isinstance(data, Path) else str(data),
         "split": settings.split,
         "split_seed": settings.split_seed,
+        **({} if settings.splits is None else {"splits": settings.splits.name}),
         "limit": settings.limit,
+        **({} if word == "graph" else {"objects": f"{word}s"}),
         **({} if settings.targets == "graphs" else {"targets": settings.targets, "nodes": settings.nodes}),
         "regions": regions,
         "noise": settings.noise.to_dict(),

@@ -55,6 +55,44 @@ def classifier(train):
     return vertex_histogram_svm().fit(train.graphs, train.labels)
 '''
 
+_PYG = '''"""The model to train and to certify. `starcert train` and `starcert certify` call classifier()."""
+
+import numpy as np
+import torch
+from torch_geometric.nn import GINConv, global_add_pool
+
+import starcert as sc
+
+
+class Net(torch.nn.Module):
+    """Two layers of messages, the sum over all nodes, and a logit for each class."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = GINConv(torch.nn.Linear(2, 32))
+        self.second = GINConv(torch.nn.Linear(32, 32))
+        self.last = torch.nn.Linear(32, 3)
+
+    def forward(self, x, edge_index, batch):
+        h = self.first(x, edge_index).relu()
+        h = self.second(h, edge_index).relu()
+        return self.last(global_add_pool(h, batch))
+
+
+def classifier():
+    """Return the module, not trained: its weights come from the file that run.toml names.
+
+    Data that have features x need no more than the module itself: return Net().
+    """
+    return sc.classifiers.from_pyg(Net(), n_classes=3, features=parts)
+
+
+def parts(graph):
+    """The features of each node: whether it is in the motif, and whether it is not."""
+    motif = np.array(graph.node_data["part"]) == "motif"
+    return np.stack([motif, ~motif], axis=1).astype(np.float32)
+'''
+
 _RUN = """# The settings of `starcert certify run.toml`. Paths are relative to this file. Options on the command line,
 # such as --samples 20000 --out more, override what stands here.
 
@@ -88,30 +126,43 @@ workers = 1
 
 # Where report.html, certificates.json, results.csv and a run.toml that repeats this run go.
 out = "results"
-
+{weights}
 # The flip probability of every node pair in each region: little noise where the answer lies, much where it does not.
 # bonds = {{ delete = 0.04, add = 0.2 }} would count deletions and additions apart.
 [noise]
 motif = 0.05
 random = 0.4
 
-# The noise levels that `starcert sweep run.toml` tries, all combinations, to choose between them.
+# The noise levels that `starcert sweep run.toml` tries, all combinations, to choose between them. A table [sweep] with
+# best = "accuracy@motif=1,random=3" looks for the level with most graphs right and certified against these flips.
 [sweep.grid]
 motif = [0.02, 0.05, 0.1]
 random = [0.2, 0.4]
+{train}"""
+
+_SPLIT = """
+# Which part of them: of every class 80% are for training, 10% for validation, 10% for testing.
+split = "test"
+"""
+
+_WEIGHTS = """
+# The weights of the module: `starcert train run.toml` writes this file, `starcert certify run.toml` reads it.
+weights = "model.pt"
+"""
+
+_TRAIN = """
+# How `starcert train run.toml` trains, with the noise above: each epoch sees fresh noisy copies of the training part.
+# The epoch that answers most noisy copies of the validation part right is kept.
+[train]
+epochs = 60
+learning_rate = 0.01
+seed = 0
 """
 
 EXAMPLES = {
-    "function": (_FUNCTION, 12, _RUN.format(split="", samples=5000)),
-    "sklearn": (
-        _SKLEARN,
-        60,
-        _RUN.format(
-            split="\n# Which part of them: of every class 80% are for training, 10% for validation, 10% for testing.\n"
-            'split = "test"\n',
-            samples=5000,
-        ),
-    ),
+    "function": (_FUNCTION, 12, _RUN.format(split="", samples=5000, weights="", train="")),
+    "sklearn": (_SKLEARN, 60, _RUN.format(split=_SPLIT, samples=5000, weights="", train="")),
+    "pyg": (_PYG, 60, _RUN.format(split=_SPLIT, samples=2000, weights=_WEIGHTS, train=_TRAIN)),
 }
 """The examples by name: the model, how many graphs, the run file."""
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, ParseError
 
@@ -22,19 +21,18 @@ import numpy as np
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.graphs.content import digest
+from starcert.runs.columns import LONGEST, Columns, Row, lines_of, part_named, read_table, refuse_columns, refuse_line
 
 __all__ = [
     "LABELS",
     "RunData",
     "are_class_numbers",
-    "lines_of",
     "number_labels",
     "read_edge_list",
     "read_folder",
     "read_graphml",
     "read_labels",
     "read_smiles",
-    "table_of",
 ]
 
 _FRACTIONS = (0.8, 0.1, 0.1)
@@ -69,6 +67,7 @@ class RunData:
         class_names: what the classes are called where the data come from; empty if that is not known.
         numbered: whether the labels are the class numbers of whoever made the data, rather than numbered here.
         node_labels: where the nodes of one graph are classified, the class of each; None: not known, or graphs are.
+        parts: where the user divides the data, the part of each, "train", "validation" or "test", or None for none.
 
     Example:
         >>> data = RunData((Graph(2, [(0, 1)]), Graph(3, [])), ("pair", "dots"), (1, 0), ("apart", "joined"))
@@ -84,6 +83,7 @@ class RunData:
     class_names: tuple[str, ...] = ()
     numbered: bool = False
     node_labels: tuple[int | None, ...] | None = None
+    parts: tuple[str | None, ...] | None = None
 
     def __post_init__(self) -> None:
         counts = {len(self.graphs), len(self.names), len(self.graphs if self.labels is None else self.labels)}
@@ -147,9 +147,14 @@ class RunData:
         return self.select(sorted(index for *_, index in sorted(places)[:n]))
 
     def part(self, name: str, seed: int) -> RunData:
-        """A part of the data: "all", or "train", "validation" or "test" with 80%, 10% and 10% of every class."""
+        """A part of the data: "all", or "train", "validation" or "test".
+
+        Unless the user divides the data, these have 80%, 10% and 10% of every class.
+        """
         if name == "all":
             return self
+        if self.parts is not None:
+            return self._own_part(name, self.parts)
         if self.labels is None or None in self.labels:
             hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
             raise InvalidParameterError("split", "be all for data without classes", name, hint)
@@ -161,6 +166,14 @@ class RunData:
             raise StarcertError(f'The {name} part of {len(self)} graphs is empty. Use split = "all".')
         return self.select(sorted(chosen.tolist()))
 
+    def _own_part(self, name: str, parts: tuple[str | None, ...]) -> RunData:
+        which = [place for place, part in enumerate(parts) if part == name]
+        if not which:
+            sizes = Counter(part for part in parts if part)
+            there = ", ".join(f"{part} has {n}" for part, n in sizes.items()) or "no part has any"
+            raise StarcertError(f"The {name} part of {len(self)} graphs is empty ({there}). Choose another --split.")
+        return self.select(which)
+
     def select(self, which: Sequence[int]) -> RunData:
         """The graphs at these places."""
         return replace(
@@ -168,6 +181,7 @@ class RunData:
             graphs=tuple(self.graphs[i] for i in which),
             names=tuple(self.names[i] for i in which),
             labels=None if self.labels is None else tuple(self.labels[i] for i in which),
+            parts=None if self.parts is None else tuple(self.parts[i] for i in which),
         )
 
 
@@ -176,11 +190,11 @@ LABELS = "labels.csv"
 Y = "y"
 """The node data that are the classes of nodes."""
 
+MOST_FRACTIONS = 20
+"""So many numbers that are not whole may be classes."""
+
 UNKNOWN = ""
 """The label of a graph whose class is not known."""
-
-LONGEST_NAME = 200
-"""Letters of a name that a message shows."""
 
 LONGEST_NUMBER = 1000
 """What has more digits is read as a name: Python reads no number of more than some thousand."""
@@ -189,8 +203,12 @@ _FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, Overfl
 """What a reader of files may raise on one that is none of its own."""
 
 
-def read_folder(folder: Path) -> RunData:
+def read_folder(folder: Path, columns: Columns | None = None) -> RunData:
     """The graphs of a folder, in the order of their names, with their classes where there is a `labels.csv`.
+
+    Args:
+        folder: where the files are.
+        columns: which columns of `labels.csv` hold what, where they are not called after it.
 
     Raises:
         StarcertError: names the file, and the line where it has lines, that is no graph or no label.
@@ -209,9 +227,38 @@ def read_folder(folder: Path) -> RunData:
         names[path.stem] = path
     graphs = tuple(readers[path.suffix](path) for path in files)
     if not (folder / LABELS).exists():
+        if columns:
+            refuse_columns(columns, f"there is no {LABELS} in {folder}")
         return RunData(graphs, tuple(names))
-    labels, class_names, numbered = read_labels(folder / LABELS, tuple(names))
-    return RunData(graphs, tuple(names), labels, class_names, numbered)
+    return _with_labels(
+        graphs, tuple(names), read_labels(folder / LABELS, tuple(names), columns or {}), folder / LABELS
+    )
+
+
+def _with_labels(graphs: tuple[Graph, ...], names: tuple[str, ...], rows: Sequence[Row], path: Path) -> RunData:
+    """Graphs with the classes and the parts that the rows of a table give them, as far as it has such columns."""
+    data = RunData(graphs, names)
+    if "label" in rows[0][1]:
+        labels, class_names, numbered = number_labels([row["label"] for _, row in rows])
+        _check_classes(class_names, path)
+        data = replace(data, labels=labels, class_names=class_names, numbered=numbered)
+    if "part" in rows[0][1]:
+        parts = tuple(part_named(row["part"], f"{path}, line {number}") for number, row in rows)
+        data = replace(data, parts=parts)
+    return data
+
+
+def _check_classes(class_names: Sequence[str], path: Path) -> None:
+    """Refuses measurements in the place of classes: many numbers that are not whole."""
+    if len(class_names) <= MOST_FRACTIONS or not all(
+        re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", each) for each in class_names
+    ):
+        return
+    if any("." in each or "e" in each for each in class_names):
+        raise StarcertError(
+            f"{path}: its labels are {len(class_names)} different numbers such as {class_names[0]}: measurements, not "
+            "classes. Divide them into classes first, or name another column: --columns label=COLUMN."
+        )
 
 
 def read_graphml(path: Path) -> Graph:
@@ -267,9 +314,9 @@ def read_edge_list(path: Path) -> Graph:
         if len(names) == 3 and names[2] in ("1", "1.0"):
             names.pop()
         if len(names) > 2:
-            _refuse(path, number, f"{line!r} is no pair of nodes; weights and other data of edges are not covered")
+            refuse_line(path, number, f"{line!r} is no pair of nodes; weights and other data of edges are not covered")
         if len(names) == 2 and names[0] == names[1]:
-            _refuse(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
+            refuse_line(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
         ends = [index.setdefault(name, len(index)) for name in names]
         if len(ends) == 2:
             edges.add((min(ends), max(ends)))
@@ -277,33 +324,22 @@ def read_edge_list(path: Path) -> Graph:
     return Graph(len(index), sorted(edges), nodes=list(index if whole is None else whole.values()))
 
 
-def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
-    """The class of each of these graphs, the names of the classes, and whether the labels are class numbers.
+def read_labels(path: Path, names: tuple[str, ...], columns: Columns) -> list[Row]:
+    """The row of each of these graphs, in their order: its label, and its part where `columns` names that column.
 
-    The file has the columns `name` and `label`. Labels that are whole numbers from 0, not too far apart, are the
-    numbers of the classes; others are numbered in their order. An empty label is a class that is not known.
+    The file has the columns `name` and `label`, or those that `columns` names. See `number_labels`. An empty label is
+    a class that is not known.
     """
-    found: dict[str, str] = {}
-    rows = table_of(path)
-    columns = [cell.strip().lower() for cell in rows[0][1]] if rows else []
-    if not {"name", "label"} <= set(columns):
-        raise StarcertError(
-            f"{path}, line 1: must name the columns name and label. It has {', '.join(columns) or 'none'}."
-        )
-    for number, row in rows[1:]:
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != len(columns):
-            _refuse(path, number, f"has {len(row)} cells, the first line {len(columns)}")
-        cells = dict(zip(columns, (cell.strip() for cell in row), strict=True))
-        name = cells["name"] if cells["name"] in names else Path(cells["name"]).stem
+    found: dict[str, Row] = {}
+    for number, row in read_table(path, columns, needed=("name", "label"), more=("part",)):
+        name = row["name"] if row["name"] in names else Path(row["name"]).stem
         if name not in names:
-            wanted = cells["name"][:LONGEST_NAME]
+            wanted = row["name"][:LONGEST]
             close = get_close_matches(wanted, names, n=1)
-            _refuse(path, number, f"no graph is called {wanted!r}" + (f"; {close[0]!r} is" if close else ""))
+            refuse_line(path, number, f"no graph is called {wanted!r}" + (f"; {close[0]!r} is" if close else ""))
         if name in found:
-            _refuse(path, number, f"{name!r} has a label already")
-        found[name] = cells["label"]
+            refuse_line(path, number, f"{name!r} has a label already")
+        found[name] = number, row
     missing = [name for name in names if name not in found]
     if missing:
         raise StarcertError(
@@ -311,18 +347,23 @@ def read_labels(path: Path, names: tuple[str, ...]) -> tuple[tuple[int | None, .
             + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
             + ". Where a class is not known, leave the label empty."
         )
-    return number_labels([found[name] for name in names])
+    return [found[name] for name in names]
 
 
 def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
     """Classes from labels as text, the names of the classes, and whether the labels are class numbers.
 
+    Labels that are whole numbers from 0, not too far apart, are the numbers of the classes (1.0 is 1); others are
+    numbered in their order.
+
     Example:
         >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
         (((0, 1, None, 0), ('ring', 'star'), False), ((2, 0), ('0', '1', '2'), True))
-        >>> number_labels(["0", "99999999999"])
-        ((0, 1), ('0', '99999999999'), False)
+        >>> number_labels(["0", "99999999999"]), number_labels(["2.0", "0.0"])
+        (((0, 1), ('0', '99999999999'), False), ((2, 0), ('0', '1', '2'), True))
     """
+    if all(re.fullmatch(r"(-?\d+(\.0*)?)?", label) for label in labels):
+        labels = [label.partition(".")[0] for label in labels]
     texts = sorted({label for label in labels if label != UNKNOWN}, key=_natural)
     whole = all(re.fullmatch(r"-?\d+", text) and len(text) <= LONGEST_NUMBER for text in texts)
     if texts and whole and min(map(int, texts)) == 0 and are_class_numbers(set(map(int, texts))):
@@ -335,14 +376,19 @@ def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str,
     return tuple(numbers.get(label) for label in labels), tuple(texts), False
 
 
-def read_smiles(path: Path) -> RunData:
+def read_smiles(path: Path, columns: Columns | None = None) -> RunData:
     """The molecules of a file, as RDKit reads them, hydrogens left out.
 
     A file `*.smi` has a SMILES string on each line, and after a blank the molecule's name, if it has one. A file
-    `*.csv` names its columns: `smiles`, and `name` and `label` where there are such. Elements become one-hot features
-    `x`, a column for each element of the file in the order of the alphabet.
+    `*.csv` names its columns: `smiles`, and `name` and `label` where there are such, or those that `columns` names.
+    Elements become one-hot features `x`, a column for each element of the file in the order of the alphabet.
     """
-    rows = _molecule_table(path) if path.suffix == ".csv" else _listed_molecules(list(lines_of(path, comments=False)))
+    if path.suffix == ".csv":
+        rows = read_table(path, columns or {}, needed=("smiles",), more=("label", "name", "part"))
+    elif columns:
+        refuse_columns(columns, f"{path} has no line that names columns")
+    else:
+        rows = _listed_molecules(list(lines_of(path, comments=False)))
     if not rows:
         raise StarcertError(f"{path}: has no molecules. Write a SMILES string on each line, or a column `smiles`.")
     molecules = []
@@ -354,32 +400,15 @@ def read_smiles(path: Path) -> RunData:
     elements = sorted({symbol for molecule in molecules for symbol in _symbols(molecule)})
     graphs = tuple(Graph.from_smiles(row["smiles"], elements=elements) for _, row in rows)
     names = tuple(row.get("name") or row["smiles"] for _, row in rows)
-    if "label" not in rows[0][1]:
-        return RunData(graphs, names)
-    labels, class_names, numbered = number_labels([row["label"] for _, row in rows])
-    return RunData(graphs, names, labels, class_names, numbered)
+    return _with_labels(graphs, names, rows, path)
 
 
-def _listed_molecules(lines: list[tuple[int, str]]) -> list[tuple[int, dict[str, str]]]:
+def _listed_molecules(lines: list[tuple[int, str]]) -> list[Row]:
     rows = []
     for number, line in lines:
         smiles, _, name = line.strip().partition(" ") if "\t" not in line else line.strip().partition("\t")
         if smiles:
             rows.append((number, {"smiles": smiles, "name": name.strip()}))
-    return rows
-
-
-def _molecule_table(path: Path) -> list[tuple[int, dict[str, str]]]:
-    cells = table_of(path)
-    columns = [cell.strip().lower() for cell in cells[0][1]] if cells else []
-    if "smiles" not in columns:
-        raise StarcertError(f"{path}, line 1: must name a column smiles. It has {', '.join(columns) or 'none'}.")
-    rows = []
-    for number, row in cells[1:]:
-        if len(row) not in (0, len(columns)):
-            raise StarcertError(f"{path}, line {number}: has {len(row)} cells, the first line {len(columns)}.")
-        if row:
-            rows.append((number, dict(zip(columns, (cell.strip() for cell in row), strict=True))))
     return rows
 
 
@@ -389,32 +418,6 @@ def _symbols(molecule: Graph) -> set[str]:
     table = load_rdkit("Chem").GetPeriodicTable()
     numbers: list[int] = molecule.node_data["atomic_number"].tolist()  # type: ignore[attr-defined]
     return {table.GetElementSymbol(number) for number in numbers}
-
-
-def lines_of(path: Path, *, comments: bool = True) -> Iterator[tuple[int, str]]:
-    """The lines of a text file that say something, with their numbers from 1."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (UnicodeDecodeError, OSError) as error:
-        raise StarcertError(f"{path}: is no text in UTF-8: {error}.") from error
-    for number, line in enumerate(lines, start=1):
-        text = line.partition("#")[0].strip() if comments else line
-        if text or not comments:
-            yield number, text
-
-
-def table_of(path: Path) -> list[tuple[int, list[str]]]:
-    """The rows of a table with commas, each with the number of its line."""
-    rows: list[tuple[int, list[str]]] = []
-    reader = csv.reader(line for _, line in lines_of(path, comments=False))
-    try:
-        for row in reader:
-            rows.append((rows[-1][0] + 1 if rows else 1, row))
-            if reader.line_num != rows[-1][0]:
-                _refuse(path, rows[-1][0], "a cell in quotes goes on in the next line; close the quotes in this one")
-    except csv.Error as error:
-        raise StarcertError(f"{path}: is no table: {error}.") from error
-    return rows
 
 
 def _names(nodes: Iterable[Hashable]) -> dict[Hashable, int] | None:
@@ -429,7 +432,3 @@ def _natural(name: str) -> tuple[tuple[int, str], ...]:
     """A key that sorts graph2 before graph10."""
     parts = re.split(r"(\d+)", name)
     return tuple((int(p), "") if p.isdecimal() and len(p) <= LONGEST_NUMBER else (-1, p) for p in parts)
-
-
-def _refuse(path: Path, number: int, problem: str) -> NoReturn:
-    raise StarcertError(f"{path}, line {number}: {problem}.")

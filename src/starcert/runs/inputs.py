@@ -18,6 +18,8 @@ from starcert.runs.graph_files import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
+from starcert.runs.splits import divided
+from starcert.runs.trained_weights import put_weights
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.output import progress_bar
 from starcert.system.threads import one_thread
@@ -107,12 +109,15 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     # A mistake in the name of a builder is told before data are read.
     rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
     of_nodes = settings.targets == "nodes"
-    everything = load_graphs(settings.data, of_nodes=of_nodes)
+    everything = load_graphs(settings.data, of_nodes=of_nodes, columns=settings.columns)
+    if settings.splits is not None:
+        everything = divided(everything, settings.splits)
     if of_nodes:
         everything = everything.of_nodes()
     if settings.regions is None and any(_has_other_sites(each) for each in everything.graphs):
         rule = None
-    train = None if settings.split == "all" else everything.part("train", settings.split_seed)
+    without = settings.split == "all" or (everything.parts is not None and "train" not in everything.parts)
+    train = None if without else everything.part("train", settings.split_seed)
     part = everything.part(settings.split, settings.split_seed)
     chosen = part.limited(settings.limit, settings.split_seed)
     drawn = chosen.names != part.first(settings.limit).names
@@ -136,6 +141,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     with one_thread(device):
         given = ModelInputs(device, inputs.everything, inputs.train, settings.noise, inputs.rule)
         model = call_model(settings.model, given)
+        if settings.weights is not None:
+            put_weights(model, settings.weights, settings.model)
         of_nodes = settings.targets == "nodes"
         base = as_classifier(model, settings.model, inputs.chosen, settings.device, nodes=(of_nodes, settings.nodes))
         data = aligned(inputs.chosen, base)

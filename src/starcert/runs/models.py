@@ -84,7 +84,11 @@ def call_model(reference: Reference, inputs: ModelInputs) -> object:
                 f"If it is itself the classifier of a graph, return it: def classifier(): return {reference.name}.",
             )
     if "train" in given and given["train"] is None:
-        hint = 'Set split = "test": the function is given the 80% for training, and the 10% for testing are certified.'
+        parts = inputs.data.parts
+        if parts is not None and "train" not in parts:
+            raise InvalidParameterError("splits", f"have a train part for {reference}, which asks for it", "none")
+        drawn, own = "the 80% for training, and the 10% for testing are", "your train part, and your test part is"
+        hint = f'Set split = "test": the function is given {drawn if parts is None else own} certified.'
         raise InvalidParameterError("split", f"be test for {reference}, which asks for training data", "all", hint)
     if "regions" in given and given["regions"] is None:
         hint = "Give regions that are known before the model is."
@@ -109,15 +113,25 @@ def as_classifier(
     device: str | None,
     *,
     nodes: tuple[bool, str | None] = (False, None),
+    on_edges: bool = False,
 ) -> Classifier:
-    """A base classifier from whatever a model function returned; `nodes`: whether nodes are classified, and which."""
+    """A base classifier from whatever a model function returned.
+
+    Args:
+        model: what it returned.
+        reference: the function.
+        data: the graphs of the run.
+        device: where a module shall be.
+        nodes: whether nodes are classified, and which.
+        on_edges: whether a module that has a dense form too shall stay in the one on edges, in which it is trained.
+    """
     of_nodes, mask = nodes
     if mask is not None and mask not in data.graphs[0].node_data:
         listed = ", ".join(data.graphs[0].node_data) or "which has none"
         raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", mask)
     torch = sys.modules.get("torch")  # who returns a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
-        return _from_module(model, reference, data, device, nodes=nodes)
+        return _from_module(model, reference, data, device, nodes=nodes, on_edges=on_edges)
     if is_classifier(model):
         _refuse_device(model, device)
         _check_targets(model, data, *nodes)
@@ -212,6 +226,7 @@ def _from_module(
     device: str | None,
     *,
     nodes: tuple[bool, str | None],
+    on_edges: bool,
 ) -> Classifier:
     from starcert.classifiers import from_dense, from_pyg, from_torch  # noqa: PLC0415
 
@@ -224,7 +239,7 @@ def _from_module(
     parameters = list(inspect.signature(module.forward).parameters)
     if len(parameters) > 1 and parameters[1].startswith("adj"):
         make = from_dense
-    elif callable(getattr(module, "dense", None)) and max(graph.n_nodes for graph in data.graphs) <= LARGEST_DENSE:
+    elif not on_edges and _prefers_dense(module, data):
         make, module = from_dense, module.dense()
     else:
         make = from_pyg
@@ -244,6 +259,11 @@ def _from_module(
         hint = "It must return one row of logits for each graph, with a column for each class: pool over nodes first."
         raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(width), hint)
     return cast(Classifier, make(module, n_classes=int(width[1])))  # its description is a property
+
+
+def _prefers_dense(module: Any, data: RunData) -> bool:  # noqa: ANN401
+    largest = max(graph.n_nodes for graph in data.graphs)
+    return callable(getattr(module, "dense", None)) and largest <= LARGEST_DENSE
 
 
 def clean_answers(classifier: Classifier, reference: Reference, data: RunData, sites: Sequence[Sites]) -> list[int]:

@@ -80,12 +80,15 @@ class OutputFolder:
         settings: RunSettings,
         expected: Mapping[str, str],
         grid: Grid | None = None,
+        best: str = "",
         certifying: Mapping[str, object] | None = None,
         comments: Sequence[str] = (),
     ) -> None:
         """Writes the run file that repeats the run from its folder; comments in one that is there stay."""
         file = self.kept / RUN
-        text = run_file_text(settings, expected, folder=self.final, grid=grid, certifying=certifying, comments=comments)
+        text = run_file_text(
+            settings, expected, folder=self.final, grid=grid, best=best, certifying=certifying, comments=comments
+        )
         write_whole(file, [rewritten(file.read_text(encoding="utf-8-sig"), text) if file.is_file() else text])
 
     def check_place(self) -> None:
@@ -125,6 +128,7 @@ class OutputFolder:
         settings: RunSettings,
         expected: Mapping[str, str],
         grid: Grid | None = None,
+        best: str = "",
         certifying: Mapping[str, object] | None = None,
     ) -> None:
         """Makes the working folder with the run file, or goes on where the run is; refuses the folder of another run.
@@ -133,6 +137,7 @@ class OutputFolder:
             settings: those of the run.
             expected: digests of what it is made from.
             grid: the noise levels of a sweep.
+            best: what its best level has most of, where that is said.
             certifying: of a sweep, what a certification has settings of its own for.
         """
         if (self.kept / RUN).is_file():
@@ -148,7 +153,7 @@ class OutputFolder:
             raise InvalidParameterError(
                 "out", must, str(self.final), _INSIDE.format(self.final / "certified")
             ) from None
-        self.write_run_file(settings, expected, grid, certifying)
+        self.write_run_file(settings, expected, grid, best, certifying)
 
     def finish(self) -> None:
         """Gives the folder its name, unless it has it already."""

@@ -18,6 +18,7 @@ from starcert import __version__
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.grid import Grid
 from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, check_values
+from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
 from starcert.system.processes import in_words
 
@@ -38,7 +39,12 @@ EXPECTED = ("model", "data", "regions", "classifier")
 _MOST_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 
-_HEAD = ("# A run of starcert", "# Paths are relative to the folder", "# starcert certify takes this file too")
+_HEAD = (
+    "# A run of starcert",
+    "# Paths are relative to the folder",
+    "# starcert certify takes this file too",
+    "# Level ",
+)
 
 
 class RunFileError(StarcertError, ValueError):
@@ -54,6 +60,8 @@ class RunFile:
         expected: what the run that wrote the file was made from, as digests; see `EXPECTED`.
         sweep: settings that are a sweep's own, by their keys.
         grid: the noise levels of a sweep; None if the file has none.
+        best: what the best level of a sweep has most of; "" if the file does not say.
+        train: how to train, by the keys of `TRAIN_SETTINGS`.
         folder: where the file is, and where output goes unless it is said.
     """
 
@@ -61,6 +69,8 @@ class RunFile:
     expected: Mapping[str, str] = field(default_factory=dict)
     sweep: Mapping[str, object] = field(default_factory=dict)
     grid: Grid | None = None
+    best: str = ""
+    train: Mapping[str, object] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
 
 
@@ -77,8 +87,9 @@ def read_run_file(path: str | os.PathLike[str]) -> RunFile:
         raise RunFileError(f"{file}: 'expected' must be the table that a run wrote. Take it out to go without it.")
     base = Path(os.path.realpath(file.parent))  # the same by whatever links one comes there
     try:
-        sweep, grid = _sweep_of(values.pop("sweep", {}), base)
-        return RunFile(check_values(values, base=base), expected, sweep, grid, file.parent)
+        sweep, grid, best = _sweep_of(values.pop("sweep", {}), base)
+        train = _train_of(values.pop("train", {}), base)
+        return RunFile(check_values(values, base=base), expected, sweep, grid, best, train, file.parent)
     except InvalidParameterError as error:
         raise RunFileError(f"{file}: {error}") from None
 
@@ -114,18 +125,30 @@ def _bytes_in(file: Path) -> bytes:
     return content
 
 
-def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None]:
+def _sweep_of(table: object, base: Path) -> tuple[dict[str, object], Grid | None, str]:
     """What the table [sweep] says."""
     if not isinstance(table, dict):
         hint = "Write a table: [sweep.grid], and below it a line such as motif = [0.02, 0.05] for every region."
         raise InvalidParameterError("sweep", "be a table", table, hint)
     given = dict(table)
     grid = Grid.of(given.pop("grid"), "sweep.grid") if "grid" in given else None
+    best = given.pop("best", "")
+    if not isinstance(best, str):
+        hint = 'For example best = "accuracy@motif=1", or best = "flips".'
+        raise InvalidParameterError("sweep.best", "be a text", best, hint)
     for key in given:
         if key not in _OF_SWEEPS:
-            hint = f"There are grid, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
+            hint = f"There are grid, best, {', '.join(_OF_SWEEPS)}; everything else stands above all tables."
             raise UnknownSettingError(f"sweep.{key}", "be a setting of a sweep's own", key, hint)
-    return check_values(given, base=base, named=lambda key: f"sweep.{key}"), grid
+    return check_values(given, base=base, named=lambda key: f"sweep.{key}"), grid, best
+
+
+def _train_of(table: object, base: Path) -> dict[str, object]:
+    """What the table [train] says."""
+    if not isinstance(table, dict):
+        hint = "Write a table: [train], and below it a line such as epochs = 300."
+        raise InvalidParameterError("train", "be a table", table, hint)
+    return check_values(table, base=base, named=lambda key: f"train.{key}", known=TRAIN_SETTINGS)
 
 
 def run_file_text(
@@ -134,6 +157,7 @@ def run_file_text(
     *,
     folder: Path,
     grid: Grid | None = None,
+    best: str = "",
     certifying: Mapping[str, object] | None = None,
     comments: Sequence[str] = (),
 ) -> str:
@@ -148,6 +172,7 @@ def run_file_text(
         expected: digests of what it was made from.
         folder: where the file will be.
         grid: the noise levels of a sweep.
+        best: what its best level has most of, where that is said.
         certifying: of a sweep, what a certification has settings of its own for.
         comments: further lines of the head.
     """
@@ -169,10 +194,13 @@ def run_file_text(
     tables: dict[str, Mapping[str, object]] = {"noise": settings.noise.to_dict()}
     if isinstance(settings.regions, dict):
         tables["regions"] = settings.regions
+    if settings.columns is not None:
+        tables["columns"] = settings.columns
     if settings.max_radius is not None:
         tables["max_radius"] = dict(zip(settings.noise.axes, settings.max_radius, strict=True))
     if grid is not None:
-        tables["sweep"] = {key: item for key, item in plain.items() if key in own} | {"grid": grid.to_table()}
+        said = {"best": best} if best else {}
+        tables["sweep"] = {key: item for key, item in plain.items() if key in own} | said | {"grid": grid.to_table()}
     for name, values in tables.items():
         document.add(tomlkit.nl())
         document.add(name, _table(values))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from starcert.errors import InvalidParameterError
+from starcert.runs.columns import ROLES
 from starcert.runs.user_code import Reference, TuName, place_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "Setting",
     "SettingCheck",
     "as_alpha",
+    "as_columns",
     "as_data",
     "as_device",
     "as_family",
@@ -36,9 +38,12 @@ __all__ = [
     "as_out_folder",
     "as_path",
     "as_radius",
+    "as_rate",
     "as_regions",
+    "as_splits",
     "one_of",
     "parse_by_axis",
+    "parse_columns",
     "parse_counts",
     "parse_noise",
     "parse_radius",
@@ -66,6 +71,7 @@ class Setting:
         optional: whether None is a value of it.
         in_sweeps: whether `starcert sweep` has the option.
         of_sweeps: whether a sweep may have a value of its own, in the table [sweep] of a run file.
+        in_training: whether `starcert train` has the option.
         sweep_help: what it is for a sweep; "": the same.
         sweep_shown: its default for a sweep, in words; "": the same.
         written: whether the run file in the output folder repeats it.
@@ -84,6 +90,7 @@ class Setting:
     optional: bool = False
     in_sweeps: bool = True
     of_sweeps: bool = False
+    in_training: bool = False
     sweep_help: str = ""
     sweep_shown: str = ""
     written: bool = True
@@ -159,6 +166,28 @@ def as_data(value: object, base: Path, name: str) -> Path | str | Reference:
     raise InvalidParameterError(name, "name a file or a folder that exists", str(path), hint)
 
 
+def as_splits(value: object, base: Path, name: str) -> Path:
+    """A file that says which graph lies in which part."""
+    path = as_path(value, base, name)
+    if not os.path.isfile(path) or path.suffix.lower() not in (".json", ".csv"):
+        hint = 'Write {"train": [0, 1], "test": [2]} into splits.json, or the columns name, part into splits.csv.'
+        raise InvalidParameterError(name, "name a file .json or .csv that exists", str(path), hint)
+    return path
+
+
+def as_columns(value: object, _base: Path, name: str) -> dict[str, str]:
+    """Which column holds what, in the order of what there may be."""
+    if not isinstance(value, Mapping):
+        hint = 'Write a table: [columns], and below it a line such as label = "activity".'
+        raise InvalidParameterError(name, "map what columns hold to their names", value, hint)
+    for role in value:
+        if role not in ROLES:
+            close = get_close_matches(str(role), ROLES, n=1)
+            hint = f"Did you mean {close[0]}?" if close else "On the left stands what it holds: label=activity."
+            raise InvalidParameterError(name, f"say which column holds {', '.join(ROLES)}", role, hint)
+    return {role: _text(value[role], f"{name}.{role}") for role in ROLES if role in value}
+
+
 def as_model(value: object, base: Path, name: str) -> Reference:
     """A function in a Python file."""
     return value if isinstance(value, Reference) else Reference.parse(_text(value, name), base, name)
@@ -221,6 +250,13 @@ def as_alpha(value: object, _base: Path, name: str) -> float:
         return confidence.check_alpha(value)  # type: ignore[arg-type]
 
 
+def as_rate(value: object, _base: Path, name: str) -> float:
+    """A number from 0 on, such as a learning rate."""
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf):
+        raise InvalidParameterError(name, "be a number, 0 or more, such as 0.001", value)
+    return float(value)
+
+
 def as_family(value: object, _base: Path, name: str) -> Family:
     """What alpha is the failure probability of."""
     from starcert.core import confidence  # noqa: PLC0415  (as above)
@@ -267,6 +303,11 @@ def parse_noise(text: str, option: str = "--noise") -> Noise:
 
     items = _parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
     return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items})
+
+
+def parse_columns(text: str, option: str) -> dict[str, str]:
+    """Columns from WHAT=COLUMN, separated by commas."""
+    return dict(_parse_items(text, option, "be WHAT=COLUMN, separated by commas, such as label=activity"))
 
 
 def parse_radius(law: Noise, text: str, option: str) -> tuple[int, ...]:

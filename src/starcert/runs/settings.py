@@ -71,8 +71,9 @@ class RunSettings:
 
     Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
     has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
-    that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), where the model
-    function left the module (`device`), `votes.db` in the output folder (`store`).
+    that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), columns called after
+    what they hold (`columns`), parts that are drawn (`splits`), where the model function left the module (`device`),
+    `votes.db` in the output folder (`store`).
     """
 
     model: Reference = field(
@@ -84,7 +85,21 @@ class RunSettings:
             "them).",
             metavar="FILE.PY:FUNCTION",
             example="model.py:classifier",
+            in_training=True,
         )
+    )
+    weights: Path | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_path,
+            "The file that the module's weights are read from, such as model.pt: what starcert train wrote, or a state "
+            "dict from torch.save.",
+            shown="as the model function returns it",
+            kind=Path,
+            metavar="FILE",
+            in_training=True,
+            changes="nothing",  # it is the content that counts
+        ),
     )
     data: Path | str | Reference = field(
         metadata=_about(
@@ -96,6 +111,20 @@ class RunSettings:
             metavar="NAME|PATH",
             example="MUTAG",
             changes="nothing",  # it is the content that counts
+            in_training=True,
+        ),
+    )
+    columns: dict[str, str] | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_columns,
+            "Which columns of a .csv file of molecules, or of labels.csv, hold what, where they are not called smiles, "
+            "label and name: smiles=SMILES,label=activity,name=mol_id. part=COLUMN says train, validation or test.",
+            parse=values_of.parse_columns,
+            metavar="WHAT=COLUMN,…",
+            shown="smiles, label, name",
+            in_training=True,
+            changes="nothing",  # as with data
         ),
     )
     targets: Literal["graphs", "nodes"] = field(
@@ -107,6 +136,7 @@ class RunSettings:
             metavar="graphs|nodes",
             in_sweeps=False,
             unsaid="graphs",
+            in_training=True,
         ),
     )
     nodes: str | None = field(
@@ -128,6 +158,7 @@ class RunSettings:
             'Partition. In a run file also a table: the layer of each region (bonds = "pairs", atoms = "element"), '
             "or, of vectors, its columns. Without it, all node pairs are one region.",
             metavar="BUILDER|FILE.PY:FUNCTION",
+            in_training=True,
         ),
     )
     noise: Noise = field(
@@ -139,6 +170,7 @@ class RunSettings:
             metavar="REGION=P[/P],…",
             example="motif=0.02,random=0.45",
             sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
+            in_training=True,
         )
     )
     samples: int = field(
@@ -251,18 +283,33 @@ class RunSettings:
         default="all",
         metadata=_about(
             values_of.one_of("all", "train", "validation", "test"),
-            "The part to certify: all, or train, validation or test of 80/10/10% of every class.",
+            "The part to certify: all, or train, validation or test (--splits, or 80/10/10% of every class).",
             metavar="PART",
             of_sweeps=True,
             sweep_help="The part to try the levels on: all, train or validation.",
             sweep_shown="validation if the run file divides the data or the model asks for a training part, else all",
         ),
     )
-    split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int))
+    splits: Path | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_splits,
+            'Your own parts for --split: {"train": [0, 1], "validation": [2], "test": [3]} in a file .json, indices '
+            "from 0 or names of graphs; or a file .csv with the columns name and part.",
+            metavar="FILE",
+            shown="80/10/10% of every class",
+            in_training=True,
+            changes="nothing",  # as with data
+        ),
+    )
+    split_seed: int = field(default=0, metadata=_about(_SEED, "The seed of that division.", kind=int, in_training=True))
     device: str | None = field(
         default=None,
         metadata=_about(
-            values_of.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is"
+            values_of.as_device,
+            "Where a torch module runs: cpu, cuda, cuda:1.",
+            shown="where the model is",
+            in_training=True,
         ),
     )
     workers: int = field(
@@ -341,6 +388,9 @@ class RunSettings:
         if self.targets == "nodes" and self.split != "all":
             hint = 'Say which nodes by a mask: nodes = "test_mask".'
             raise InvalidParameterError("split", "be all where nodes are classified", self.split, hint)
+        if self.targets == "nodes" and self.splits is not None:
+            hint = 'Say which nodes by a mask: nodes = "test_mask".'
+            raise InvalidParameterError("splits", "be left out where nodes are classified", str(self.splits), hint)
         if self.max_radius is not None:
             object.__setattr__(self, "max_radius", self.noise.radius(self.max_radius, "max_radius"))
         if self.regions is None and len(self.noise.regions) > 1:
@@ -366,13 +416,20 @@ def option_name(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-def check_values(values: Mapping[str, object], *, base: Path, named: Callable[[str], str] = str) -> dict[str, object]:
+def check_values(
+    values: Mapping[str, object],
+    *,
+    base: Path,
+    named: Callable[[str], str] = str,
+    known: Mapping[str, Setting] = SETTINGS,
+) -> dict[str, object]:
     """Settings as a file or a command line has them, each checked, paths made absolute from `base`.
 
     Args:
         values: the settings by their keys.
         base: where relative paths begin.
         named: how a message calls the setting with this key.
+        known: the settings that there are.
 
     Raises:
         InvalidParameterError: names the key that is unknown, or whose value is of no use.
@@ -382,21 +439,21 @@ def check_values(values: Mapping[str, object], *, base: Path, named: Callable[[s
         {'samples': 500, 'alpha': 0.05}
     """
     for key in values:
-        if key not in SETTINGS:
-            close = get_close_matches(str(key), SETTINGS, n=1)
-            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(SETTINGS)}."
+        if key not in known:
+            close = get_close_matches(str(key), known, n=1)
+            hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join(known)}."
             raise UnknownSettingError(named(key), "be a setting of a run", key, hint)
-    return {key: SETTINGS[key].value(value, base, named(key)) for key, value in values.items()}
+    return {key: known[key].value(value, base, named(key)) for key, value in values.items()}
 
 
-def check_options(given: Mapping[str, Any]) -> dict[str, object]:
+def check_options(given: Mapping[str, Any], known: Mapping[str, Setting] = SETTINGS) -> dict[str, object]:
     """The settings that options give, each checked; an option that is None was not given."""
     values = {}
     for key, word in given.items():
         if word is not None:
-            parse = SETTINGS[key].parse
+            parse = known[key].parse
             values[key] = word if parse is None else parse(word, option_name(key))
-    return check_values(values, base=Path.cwd(), named=option_name)
+    return check_values(values, base=Path.cwd(), named=option_name, known=known)
 
 
 def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
+from starcert.datasets.tu_files import raw_files
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import CleanObject, Graph
 from starcert.graphs.content import is_tensor
+from starcert.runs.columns import Columns, refuse_columns
 from starcert.runs.graph_files import RunData, are_class_numbers, number_labels, read_folder, read_smiles
 from starcert.runs.user_code import Reference, TuName, running_user_code
 from starcert.system.output import say
@@ -33,11 +34,18 @@ _FREE_NODES, _FREE_BYTES = 2**22, 2**26
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
 
-def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False) -> RunData:
+def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False, columns: Columns | None = None) -> RunData:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
-    With `of_nodes`, a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
+    Args:
+        source: where they are.
+        of_nodes: whether a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
+        columns: which columns of a table hold what, where they are not called after it.
     """
+    if isinstance(source, Path) and (read := _with_table(source)) is not None:
+        return read(source, columns)
+    if columns:
+        refuse_columns(columns, f"{source} has none")
     if isinstance(source, Reference):
         return _of_function(source)
     if isinstance(source, str):
@@ -46,12 +54,17 @@ def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False) -> Ru
         if source.suffix == ".py":
             hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
-        readers = dict.fromkeys(_MOLECULES, read_smiles) | {".npz": _read_npz}
-        return readers.get(source.suffix, partial(read_tensors, of_nodes=of_nodes))(source)
-    from starcert.datasets.tu_files import raw_files  # noqa: PLC0415
-
+        return _read_npz(source) if source.suffix == ".npz" else read_tensors(source, of_nodes=of_nodes)
     raw = raw_files(source)
-    return read_folder(source) if raw is None else _tu(*raw)
+    assert raw is not None  # or it would be a folder of graph files
+    return _tu(*raw)
+
+
+def _with_table(source: Path) -> Callable[[Path, Columns | None], RunData] | None:
+    """What reads data whose classes stand in a table; None for other data."""
+    if source.is_file():
+        return read_smiles if source.suffix in _MOLECULES else None
+    return read_folder if raw_files(source) is None else None
 
 
 def _read_npz(path: Path) -> RunData:

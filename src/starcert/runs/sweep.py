@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,14 +15,18 @@ import numpy as np
 from starcert.certificate import Certificates
 from starcert.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.noise import Noise
+from starcert.runs.forecast import forecast_of_levels
 from starcert.runs.grid import Grid, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, check_expected, read_inputs, try_model
 from starcert.runs.models import asks_for
 from starcert.runs.output_folder import RUN, OutputFolder
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SWEEP_SAMPLES, run_settings
+from starcert.runs.sweep_goal import ACCURACY, Goal, marks_of
 from starcert.runs.sweep_levels import measure_levels, outcome_of
-from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, write_sweep_page
+from starcert.runs.sweep_page import write_sweep_page
+from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, tie_sentence
+from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
@@ -36,17 +40,20 @@ _CERTIFYING_ALONE = ("samples", "selection_samples", "own_samples", "store", "ou
 """What a run file says for `starcert certify` alone, unless it says it in its table [sweep]."""
 
 
-def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | None) -> SweepSettings:
+def sweep_settings(
+    file: RunFile, options: Mapping[str, object], grid: Grid | None, best: str | None = None
+) -> SweepSettings:
     """The settings of a sweep from a run file and from options, which override it.
 
     How many samples there are, where the output goes and which part of the data is used, the file says in its table
-    [sweep]: what it says elsewhere is for certifying. Data that are divided there are divided here, and of them the
-    validation part is used.
+    [sweep]: what it says elsewhere is for certifying. Data that are divided there, or have parts of their own, are
+    divided here, and of them the validation part is used.
 
     Args:
         file: what the run file says.
         options: further settings by their keys, checked.
         grid: the noise levels; None: those of the file.
+        best: what the best level has most of; None: as the file says, if it does.
     """
     grid = grid or file.grid
     if grid is None:
@@ -65,15 +72,24 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
         values = {"own_samples": 0, **values}
     part = chosen or ("validation" if divided else "all")
     run = run_settings(values, {**options, "noise": levels[0], "split": part})
-    if chosen is None and not divided and asks_for(run.model, "train"):
+    has_parts = run.splits is not None or "part" in (run.columns or {})
+    if chosen is None and not divided and (has_parts or asks_for(run.model, "train")):
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     certifying = ("samples", "selection_samples", "own_samples", "limit")
-    return SweepSettings(run, grid, own, {key: file.values[key] for key in certifying if key in file.values})
+    kept = {key: file.values[key] for key in certifying if key in file.values}
+    named = "sweep.best" if best is None else "--best"
+    wanted = file.best if best is None else best
+    goal = Goal.parse(wanted, levels[0], run.max_radius, named) if wanted or best is not None else None
+    return SweepSettings(run, grid, own, kept, goal)
 
 
 def run_sweep(
-    settings: SweepSettings, *, expected: Mapping[str, str] | None = None, note: Callable[[str], None] = print
+    settings: SweepSettings,
+    *,
+    expected: Mapping[str, str] | None = None,
+    note: Callable[[str], None] = print,
+    before: Callable[..., None] | None = None,
 ) -> SweepResult:
     """Tries every noise level of a grid on the graphs of a run, and writes the output folder.
 
@@ -84,6 +100,8 @@ def run_sweep(
         settings: what to try, and on what.
         expected: digests of what the sweep shall be made from; others are refused.
         note: is told what a user may want to know on the way.
+        before: is told, in several sentences, what is known before the first vote; None: nobody asks, nothing is
+            measured.
     """
     if settings.run.targets == "nodes":
         hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
@@ -91,29 +109,40 @@ def run_sweep(
     place = OutputFolder(settings.run.out)
     place.check_place()
     with place.held():
-        return _swept(settings, place, expected or {}, note)
+        return _swept(settings, place, expected or {}, note, before)
 
 
 def _swept(
-    settings: SweepSettings, place: OutputFolder, expected: Mapping[str, str], note: Callable[[str], None]
+    settings: SweepSettings,
+    place: OutputFolder,
+    expected: Mapping[str, str],
+    note: Callable[[str], None],
+    before: Callable[..., None] | None,
 ) -> SweepResult:
     inputs, n_unlabelled = _labelled(read_inputs(settings.run))
     for sentence in inputs.said:
         note(sentence)
     one_model = not asks_for(settings.run.model, "noise")
     first = try_model(settings.run, inputs)
+    for sentence in other_noise(settings.run.weights, settings.levels):
+        note(sentence)
     # Graphs, regions and classifier are checked by the files of votes; a certification may go on from this run file
     # with other graphs.
     digests = {"model": settings.run.model.digest}
     check_expected(digests, {name: each for name, each in expected.items() if name in digests})
     certifying = dict(settings.certifying) | ({} if settings.run.split == "all" else {"split": "test"})
-    place.begin(replace(settings.run, noise=_noise_there(place, settings)), digests, settings.grid, certifying)
-    outcomes, anchored = [], dict[str, None]()
-    for certificates, ready in _levels(settings, inputs, first, one_model, place, note):
+    begun = replace(settings.run, noise=_noise_there(place, settings))
+    place.begin(begun, digests, settings.grid, _said(settings), certifying)
+    stores = _stores(place, settings)
+    if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
+        before(*forecast_of_levels(settings.run, first, stores))
+    outcomes, marks, anchored = [], [], dict[str, None]()
+    for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
         assert ready.data.labels is not None
         truth = [label for label in ready.data.labels if label is not None]
         problem = ready.problem.under(certificates.noise)
         outcomes.append(outcome_of(certificates, truth, ready.answers, problem.capacities))
+        marks.append(marks_of(settings.goal or ACCURACY, certificates, outcomes[-1]))
         anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
     classes, counts = np.unique(outcomes[0].truth, return_counts=True)
     sweep = SweepResult(
@@ -125,6 +154,7 @@ def _swept(
         anchored=tuple(anchored),
         one_model=one_model,
         folder=place.final,
+        marks=tuple(marks),
         drawn=inputs.drawn,
     )
     _write_run_file(place, sweep, digests, certifying)
@@ -151,17 +181,14 @@ def _levels(
     inputs: RunInputs,
     first: TriedModel,
     one_model: bool,
-    place: OutputFolder,
+    stores: Sequence[Path],
     note: Callable[[str], None],
 ) -> Iterator[tuple[Certificates, TriedModel]]:
     """The certificates of every level, and what they were made with."""
     once = cache(note)  # what is true of one level need not be said for the next
-    folder = place.kept / VOTES
-    folder.mkdir(exist_ok=True)
-    digits = len(str(len(settings.levels)))
     with ExitStack() as resources:
         ready, executor, begun = first, None, time.monotonic()
-        for number, noise in enumerate(settings.levels, start=1):
+        for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
             if number > 1 and not one_model:
                 ready = try_model(replace(settings.run, noise=noise), inputs, first.problem)
             if number == 1 or not one_model:
@@ -169,7 +196,6 @@ def _levels(
                 executor = resources.enter_context(
                     voting_workers(ready.base, settings.run.model.file, settings.run.workers, once)
                 )
-            store = folder / f"level-{number:0{digits}d}.db"
             left = (len(settings.levels) - number + 1) * (time.monotonic() - begun) / max(1, number - 1)
             whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""
             title = f"level {number} of {len(settings.levels)}{whole}: {noise_text(noise)}"
@@ -180,6 +206,13 @@ def _levels(
                 advice = f"Give another --out, or remove {store.parents[1]} first."
                 raise StarcertError(f"{store}: holds votes of another sweep ({differences}). {advice}") from error
             yield found, ready
+
+
+def _stores(place: OutputFolder, settings: SweepSettings) -> list[Path]:
+    """The file of votes of each level, in a folder that is made for them."""
+    folder, n_levels = place.kept / VOTES, len(settings.levels)
+    folder.mkdir(exist_ok=True)
+    return [folder / f"level-{number:0{len(str(n_levels))}d}.db" for number in range(1, n_levels + 1)]
 
 
 def _certify(
@@ -202,7 +235,13 @@ def _write_run_file(
     noise = settings.own_noise if sweep.suggested is None else sweep.levels[sweep.suggested].noise
     whose = "your own: no level is suggested" if sweep.suggested is None else f"that of level {sweep.suggested + 1}"
     about = f"starcert certify takes this file too, without its table sweep: the noise is {whose}."
-    place.write_run_file(replace(settings.run, noise=noise), digests, settings.grid, certifying, [about])
+    told = [about, *filter(None, [tie_sentence(sweep)])]
+    run = replace(settings.run, noise=noise)
+    place.write_run_file(run, digests, settings.grid, _said(settings), certifying, told)
+
+
+def _said(settings: SweepSettings) -> str:
+    return "" if settings.goal is None else str(settings.goal)
 
 
 def _noise_there(place: OutputFolder, settings: SweepSettings) -> Noise:

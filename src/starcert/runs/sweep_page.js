@@ -3,15 +3,16 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   data.varied = data.factors.map((_, f) => f).filter((f) => data.factors[f].values.length > 1);
-  const accuracy = { key: "accuracy", name: "accuracy", of: (level) => level.accuracy, show: Text.percent };
+  const accuracy = { key: "accuracy", name: "accuracy", of: (level) => level.accuracy, show: Text.percent, share: true };
   const figure = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });
   const measures = data.axes.map((axis, i) => ({ key: `radius-${i}`, name: `mean certified radius, ${axis}`, of: (level) => level.radii[i], show: figure }));
   for (const key of ["volume", "score"]) {
     if (data.levels.every((level) => level[key] !== null)) measures.push({ key, name: key, of: (level) => level[key], show: figure });
   }
-  // To begin with, the axis on which the levels differ most.
+  if (data.goal) measures.push({ key: "goal", name: data.goal.name, of: (level) => level.goal, show: data.goal.share ? Text.percent : figure, share: data.goal.share });
+  // To begin with, what the levels are to be best at, or the axis on which they differ most.
   const different = data.axes.map((_, i) => new Set(data.levels.map(measures[i].of)).size);
-  const state = { measure: different.indexOf(Math.max(...different)), up: data.varied[0], across: data.varied[1] ?? data.varied[0], held: data.factors.map(() => 0), level: data.chosen };
+  const state = { measure: data.goal ? measures.length - 1 : different.indexOf(Math.max(...different)), up: data.varied[0], across: data.varied[1] ?? data.varied[0], held: data.factors.map(() => 0), level: data.chosen };
 
   measures.forEach((measure, i) => $("measure").append(Text.element("option", { value: i }, measure.name)));
   $("measure").value = state.measure;
@@ -68,7 +69,7 @@
     const level = data.levels[n];
     $("chosen-heading").replaceChildren(`Level ${n + 1}: `, Text.name(level.noise));
     const radii = data.axes.map((axis, i) => `${axis} ${figure(level.radii[i])}`).join(", ");
-    $("chosen-text").textContent = `Accuracy ${Text.percent(level.accuracy)} (majority-class share ${Text.percent(data.majority)}); mean certified radii, each axis alone: ${radii}; ${level.verdict}.`;
+    $("chosen-text").textContent = `Accuracy ${Text.percent(level.accuracy)} (majority-class share ${Text.percent(data.majority)}); mean certified radii, each axis alone: ${radii}; ${level.standing}; ${level.verdict}.`;
     $("command").textContent = level.command;
     for (const row of document.querySelectorAll("#level-table tbody tr")) row.setAttribute("aria-selected", Number(row.dataset.level) === n);
   }

@@ -93,7 +93,7 @@ const Sweeps = (() => {
     traces.push(lineTrace({ x: across, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
     const shown = layout(measure.name, "accuracy", { ground: "#fff" });
     Object.assign(shown.yaxis, { ...SHARE_AXIS, range: up });
-    Object.assign(shown.xaxis, { range: across, whole: false, grid: true });
+    Object.assign(shown.xaxis, { range: across, whole: false, grid: true, percent: measure.share });
     SvgPlot.draw(div, traces, shown);
   }
 
@@ -113,11 +113,11 @@ const Sweeps = (() => {
       });
     }
     const reach = [-0.5, factor.values.length - 0.5];
-    if (measure.key === "accuracy") traces.push(lineTrace({ x: reach, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
+    if (measure.share) traces.push(lineTrace({ x: reach, y: [data.majority, data.majority] }, `majority-class share ${percent(data.majority)}`, { color: WARN, dash: "dash", width: 2.5 }));
     else traces.push(majorityMark(data));
     const shown = layout(`noise in ${factor.name}`, measure.name, { ground: "#fff" });
     Object.assign(shown.xaxis, { tickvals: factor.values.map((_, i) => i), ticktext: factor.values, range: reach });
-    Object.assign(shown.yaxis, measure.key === "accuracy" ? SHARE_AXIS : { grid: true, tozero: true });
+    Object.assign(shown.yaxis, measure.share ? SHARE_AXIS : { grid: true, tozero: true });
     SvgPlot.draw(div, traces, shown);
   }
 
@@ -131,7 +131,7 @@ const Sweeps = (() => {
     const [up, across] = [data.factors[view.up], data.factors[view.across]];
     const cell = (i, j) => view.levels.find((level) => level.at[view.up] === i && level.at[view.across] === j);
     const cells = up.values.map((_, i) => across.values.map((_, j) => cell(i, j)));
-    const isShare = measure.key === "accuracy";
+    const isShare = measure.share;
     const most = isShare ? 1 : Math.max(...data.levels.map(measure.of)) || 1;
     const marks = [0, 0.25, 0.5, 0.75, 1].filter((share) => Math.abs(share - data.majority) > 0.12);
     const ticks = isShare ? { tickvals: [...marks, data.majority], ticktext: [...marks.map((share) => `${100 * share}%`), `majority\nclass ${percent(data.majority)}`], bold: marks.length } : {};

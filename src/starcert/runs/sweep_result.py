@@ -1,41 +1,38 @@
-"""A sweep: its settings, its levels, which are worth a certification, and what to know before choosing one.
-
-Its page shows the grid as maps, the trade-off front, and every level in a table, in one file.
-"""
+"""A sweep: its settings, its levels, which are worth a certification, and what to know before choosing one."""
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 
 from starcert.graphs.content import digest
 from starcert.noise import Noise
-from starcert.report import document
-from starcert.report.findings import Notice, nothing_to_flip, share_interval
+from starcert.report.findings import Notice, nothing_to_flip
+from starcert.report.intervals import share_interval
 from starcert.runs.grid import Grid, noise_text
-from starcert.runs.output_folder import RUN
 from starcert.runs.settings import RunSettings
+from starcert.runs.sweep_goal import ACCURACY, Goal, Marks, Standing, standings
 from starcert.runs.sweep_levels import SweepLevel, beaten_by
-from starcert.system.provenance import versions
 
 __all__ = [
     "OTHER",
     "SweepResult",
     "SweepSettings",
     "about_graphs",
+    "advice",
+    "data_name",
     "next_command",
     "notices",
     "sweep_rows",
+    "tie_sentence",
     "verdict",
-    "write_sweep_page",
 ]
 
 MOST_NAMED = 5
+MOST_TIES = 12
 OTHER = "PATH/TO/OTHER_GRAPHS"
 """Stands in a command for data that the user has to name. It is a path that is not there, so that the command does not
 run unread, and no name, which might be that of a data set to download."""
@@ -50,12 +47,14 @@ class SweepSettings:
         grid: the noise levels.
         own_noise: the noise that the user gave; that of the first level if none was given, or one with other axes.
         certifying: what the run file says for certifying alone, by its keys.
+        goal: what the user wants the best level of; None: accuracy, of the unbeaten levels that certify a flip.
     """
 
     run: RunSettings
     grid: Grid
     own_noise: Noise
     certifying: Mapping[str, object] = field(default_factory=dict)
+    goal: Goal | None = None
 
     @cached_property
     def levels(self) -> tuple[Noise, ...]:
@@ -85,6 +84,7 @@ class SweepResult:
         anchored: why regions are anchored, each reason once.
         one_model: whether one model served all levels, rather than one made for each.
         folder: the output folder.
+        marks: for each level, what each graph adds to the goal.
         drawn: whether a limit drew the graphs from every class, instead of the first ones.
     """
 
@@ -96,6 +96,7 @@ class SweepResult:
     anchored: tuple[str, ...]
     one_model: bool
     folder: Path
+    marks: tuple[Marks, ...]
     drawn: bool = False
 
     @cached_property
@@ -128,9 +129,73 @@ class SweepResult:
         return [*self.unbeaten, *sorted(rest, key=lambda number: (-self.levels[number].n_right, number))]
 
     @property
+    def goal(self) -> Goal:
+        """What levels are compared by when the best one is looked for."""
+        return self.settings.goal or ACCURACY
+
+    @cached_property
     def suggested(self) -> int | None:
-        """The most accurate of the worthwhile levels that certify a flip at all; None if there is none."""
-        return next((number for number in self.worthwhile if any(self.levels[number].mean_radii)), None)
+        """The level to certify next; None if there is none.
+
+        It is more accurate than a constant answer. Without a goal it is the most accurate of the unbeaten levels that
+        certify a flip at all; with one it has the most of that, and more than nothing.
+        """
+        if self.settings.goal is None:
+            return next((number for number in self.worthwhile if any(self.levels[number].mean_radii)), None)
+        totals = [sum(mark for mark in marks if mark is not None) for marks in self.marks]
+        some = [number for number, total in enumerate(totals) if total and not self.levels[number].constant]
+        return max(some, key=lambda number: (totals[number], -self.order.index(number)), default=None)
+
+    @cached_property
+    def standings(self) -> tuple[Standing, ...]:
+        """How each level stands by the goal beside the suggested one, or the first unbeaten one if there is none."""
+        best = self.unbeaten[0] if self.suggested is None else self.suggested
+        return tuple(standings(self.goal, self.marks, best))
+
+    @property
+    def ties(self) -> list[int]:
+        """The levels that cannot be told apart from the suggested one, constant answers left out, in their order."""
+        return [
+            number
+            for number, each in enumerate(self.standings)
+            if each.tie and number != self.suggested and not self.levels[number].constant
+        ]
+
+
+def advice(sweep: SweepResult) -> str:
+    """Which level to certify next, and why."""
+    if sweep.suggested is None and sweep.settings.goal is None:
+        return "No level that is better than a constant answer certifies a flip. Next: other levels, or more --samples."
+    if sweep.suggested is None:
+        none = f"No level that is better than a constant answer has any {sweep.goal.words}."
+        return f"{none} Next: other levels, more --samples, or another --best."
+    if sweep.settings.goal is None:
+        return "Next, for the most accurate of the unbeaten levels that certify a flip:"
+    return f"Next, for the best level by {sweep.goal.words}:"
+
+
+def tie_sentence(sweep: SweepResult) -> str:
+    """Which levels are as good as the suggested one, for all that these graphs can tell, and within how much."""
+    best = sweep.suggested
+    if best is None or len(sweep.levels) == 1:
+        return ""
+    goal, own, ties = sweep.goal, sweep.standings[best], sweep.ties
+    head = f"Level {best + 1}, by {goal.words}: {goal.show(own.value)} (95% interval {goal.within(own.low, own.high)})."
+    if not ties:
+        return f"{head} All others have clearly less, or are no better than a constant answer."
+    behind = [sweep.standings[number] for number in ties]
+    others = f"level{'s' * (len(ties) > 1)} {_listed(ties)}"
+    apart = goal.apart(min(each.by for each in behind), max(each.by for each in behind))
+    widest = goal.apart(min(each.least for each in behind), max(each.most for each in behind))
+    return (
+        f"{head} A tie: these graphs cannot tell it from {others}. They differ from it by {apart}, and the 95% "
+        f"interval of that, {widest}{' at the widest' * (len(ties) > 1)}, holds 0."
+    )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - MOST_TIES:,} more" if len(numbers) > MOST_TIES else ""
+    return ", ".join(str(number + 1) for number in numbers[:MOST_TIES]) + more
 
 
 def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
@@ -147,6 +212,8 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
             "graphs": level.n_graphs,
             "samples": sweep.settings.run.samples,
             "accuracy": level.accuracy,
+            **dict(zip(("accuracy_low", "accuracy_high"), share_interval(level.n_right, level.n_graphs), strict=True)),
+            **_by_goal(sweep, number),
             "majority_share": level.majority_share,
             "no_better_than_constant": level.constant,
             "abstained": level.n_abstained / level.n_graphs,
@@ -168,6 +235,18 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
         }
 
 
+def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
+    """How a level stands by the goal; where none is named, what there is to say beyond its accuracy."""
+    goal, own = sweep.goal, sweep.standings[number]
+    named: dict[str, object] = {str(goal): own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
+    apart: dict[str, object] = {
+        f"{goal}_less_best": own.by,
+        f"{goal}_less_best_low": own.least,
+        f"{goal}_less_best_high": own.most,
+    }
+    return (named if goal != ACCURACY else {}) | apart | {"tie_with_best": own.tie, "best": number == sweep.suggested}
+
+
 def _by_counts(level: SweepLevel) -> dict[str, object]:
     """With evidence, how far the level reaches by p_A alone."""
     if level.by_counts is None:
@@ -180,10 +259,15 @@ def _by_counts(level: SweepLevel) -> dict[str, object]:
     }
 
 
+def data_name(sweep: SweepResult) -> str:
+    """What the data set is called."""
+    data = sweep.settings.run.data
+    return data.name if isinstance(data, Path) else str(data)
+
+
 def about_graphs(sweep: SweepResult) -> str:
     """Which graphs the levels were tried on."""
     run, n = sweep.settings.run, sweep.levels[0].n_graphs
-    data = run.data if isinstance(run.data, str) else run.data.name
     if run.split == "all":
         which = "graphs of every class" if sweep.drawn else "the first graphs"
         part = "all graphs" if run.limit is None else f"{which} (--limit {run.limit:,})"
@@ -191,7 +275,7 @@ def about_graphs(sweep: SweepResult) -> str:
         which = "graphs of every class" if sweep.drawn else "its first graphs"
         part = f"the {run.split} part" + ("" if run.limit is None else f", {which} (--limit {run.limit:,})")
     without = f"; {sweep.n_unlabelled:,} without a known class are left out" if sweep.n_unlabelled else ""
-    return f"{n:,} graph{'s' * (n != 1)}: {part} of {data}{without}"
+    return f"{n:,} graph{'s' * (n != 1)}: {part} of {data_name(sweep)}{without}"
 
 
 def next_command(sweep: SweepResult, number: int, run_file: str) -> str:
@@ -291,115 +375,3 @@ def _named(sweep: SweepResult, numbers: Sequence[int]) -> str:
     named = "; ".join(noise_text(sweep.levels[number].noise) for number in numbers[:MOST_NAMED])
     more = f"; and {len(numbers) - MOST_NAMED:,} more" if len(numbers) > MOST_NAMED else ""
     return f"({named}{more}.)"
-
-
-def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
-    """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
-    file = document.target(path)
-    run = sweep.settings.run
-    said = {
-        "n_levels": len(sweep.levels),
-        "samples": run.samples,
-        "evidence": run.evidence,
-        "about_graphs": about_graphs(sweep),
-        "numbers": list(_numbers(sweep)),
-        "notices": notices(sweep),
-        "heads": _heads(sweep),
-        "rows": [_row(sweep, number) for number in sweep.order],
-        "origin": [{"Settings": list(_settings(sweep))}, {"Provenance": list(versions().items())}],
-    }
-    data = run.data if isinstance(run.data, str) else run.data.name
-    html = document.assemble(
-        "runs/sweep_page.html",
-        said,
-        title=f"Choosing the noise: {data}",
-        style=document.resources("starcert.report", ["page.css"])
-        + document.resources("starcert.runs", ["sweep_page.css"]),
-        script=document.resources("starcert.report", ["text.js", "charts.js"])
-        + document.resources("starcert.runs", ["sweep_plots.js", "sweep_page.js"]),
-        data=_data(sweep),
-    )
-    document.write_page(file, html)
-
-
-def _numbers(sweep: SweepResult) -> Iterator[document.KeyFigure]:
-    level = sweep.levels[0]
-    yield document.KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels")
-    yield document.KeyFigure(f"{level.n_graphs:,}", "graphs", "number-graphs")
-    share, name = f"{level.majority_share:.1%}", sweep.class_names[sweep.majority]
-    yield document.KeyFigure(share, "majority-class share", "number-majority", name)
-    unbeaten = f"{len(sweep.worthwhile):,}"
-    yield document.KeyFigure(unbeaten, "unbeaten levels that are better than a constant answer", "number-unbeaten")
-
-
-def _settings(sweep: SweepResult) -> Iterator[tuple[str, str]]:
-    run = sweep.settings.run
-    yield "model", str(run.model) + (", the same for all levels" if sweep.one_model else ", made for each level")
-    yield "data", about_graphs(sweep)
-    yield "regions", str(run.regions or "every node pair")
-    yield "grid", str(sweep.settings.grid)
-    fixed = sweep.settings.grid.fixed(sweep.levels[0].noise)
-    if fixed:
-        yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
-    for key in ("samples", "selection_samples", "alpha", "family", "seed", "split_seed"):
-        yield key, str(getattr(run, key))
-    if run.evidence:
-        yield "evidence", f"yes, with at most {run.own_samples:,} votes at attacked versions of a graph"
-    if run.plan != "fixed":
-        yield "plan", run.plan
-
-
-def _heads(sweep: SweepResult) -> list[str]:
-    axes = [f"mean radius, {axis}" for axis in sweep.levels[0].noise.axes]
-    if sweep.settings.run.evidence:
-        axes += [f"by p_A alone, {axis}" for axis in sweep.levels[0].noise.axes]
-    return ["level", "noise", "accuracy", "abstains", *axes, "volume", "score", "most frequent answer", "verdict"]
-
-
-def _row(sweep: SweepResult, number: int) -> dict[str, object]:
-    """What the table says of a level."""
-    level = sweep.levels[number]
-    return {
-        "number": number,
-        "kind": "constant" if level.constant else "unbeaten" if sweep.beaten_by[number] is None else "beaten",
-        "noise": noise_text(level.noise),
-        "cells": [
-            f"{level.accuracy:.1%} ({'–'.join(f'{end:.0%}' for end in share_interval(level.n_right, level.n_graphs))})",
-            f"{level.n_abstained / level.n_graphs:.1%}",
-            *(f"{mean:.2f}" for mean in level.mean_radii),
-            *(f"{mean:.2f}" for mean in (() if level.by_counts is None else level.by_counts.mean_radii)),
-            "" if level.volume is None else f"{level.volume:,.1f}",
-            "" if level.score is None else f"{level.score:,}",
-        ],
-        "answer": "none" if level.answer is None else sweep.class_names[level.answer],
-        "answer_share": f"{level.answer_share:.0%}",
-        "verdict": verdict(sweep, number),
-    }
-
-
-def _data(sweep: SweepResult) -> dict[str, object]:
-    factors = sweep.settings.grid.factors
-    # Which value of each factor every level has, in the order of the grid.
-    places = product(*(range(len(factor.values)) for factor in factors))
-    first = sweep.levels[0]
-    return {
-        "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
-        "axes": list(first.noise.axes),
-        "majority": first.majority_share,
-        "chosen": sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
-        "levels": [
-            {
-                "noise": noise_text(level.noise),
-                "at": at,
-                "accuracy": level.accuracy,
-                "radii": list(level.mean_radii),
-                "volume": level.volume,
-                "score": level.score,
-                "unbeaten": sweep.beaten_by[number] is None,
-                "constant": level.constant,
-                "verdict": verdict(sweep, number),
-                "command": next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
-            }
-            for number, (level, at) in enumerate(zip(sweep.levels, places, strict=True))
-        ],
-    }

@@ -38,6 +38,7 @@ __all__ = [
     "place_of",
     "place_of_user_code",
     "running_user_code",
+    "useful_workers",
     "voting_workers",
 ]
 
@@ -204,6 +205,13 @@ def _nearest_file(path: Path) -> str:
     return f"Did you mean {close[0]}?" if close else f"{folder} has {', '.join(names[:5]) or 'no Python file'}."
 
 
+def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
+    """How many of so many workers can count votes, and why there is one alone; "" where nothing keeps it from more."""
+    workers = min(workers, available_cores())
+    reason = "" if workers == 1 else _stays(classifier)
+    return (1 if reason else workers), reason
+
+
 @contextmanager
 def voting_workers(
     classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
@@ -219,12 +227,11 @@ def voting_workers(
     cores = available_cores()
     if workers > cores:
         note(f"Votes are counted by {cores} of {workers:,} workers: this machine has no more cores.")
-        workers = cores
-    reason = "" if workers == 1 else _stays(classifier)
+    workers, reason = useful_workers(classifier, workers)
     if reason:
         note(f"All votes are counted in one process: {reason}.")
     with one_thread(classifier.backend):
-        if workers == 1 or reason:
+        if workers == 1:
             yield None
             return
         kept = "The votes that were counted are kept."

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starcert.sampling.draws import Nonzero
     from starcert.sampling.streams import WordStream
 
-__all__ = ["DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "DeviceVectors", "Places"]
+__all__ = ["DeviceDigits", "DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "DeviceVectors", "Places"]
 
 DIGITS = 63
 
@@ -282,12 +282,8 @@ class DeviceSampler:
         self._device = torch.device(device)
         clean = np.zeros(sites.n_sites, dtype=np.int64)
         clean[sites.nonzero[0]] = 1
-        chances = [Fraction(p) for p in values.tolist()]
-        digits = [_digits(1 - p if one else p) for p in chances for one in (False, True)]
-        last, more = torch.tensor(digits, dtype=torch.int64, device=self._device).view(-1, 2).T
-        places = torch.as_tensor(2 * law.astype(np.int64) + clean, device=self._device)
-        self._last, self._more = last[places], more[places]
-        self._more_digits = any(more for _, more in digits)
+        present = [1 - chance if one else chance for chance in map(Fraction, values.tolist()) for one in (False, True)]
+        self._digits = DeviceDigits(present, 2 * law.astype(np.int64) + clean, self._device)
 
     def draw(self, stream: WordStream, samples: int) -> DeviceDraw:
         """So many noisy copies; a function of the stream, the device's kind and torch's version."""
@@ -295,18 +291,18 @@ class DeviceSampler:
 
     def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[DeviceDraw]:
         """The first `wanted` of those copies, as many at a time as take some gigabytes."""
-        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, self._last.numel())))
+        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, len(self._digits))))
 
     def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[DeviceDraw]:
         generator = torch.Generator(device=self._device)
         generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        n_sites = self._last.numel()
+        n_sites = len(self._digits)
         rows = max(64, NUMBERS // max(1, n_sites))  # fixed by the graph: the numbers depend on it
         together = -(-most // rows) * rows
         for begin in range(0, wanted, together):
             end = min(begin + together, wanted)
             try:
-                parts = [self._bits(generator, min(rows, samples - start)) for start in range(begin, end, rows)]
+                parts = [self._digits.below(generator, min(rows, samples - start)) for start in range(begin, end, rows)]
                 bits = parts[0] if len(parts) == 1 else torch.cat(parts)
             except torch.cuda.OutOfMemoryError as error:
                 raise StarcertError(
@@ -315,15 +311,36 @@ class DeviceSampler:
                 ) from error
             yield DeviceDraw(bits[: end - begin])
 
-    def _bits(self, generator: torch.Generator, copies: int) -> torch.Tensor:
-        number = torch.empty((copies, self._last.numel()), dtype=torch.int64, device=self._device)
+
+class DeviceDigits:
+    """Probabilities on a device, to the last digit.
+
+    Args:
+        chances: the different probabilities.
+        which: for each site the place of its own among them.
+        device: where.
+    """
+
+    def __init__(self, chances: Sequence[Fraction], which: npt.NDArray[np.int64], device: torch.device) -> None:
+        digits = [_digits(chance) for chance in chances]
+        last, more = torch.tensor(digits, dtype=torch.int64, device=device).view(-1, 2).T
+        places = torch.as_tensor(which, device=device)
+        self._last, self._more = last[places], more[places]
+        self._more_digits = any(more for _, more in digits)
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def below(self, generator: torch.Generator, copies: int) -> torch.Tensor:
+        """Truth values that are true with the probability of their site, shape (copies, sites)."""
+        number = torch.empty((copies, len(self)), dtype=torch.int64, device=self._last.device)
         number.random_(generator=generator)
-        present: torch.Tensor = number <= self._last
+        below: torch.Tensor = number <= self._last
         if self._more_digits:
             tied = (number == self._last + 1) & (self._more > 0)
             if bool(tied.any()):
-                present |= tied & (torch.empty_like(number).random_(generator=generator) < self._more)
-        return present
+                below |= tied & (torch.empty_like(number).random_(generator=generator) < self._more)
+        return below
 
 
 def _digits(chance: Fraction) -> tuple[int, int]:

@@ -42,12 +42,13 @@ Nonzero: TypeAlias = tuple[Positions, npt.NDArray[np.uint8]]
 
 
 class Way(Enum):
-    """How copies are drawn: by the sites that flip, by a bit or a value for every site, or by bits on a device."""
+    """How copies are drawn: by the sites that flip, by a bit or a value for every site; here, or on a device."""
 
     SPARSE = "sparse"
     DENSE = "dense"
     VALUES = "values"
     DEVICE = "device"
+    DEVICE_FLIPS = "flips on a device"
 
 
 class LateFlips(ABC):

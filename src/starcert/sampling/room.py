@@ -42,7 +42,7 @@ SHOWN = 16
 """Bytes of a value of node data that are sites, in one copy: itself, and the numbers as which it is shown."""
 
 PLENTY = 1000
-"""Bytes of a site, a node or an edge that no way of drawing and no view of it goes beyond."""
+"""Bytes of a site, a node or an edge that no way of drawing goes beyond."""
 
 MOST_SEEN = 2**30
 """Bytes that a batch on a CPU may take, as edges and as the classifier sees it."""
@@ -105,7 +105,9 @@ def check_room(sites: Sites, noise: Noise, *, name: str, room: int, device: str 
         StarcertError: says how many bytes are needed, how many there are, and what would fit.
     """
     n_nodes, n_edges = _nodes_and_edges(sites)
-    if PLENTY * (sites.n_sites + n_nodes + n_edges) + 16 * n_nodes**2 <= room:
+    most = n_edges + sites.n_sites
+    seen = copy_bytes(n_nodes, most) if n_nodes else 0
+    if PLENTY * (most + n_nodes) + 16 * n_nodes**2 + seen <= room:
         return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
     if needed <= room:
@@ -134,7 +136,7 @@ def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> fl
     way, flips = way_of(sites, noise, device)
     if way is Way.VALUES:
         return VALUES * sites.n_sites + seen
-    if way is Way.SPARSE:
+    if way in (Way.SPARSE, Way.DEVICE_FLIPS):
         return FLIPS * flips + LISTED * n_edges + seen
     if way is Way.DEVICE:
         return DEVICE_BITS * sites.n_sites + 8 * n_nodes**2 + seen

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from starcert.binding import acting_laws, filled_noise
 from starcert.core.arithmetic import compiled
 from starcert.errors import InvalidParameterError
+from starcert.graphs.blocks import PAIRS
 from starcert.sampling.dense import DenseFlips, DenseValues
 from starcert.sampling.draws import WORD, Draw, Draws, FlippedDraw, SlicedDraw, Way
 from starcert.sampling.sparse import Pool, SparseFlips
@@ -39,8 +40,11 @@ ALWAYS_DENSE = 4096
 DENSE_SHARE = 1 / 32
 """Where more than this share of the sites flips, looking at each of them is cheaper than listing the flips."""
 
-MOST_ON_DEVICE = 2**25
-"""Up to so many sites, bits are drawn on a device however few of them flip: to bring the copies there costs more."""
+MOST_ON_DEVICE = 2**15
+"""Up to so many sites, bits are drawn on a device however few of them flip."""
+
+MOST_BITS_ON_DEVICE = 2**25
+"""Up to so many sites that are no node pairs, likewise: to bring the copies there costs more."""
 
 HELD = 2**30
 """So many bytes of noisy bits or flipped positions are held at a time, or one word of every site, or one copy, where
@@ -66,7 +70,7 @@ class Sampler(Protocol):
 def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
     """The sampler of an object. Which one it is depends on its sites, the noise and the kind of device.
 
-    On another device than the CPU, bits of few enough sites are drawn there; large sparse ones are drawn here.
+    On another device than the CPU, bits are drawn there: all of them, or, of many node pairs, those that flip.
     """
     noise = filled_noise(noise, [sites])
     way, flips = way_of(sites, noise, device)
@@ -149,10 +153,17 @@ def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]
     pools = _pools(sites, noise)
     flips = sum(pool.n_sites * pool.p for pool in pools)
     there = device != "cpu" and all(pool.p == 0 or pool.p > 1e-9 for pool in pools)
-    most_looked_at = MOST_ON_DEVICE if there else ALWAYS_DENSE
-    if sites.n_sites > most_looked_at and flips <= DENSE_SHARE * sites.n_sites:
+    few = flips <= DENSE_SHARE * sites.n_sites
+    if device != "cpu" and few and sites.n_sites > MOST_ON_DEVICE and _all_pairs(sites):
+        return Way.DEVICE_FLIPS, flips
+    if few and sites.n_sites > (MOST_BITS_ON_DEVICE if there else ALWAYS_DENSE):
         return Way.SPARSE, flips
     return Way.DEVICE if there else Way.DENSE, flips
+
+
+def _all_pairs(sites: Sites) -> bool:
+    """Whether all sites are node pairs."""
+    return all(block.layer == PAIRS for block in sites.blocks)
 
 
 def _draws(sites: Sites, noise: Noise, way: Way, flips: float, device: str) -> Draws:
@@ -161,6 +172,10 @@ def _draws(sites: Sites, noise: Noise, way: Way, flips: float, device: str) -> D
     pools = _pools(sites, noise)
     if way is Way.SPARSE:
         return _SparseSampler(sites, pools, flips)
+    if way is Way.DEVICE_FLIPS:
+        from starcert.sampling.device_flips import DeviceFlipSampler  # noqa: PLC0415  (torch: only where a device is)
+
+        return DeviceFlipSampler(sites, pools, device)
     if way is Way.DEVICE:
         from starcert.sampling.device import DeviceSampler  # noqa: PLC0415  (torch: only where a device is)
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from starcert.core.arithmetic import compiled
 from starcert.sampling.streams import DIGIT_WORDS, Words, WordStream, count_table
 
-__all__ = ["Pool", "SparseFlips"]
+__all__ = ["Pool", "SparseFlips", "drawn_counts"]
 
 Positions = npt.NDArray[np.int64]
 
@@ -107,7 +107,7 @@ def _draw_pool(
         raw = stream.at_least(portion)
         reached, used = draw(first_count, table, span, pool.n_sites, excluded, seen, sample, starts, positions, raw)
         if reached < 0:
-            raise ArithmeticError("a random number agrees with the distribution function in all 192 digits")
+            raise ArithmeticError(TIED)
         if reached == sample:  # one that needs more words
             portion *= 2
         if reached < samples and positions.size - starts[reached] < most:  # perhaps out of room for positions
@@ -117,6 +117,19 @@ def _draw_pool(
     positions = positions[: starts[-1]]
     return starts, positions + pool.first if pool.only is None else pool.only[positions]
 
+
+def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float) -> Positions:
+    """How many of so many sites flip in each sample."""
+    first_count, table = count_table(n_sites, p)
+    raw = stream.at_least(DIGIT_WORDS * samples)
+    counts: Positions = _counts_of(table, raw, samples)
+    stream.use(DIGIT_WORDS * samples)
+    if counts.min(initial=0) < 0:
+        raise ArithmeticError(TIED)
+    return first_count + counts
+
+
+TIED = "a random number agrees with the distribution function in all 192 digits"
 
 MOST_MAPPED = 2**25
 """Up to so many positions, whether one is taken is a bit in a map of all of them."""
@@ -198,6 +211,14 @@ def _count(table, raw, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, A
         else:
             low = middle + 1
     return low
+
+
+@compiled
+def _counts_of(table, raw, samples):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    counts = np.empty(samples, np.int64)
+    for sample in range(samples):
+        counts[sample] = _count(table, raw, DIGIT_WORDS * sample)
+    return counts
 
 
 @compiled

@@ -57,7 +57,17 @@ def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copi
     if way is Way.VALUES:
         ends = ends_of(sites)
         return lambda draw: ValuedGraphs(sites, draw, ends)
-    from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415  (torch: only where a device is)
+    return _view_on(sites, way, device)
+
+
+def _view_on(sites: Sites, way: Way, device: str) -> Callable[[Any], Copies]:
+    """The view of a graph's copies that were drawn on a device: only who draws there has torch."""
+    if way is Way.DEVICE_FLIPS:
+        from starcert.sampling.device_flips import CleanEdges, DeviceFlippedGraphs  # noqa: PLC0415
+
+        edges = CleanEdges(sites, device)
+        return lambda draw: DeviceFlippedGraphs(sites, draw, edges)
+    from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415
 
     places = Places.of(sites, device)
     return lambda draw: DeviceGraphs(sites, draw, places)

@@ -40,6 +40,7 @@ __all__ = [
     "stage",
     "staged",
     "stages",
+    "unstaged",
 ]
 
 Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "certifying", "waiting"]
@@ -204,6 +205,16 @@ def stages() -> Iterator[StageClock]:
     finally:
         _HERE.clock = before
         clock.stop()
+
+
+@contextmanager
+def unstaged() -> Iterator[None]:
+    """What is done inside belongs to no stage, and its votes do not count: those that only try how long one takes."""
+    before, _HERE.clock = _HERE.clock, None
+    try:
+        yield
+    finally:
+        _HERE.clock = before
 
 
 class _Staged:

@@ -1,0 +1,261 @@
+"""`starcert train`: the module of a run, trained with the run's own noise, and its weights in a file.
+
+The module learns from the training part of the data, and the validation part decides which epoch is kept; of a graph
+whose nodes are classified, its node data `train_mask` and `val_mask` say which nodes are which.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.graphs.content import digest
+from starcert.runs.inputs import RunInputs, describe_rule, needs_model, read_inputs
+from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model
+from starcert.runs.run_file import RunFile
+from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.train_settings import TrainSettings
+from starcert.runs.trained_weights import torch_module_of
+from starcert.runs.user_code import Reference
+from starcert.smoothing import SmoothedClassifier
+from starcert.system.threads import one_thread
+
+if TYPE_CHECKING:
+    from starcert.graphs import Graph
+    from starcert.models import Training, TrainingCheckpoint
+    from starcert.runs.graph_files import RunData
+
+__all__ = ["TrainedRun", "train_run", "training_settings"]
+
+TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
+"""The node data that say which nodes are learned from, and which decide."""
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """What came out of a training.
+
+    Attributes:
+        weights: the file of weights.
+        made: how they were made, as `starcert.models.how_made` tells it.
+        settings: how they were trained.
+        what: what was learned from, in words.
+        majority: the share of the most frequent class among what decides.
+        seconds: how long it took; None if the file was there already, made so.
+    """
+
+    weights: Path
+    made: Mapping[str, Any]
+    settings: TrainSettings
+    what: str
+    majority: float
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class _Lesson:
+    """What a module learns from, and what decides which epoch is kept.
+
+    Attributes:
+        what: what it is, in words.
+        content: a digest of it.
+        truth: the classes of what decides.
+        fit: trains a smoothed classifier in place, or goes on where an earlier training was.
+    """
+
+    what: str
+    content: str
+    truth: Sequence[int]
+    fit: Callable[[SmoothedClassifier, TrainSettings, TrainingCheckpoint], Training]
+
+
+def training_settings(
+    file: RunFile, options: Mapping[str, object], how: Mapping[str, object]
+) -> tuple[RunSettings, TrainSettings]:
+    """The settings of a run and of its training, from a run file and from options, which override it.
+
+    Args:
+        file: what the run file says.
+        options: settings of the run by their keys, checked.
+        how: settings of training by their keys, checked.
+    """
+    run = run_settings(file.values, options)
+    if run.weights is None:
+        hint = 'For example weights = "model.pt" in the run file, which certify then reads, or --weights model.pt.'
+        raise InvalidParameterError("weights", "say where the trained weights go", None, hint)
+    return run, TrainSettings.of({**file.train, **how}, nodes=run.targets == "nodes")
+
+
+def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False) -> TrainedRun:
+    """Trains the module of a run with its noise in its regions, and writes its weights.
+
+    The file is there whole or not at all, and one that is there stays as it is until training has ended. A file that
+    was made with the same settings from the same data is not made again; another one is refused. A training that was
+    interrupted goes on where it was: its state is in a file beside that of the weights, `model.pt.partial`.
+
+    Args:
+        run: which module, data, noise and regions.
+        settings: how to train.
+        again: train in any case, and replace the weights that are there.
+    """
+    assert run.weights is not None
+    _check_place(run.weights)
+    if needs_model(run.regions):
+        hint = "Name regions that are known before the model is."
+        raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
+    of_nodes = run.targets == "nodes"
+    from starcert.models import TrainingCheckpoint, how_made, save_weights  # noqa: PLC0415  (torch is slow to import)
+    from starcert.models.fitting import own_generator  # noqa: PLC0415
+
+    with one_thread(run.device or "cpu"):
+        with own_generator(settings.seed, run.device or "cpu"):  # the model's file may be imported here
+            inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
+        smoothed = _untrained(run, settings, inputs)
+        lesson = _nodes_lesson(inputs, smoothed) if of_nodes else _graphs_lesson(inputs, smoothed)
+        story = _story(run, settings, inputs, lesson)
+        majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
+        if run.weights.exists():
+            there = how_made(run.weights)
+            _check_own(run.weights, there)
+            if not again:
+                _check_same(run.weights, there["settings"], story)
+                return TrainedRun(run.weights, there, settings, lesson.what, majority, None)
+        begun = time.monotonic()
+        state = TrainingCheckpoint(f"{run.weights}.partial", story)
+        training = lesson.fit(smoothed, settings, state)
+    save_weights(smoothed, run.weights, training, settings=story)
+    state.remove()
+    seconds = time.monotonic() - begun
+    return TrainedRun(run.weights, how_made(run.weights), settings, lesson.what, majority, seconds)
+
+
+def _check_place(weights: Path) -> None:
+    """Refuses a file that cannot be written, before any work is done."""
+    if weights.is_dir() or not (weights.parent.is_dir() and os.access(weights.parent, os.W_OK | os.X_OK)):
+        hint = "" if weights.parent.is_dir() else f"There is no folder {weights.parent}."
+        raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights), hint)
+
+
+def _divided(run: RunSettings) -> RunInputs:
+    """The data with their training part; the validation part is chosen, and graphs without a class are left out."""
+    try:
+        inputs = read_inputs(replace(run, limit=None, split="validation"))
+    except InvalidParameterError as error:
+        if error.parameter != "split":
+            raise
+        hint = "For graph files that is labels.csv with the columns name and label."
+        raise InvalidParameterError("data", "have a class for every graph, to train on them", run.data, hint) from None
+    assert inputs.train is not None  # they are divided
+    return replace(inputs, train=_labelled(inputs.train, "training"), chosen=_labelled(inputs.chosen, "validation"))
+
+
+def _labelled(part: RunData, name: str) -> RunData:
+    known = part.select([place for place, label in enumerate(part.labels or ()) if label is not None])
+    if not len(known):
+        raise StarcertError(f"No graph of the {name} part has a class. Give data with classes.")
+    return known
+
+
+def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> SmoothedClassifier:
+    """The smoothed classifier whose module is to be trained; its first weights follow from the seed."""
+    from starcert.models.copies import Trainable  # noqa: PLC0415
+    from starcert.models.fitting import own_generator  # noqa: PLC0415
+
+    device = run.device or "cpu"
+    with own_generator(settings.seed, device):
+        model = call_model(run.model, ModelInputs(device, inputs.everything, inputs.train, run.noise, inputs.rule))
+    if torch_module_of(model) is None:
+        _refuse(model, run.model)
+    nodes = (run.targets == "nodes", run.nodes)
+    base = as_classifier(model, run.model, inputs.chosen, run.device, nodes=nodes, on_edges=True)
+    if not isinstance(base, Trainable) or base.dense:
+        hint = "Train it yourself, and let the function return it trained, without the setting weights."
+        raise InvalidParameterError("model", "return a module on edge_index, or from_pyg of one", str(run.model), hint)
+    if not any(parameter.requires_grad for parameter in base.model.parameters()):
+        raise InvalidParameterError("model", "return a module with parameters to learn", str(run.model))
+    return SmoothedClassifier(base, run.noise, inputs.rule)
+
+
+def _refuse(model: object, reference: Reference) -> None:
+    """Says of a model that is no torch module what to do."""
+    if hasattr(model, "predict"):
+        hint = "An estimator is fitted by the function itself: give it a parameter `train`, the training part."
+    else:
+        hint = "There is nothing to train: certify it as it is, without the setting weights."
+    got = f"{type(model).__name__} from {reference}"
+    raise InvalidParameterError("model", "return a torch module on edge_index, or from_pyg of one", got, hint)
+
+
+def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
+    from starcert.models import fit_with_noise  # noqa: PLC0415
+
+    assert inputs.train is not None
+    taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
+    labels, truth = ([label for label in part.labels or () if label is not None] for part in (taught, deciding))
+
+    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
+        how = asdict(settings) | {"validation": (deciding.graphs, truth), "checkpoint": state}
+        return fit_with_noise(smoothed, taught.graphs, labels, **how)
+
+    what = f"{len(taught):,} graphs, {len(deciding):,} for validation"
+    return _Lesson(what, digest(taught.digest, deciding.digest), truth, fit)
+
+
+def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
+    from starcert.classifiers.outputs import nodes_of  # noqa: PLC0415
+    from starcert.models import fit_nodes_with_noise  # noqa: PLC0415
+
+    data = aligned(inputs.chosen, smoothed.classifier)
+    graph: Graph = data.graphs[0]
+    if data.node_labels is None:
+        hint = "The classes of nodes are the node data y."
+        raise InvalidParameterError("data", "have classes of nodes to learn from", data.names[0], hint)
+    missing = [mask for mask in (TRAIN_MASK, VALIDATION_MASK) if mask not in graph.node_data]
+    if missing:
+        there = ", ".join(graph.node_data) or "none"
+        hint = f"They say by 0 or 1 which nodes are learned from and which decide. There are: {there}."
+        raise InvalidParameterError("data", f"have the node data {' and '.join(missing)}", data.names[0], hint)
+    taught, deciding = (nodes_of(mask, graph.frame).tolist() for mask in (TRAIN_MASK, VALIDATION_MASK))
+    labels = [-1 if label is None else label for label in data.node_labels]
+    unknown = [node for node in (*taught, *deciding) if labels[node] < 0]
+    if unknown:
+        raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
+
+    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
+        how = {key: value for key, value in asdict(settings).items() if value is not None}
+        masks = {"train": taught, "validation": deciding}
+        return fit_nodes_with_noise(smoothed, graph, labels, **masks, **how, checkpoint=state)
+
+    what = f"{len(taught):,} nodes, {len(deciding):,} for validation"
+    return _Lesson(what, digest(data.digest, taught, deciding), [labels[node] for node in deciding], fit)
+
+
+def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson: _Lesson) -> dict[str, object]:
+    """All that weights are made from, but for versions: the same story gives the same weights."""
+    regions = run.regions.digest if isinstance(run.regions, Reference) else ""
+    return {
+        "model": f"{run.model} {run.model.digest}",
+        "data": lesson.content,
+        "noise": repr(run.noise),
+        "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
+        **asdict(settings),
+    }
+
+
+def _check_own(weights: Path, made: Mapping[str, Any]) -> None:
+    """Refuses to replace what this command has not written."""
+    if not made.get("settings"):
+        raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
+
+
+def _check_same(weights: Path, there: Mapping[str, object], story: Mapping[str, object]) -> None:
+    found = [f"{key}: there {there.get(key)}, now {now}" for key, now in story.items() if there.get(key) != now]
+    if found:
+        advice = "--again replaces them; another --weights keeps both."
+        raise StarcertError(f"{weights}: holds weights that were trained otherwise ({'; '.join(found)}). {advice}")

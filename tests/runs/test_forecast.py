@@ -1,0 +1,119 @@
+"""What is said before the first vote: once, of what is still to be drawn, and without a trace in the votes."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+
+import runs_worlds as worlds
+import starcert as sc
+from starcert.runs import forecast
+from starcert.runs.certification import certify_run, certify_settings
+from starcert.runs.run_file import read_run_file
+
+
+def said(out: str) -> list[str]:
+    """The sentences before the first table."""
+    return out.partition("6 graphs, 3 classes\n")[0].splitlines()
+
+
+def test_a_run_says_what_to_expect_before_its_table(project, here):
+    _, out, _ = here("certify", "run.toml", "--regions", "node_sets:a=0-2,b=3-3", "--noise", "a=.3,b=.3")
+    classes, votes, needed, empty, fixed = said(out)
+    assert classes == "Classes: 0 = clique, 1 = ring, 2 = star"
+    assert re.fullmatch(r"6 graphs, 500 votes each: about \d+ s with 1 worker\.", votes)
+    assert needed.startswith("Votes before one flip can be certified at all: a ")
+    assert empty == "Empty: b has no sites in 6 of 6 graphs."
+    assert fixed.startswith("Fixed: ")
+    status, dry, _ = here(
+        "certify", "run.toml", "--regions", "node_sets:a=0-2,b=3-3", "--noise", "a=.3,b=.3", "--dry-run"
+    )
+    assert status == 0
+    assert dry.splitlines()[2:] == [needed, empty, fixed]
+
+
+def test_only_what_is_still_to_be_drawn_counts_and_nothing_is_said_when_all_is_there(project, here):
+    assert here("certify", "run.toml", "--samples", 200)[0] == 0
+    store = ("--store", "results/votes.db")
+    _, out, _ = here("certify", "run.toml", *store, "--out", "more")
+    assert "6 graphs, 500 votes each, 1,200 of all 3,000 still to be drawn: about 1 s" in said(out)[1]
+    for words in (("run.toml", *store, "--out", "more"), ("run.toml", *store, "--samples", 200, "--out", "third")):
+        status, out, _ = here("certify", *words)
+        assert (status, said(out)) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--evidence",), "at most 900 votes each, those at attacked ones included: at most about"),
+        (("--evidence", "--own-samples", 0), "6 graphs, 500 votes each: about"),
+        (("--plan", "decided"), "6 graphs, at most 500 votes each: at most about"),
+    ],
+)
+def test_votes_that_need_not_be_drawn_are_a_bound(project, here, more, words):
+    _, out, _ = here("certify", "run.toml", *more)
+    assert words in said(out)[1]
+    status, out, _ = here("certify", "run.toml", *more)  # all is there
+    assert (status, said(out)) == (0, [])
+
+
+def test_numbers_are_no_names(project, here):
+    rows = [f"g{number},{number % 3}" for number in range(1, 7)]
+    (project / "graphs" / "labels.csv").write_text("\n".join(["name,label", *rows]))
+    assert said(here("certify", "run.toml")[1])[0].startswith("6 graphs")
+
+
+def test_nobody_asks_nothing_is_measured(project, here, monkeypatch):
+    monkeypatch.setattr(forecast, "_seconds_a_vote", lambda *_: pytest.fail("measured"))
+    status, out, err = here("certify", "run.toml", "--json")
+    assert (status, err, len(json.loads(out)["certificates"])) == (0, "", 6)
+
+
+def test_votes_do_not_know_that_something_was_measured(project):
+    run = read_run_file(project / "run.toml")
+    heard = []
+    told = certify_run(certify_settings(run, {"out": project / "told"}), before=lambda *lines: heard.extend(lines))
+    quiet = certify_run(certify_settings(run, {"out": project / "quiet"}))
+    assert heard
+    assert told.archive.certificates.votes.counts.tolist() == quiet.archive.certificates.votes.counts.tolist()
+
+
+def test_a_classifier_that_fails_is_told_by_the_votes(project, here):
+    failing = worlds.MODEL.replace("def shapes(batch):", "def shapes(batch):\n    assert len(batch) < 2, 'too many'")
+    (project / "model.py").write_text(failing)
+    status, out, err = here("certify", "run.toml")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "too many" in err
+    assert "6 graphs, 500 votes each.\n" in out
+
+
+def test_a_sweep_says_how_long_the_whole_takes(project, here):
+    words = ("sweep", "run.toml", "--grid", "hub=0.1,0.2,0.3", "--samples", 100)
+    _, out, _ = here(*words)
+    assert out.startswith("Classes: 0 = clique, 1 = ring, 2 = star\n3 levels on 6 graphs, 200 votes each: about ")
+    assert out.count("votes each") == 1
+    status, out, _ = here(*words)
+    assert status == 0
+    assert "votes each" not in out
+    (project / "sweep" / "votes" / "level-2.db").unlink()
+    assert "200 votes each, 1,200 of all 3,600 still to be drawn: about " in here(*words)[1]
+
+
+@pytest.mark.parametrize(
+    ("a_batch", "a_vote"), [(0.0, 1e-6), (0.0, 1e-3), (0.0, 0.2), (0.0, 3.0), (0.15, 0.0), (0.02, 1e-3), (1e-4, 1e-5)]
+)
+def test_the_time_of_a_vote_is_measured_in_about_a_second(monkeypatch, a_batch, a_vote):
+    clock, batch, most = [0.0], 256, 1024
+
+    def count(_classifier, _sites, _job, chunk):
+        clock[0] += a_batch * -(-chunk.samples // batch) + a_vote * chunk.samples
+
+    monkeypatch.setattr(forecast, "count_chunk", count)
+    monkeypatch.setattr(forecast, "fitting_batch_of", lambda *_: batch)
+    monkeypatch.setattr(forecast, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    job = SimpleNamespace(classifier=None, sites=[sc.Graph(2, [])])
+    found = forecast._seconds_on(job, 0, most)
+    true = (a_batch * most / batch + a_vote * most) / most
+    assert true / 2 <= found <= 2 * true
+    assert clock[0] <= max(1, a_vote + a_batch)

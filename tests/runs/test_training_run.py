@@ -1,0 +1,242 @@
+"""Training of a run's module: what it learns from, and what stands in the file of weights."""
+
+import json
+from contextlib import contextmanager
+from itertools import count
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.errors import InvalidParameterError, StarcertError
+from starcert.runs.run_file import read_run_file
+from starcert.runs.settings import UnknownSettingError, check_values
+from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
+from starcert.runs.training_run import train_run, training_settings
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+worlds = pytest.importorskip("training_worlds")
+checkpoint = pytest.importorskip("starcert.models.checkpoint")
+fitting = pytest.importorskip("starcert.models.fitting")
+
+
+def trained(file, again=False, options=None, **how):
+    run, settings = training_settings(read_run_file(file), options or {}, how)
+    return train_run(run, settings, again=again)
+
+
+def tensors(path):
+    return torch.load(path, weights_only=True)["weights"]
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_same_seed_gives_the_same_weights_and_the_file_tells_how_it_was_made(tmp_path):
+    file = worlds.project(tmp_path)
+    state = torch.random.get_rng_state()
+    first = trained(file)
+    weights = tensors(first.weights)
+    assert first.weights == tmp_path / "weights" / "model.pt"
+    assert first.what == "32 graphs, 4 for validation"
+    assert first.majority == 0.5
+    made = sc.models.how_made(first.weights)
+    assert made == first.made
+    assert made["noise"] == repr(sc.Noise(all=sc.Flip(delete=0.1, add=0.05)))
+    assert made["settings"]["epochs"] == 12
+    assert made["settings"]["batch_size"] == 32
+    assert made["validation_accuracy"] > 0.8
+    assert 0 <= made["best_epoch"] < 12
+    torch.manual_seed(99)  # whatever the module's maker would draw its first weights from
+    again = trained(file, again=True)
+    assert same(tensors(again.weights), weights)
+    torch.random.set_rng_state(state)
+    trained(file, again=True, seed=1)
+    assert not same(tensors(again.weights), weights)
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_weights_that_are_there_are_kept_unless_they_were_made_so(tmp_path):
+    file = worlds.project(tmp_path)
+    first = trained(file)
+    content = first.weights.read_bytes()
+    assert trained(file).seconds is None
+    with pytest.raises(StarcertError, match=r"trained otherwise \(epochs: there 12, now 3\). --again replaces them"):
+        trained(file, epochs=3)
+    assert first.weights.read_bytes() == content
+    assert trained(file, again=True, epochs=3).made["settings"]["epochs"] == 3
+    first.weights.write_bytes(b"somebody's own")
+    with pytest.raises(StarcertError, match="is no file of weights"):
+        trained(file, again=True)
+    assert first.weights.read_bytes() == b"somebody's own"
+
+
+def test_an_interruption_leaves_what_was_there(tmp_path, monkeypatch):
+    file = worlds.project(tmp_path)
+    first = trained(file)
+    content = first.weights.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("starcert.models.fitting._descend", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            trained(file, again=True)
+    assert first.weights.read_bytes() == content
+    assert [each.name for each in first.weights.parent.iterdir()] == ["model.pt"]
+
+
+def test_a_module_that_has_a_dense_form_is_trained_on_edges(tmp_path):
+    file = worlds.project(tmp_path)
+    (tmp_path / "model.py").write_text("import starcert as sc\ndef module():\n    return sc.models.GCN(2, 2)\n")
+    assert trained(file, epochs=2).made["module"] == "GCN"
+
+
+def test_nodes_are_learned_from_their_masks(tmp_path):
+    file = worlds.project(tmp_path, worlds.NODES_RUN)
+    found = trained(file)
+    assert found.what == "10 nodes, 10 for validation"
+    assert found.made["validation_accuracy"] > 0.7
+    assert found.made["settings"]["batch_size"] is None
+    missing = "'data' must have the node data train_mask and val_mask"
+    with pytest.raises(InvalidParameterError, match=f"{missing}.*There are: x"):
+        trained(file, options=check_values({"data": "maskless.pt", "nodes": None}, base=tmp_path))
+    with pytest.raises(InvalidParameterError, match="'batch_size' must be left out where nodes are classified"):
+        trained(file, batch_size=5)
+
+
+@pytest.mark.parametrize(
+    ("model", "complaint"),
+    [
+        ("function", "Got 'function from model.py:function' instead. There is nothing to train"),
+        ("estimator", "Got 'DummyClassifier from model.py:estimator' instead. An estimator is fitted by"),
+        ("dense", "Got 'model.py:dense' instead. Train it yourself"),
+        ("frozen", "'model' must return a module with parameters to learn"),
+    ],
+)
+def test_what_cannot_be_trained_is_told_what_to_do(tmp_path, model, complaint):
+    file = worlds.project(tmp_path)
+    with pytest.raises(InvalidParameterError, match=complaint):
+        trained(file, options=check_values({"model": f"model.py:{model}"}, base=tmp_path))
+    assert not (tmp_path / "weights" / "model.pt").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"weights": None}, "'weights' must say where the trained weights go"),
+        ({"weights": "nowhere/model.pt"}, "'weights' must be a file in a folder that can be written"),
+        ({"regions": "explained"}, "'regions' must not be read off a model that is still to be trained"),
+    ],
+)
+def test_mistakes_are_told_before_any_work(tmp_path, values, complaint):
+    file = worlds.project(tmp_path)
+    with pytest.raises(InvalidParameterError, match=complaint):
+        trained(file, options=check_values(values, base=tmp_path))
+
+
+def test_the_table_train_of_a_run_file(tmp_path):
+    file = worlds.project(tmp_path)
+    assert read_run_file(file).train == {"epochs": 12, "learning_rate": 0.01}
+    for line, complaint in {
+        "epoch = 3": "There is no setting 'train.epoch'. Did you mean 'epochs'?",
+        "epochs = 0": "'train.epochs' must be a whole number from 1",
+        "learning_rate = -1": "'train.learning_rate' must be a number, 0 or more",
+        "learning_rate = true": "'train.learning_rate' must be a number, 0 or more",
+    }.items():
+        file.write_text(f'model = "model.py:module"\n[train]\n{line}\n')
+        with pytest.raises(StarcertError) as error:
+            read_run_file(file)
+        assert complaint in str(error.value)
+    file.write_text("train = 3\n")
+    with pytest.raises(StarcertError, match="'train' must be a table"):
+        read_run_file(file)
+
+
+def test_defaults_are_those_that_the_help_shows():
+    graphs, nodes = (TrainSettings.of({}, nodes=each) for each in (False, True))
+    for key, setting in TRAIN_SETTINGS.items():
+        assert str(getattr(graphs, key)) in setting.shown
+        assert getattr(nodes, key) is None or str(getattr(nodes, key)) in setting.shown
+    assert np.isclose(nodes.weight_decay, 5e-4)
+    with pytest.raises(UnknownSettingError):
+        check_values({"rate": 1}, base=None, known=TRAIN_SETTINGS)
+
+
+def test_graphs_without_classes_cannot_be_learned_from(tmp_path):
+    file = worlds.project(tmp_path)
+    torch.save([graph.to_pyg().to_dict() for graph in worlds.graphs()[0]], tmp_path / "data.pt")
+    with pytest.raises(InvalidParameterError, match="'data' must have a class for every graph, to train on them"):
+        trained(file)
+
+
+@pytest.mark.parametrize("run", [worlds.RUN, worlds.NODES_RUN])
+def test_an_interrupted_training_goes_on_and_gives_the_same_weights(tmp_path, monkeypatch, run):
+    file = worlds.project(tmp_path, run)
+    whole = trained(file)
+    weights, made = tensors(whole.weights), whole.made
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(fitting, "progress_bar", interrupting(fitting.progress_bar, after=11))
+    with pytest.raises(KeyboardInterrupt):
+        trained(file, again=True)
+    state = tmp_path / "weights" / "model.pt.partial"
+    assert state.exists()
+    assert same(tensors(whole.weights), weights)  # what was there stays until there is something better
+    monkeypatch.undo()
+    begun = []
+    monkeypatch.setattr(fitting, "progress_bar", noting(fitting.progress_bar, begun))
+    again = trained(file, again=True)
+    assert begun == [10]
+    assert same(tensors(again.weights), weights)
+    assert again.made == made
+    assert not state.exists()
+
+
+def test_the_state_of_another_training_counts_as_none(tmp_path, monkeypatch):
+    file = worlds.project(tmp_path)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(fitting, "progress_bar", interrupting(fitting.progress_bar, after=5))
+    with pytest.raises(KeyboardInterrupt):
+        trained(file)
+    monkeypatch.undo()
+    begun = []
+    monkeypatch.setattr(fitting, "progress_bar", noting(fitting.progress_bar, begun))
+    other = trained(file, seed=1)
+    (tmp_path / "weights" / "model.pt.partial").write_bytes(b"nothing")
+    assert same(tensors(trained(file, again=True, seed=1).weights), tensors(other.weights))
+    assert begun == [0, 0]
+
+
+def interrupting(bar, after):
+    """A progress bar that interrupts when so many units are done."""
+
+    @contextmanager
+    def begun(*words, **more):
+        with bar(*words, **more) as advance:
+            done = count(1)
+
+            def advanced(units):
+                advance(units)
+                if next(done) == after:
+                    raise KeyboardInterrupt
+
+            yield advanced
+
+    return begun
+
+
+def noting(bar, begun):
+    """A progress bar that notes how many units were done when it began."""
+
+    def noted(title, total, done=0, **more):
+        begun.append(done)
+        return bar(title, total, done, **more)
+
+    return noted
+
+
+def test_parts_of_ones_own_are_learned_from(tmp_path):
+    file = worlds.project(tmp_path)
+    parts = {"train": list(range(10)), "validation": list(range(10, 16)), "test": list(range(16, 20))}
+    (tmp_path / "parts.json").write_text(json.dumps(parts))
+    options = check_values({"splits": "parts.json"}, base=tmp_path)
+    assert trained(file, options=options, epochs=2).what == "10 graphs, 6 for validation"
