@@ -20,7 +20,7 @@ pytest.importorskip("torch_geometric")
 from starcert.classifiers.torch import from_dense, from_pyg
 from starcert.models.gcn import GCN
 
-SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100)}
+SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100, 300)}
 DENSE = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))
 LARGE = sc.Noise(bonds=sc.Flip(delete=0.04, add=1e-7))
 ROUNDING = 256 * 2.0**-23
@@ -88,7 +88,8 @@ def test_labels_agree_on_the_same_noisy_graphs(conv, n, noise, source, device, r
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
-    ("n", "noise", "samples"), [(18, DENSE, 20_000), (40, SPARSE[40], 8192), (100, SPARSE[100], 4096)]
+    ("n", "noise", "samples"),
+    [(18, DENSE, 20_000), (40, SPARSE[40], 8192), (100, SPARSE[100], 4096), (300, SPARSE[300], 1024)],
 )
 def test_noise_has_its_law(n, noise, samples, device):
     """χ² of the flips of every site, of the flips of whole copies, and of neighbouring copies and sites."""
@@ -129,7 +130,7 @@ def test_votes_are_equal_when_they_are_counted_again(dense, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(("n", "noise"), [(18, DENSE), (40, SPARSE[40]), (100, SPARSE[100])])
+@pytest.mark.parametrize(("n", "noise"), [(18, DENSE), (40, SPARSE[40]), (100, SPARSE[100]), (300, SPARSE[300])])
 def test_recorded_flips_are_those_of_the_copies(n, noise, device):
     graph = chain(n)
     base = from_pyg(network("gcn", graph, noise, device), n_classes=2)
