@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ModuleClassifier", "is_short_of_memory"]
 
+DRAWN = 2
+"""How noise is drawn on a device: the number goes up where the same seed draws other copies than before."""
+
 DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
 
@@ -57,7 +60,7 @@ class ModuleClassifier(DrawsItself):
         self._description = description
         self.weights = ""
         on_cpu = self.device.type == "cpu"
-        self.backend = "cpu" if on_cpu else f"torch {self.device.type}"
+        self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWN})"
         self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
         self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
         self._fits: tuple[str, int] | None = None

@@ -75,7 +75,7 @@ class AttackedCopies:
 
     def _stream(self, attack: Attack, chunk: int) -> WordStream:
         key = repr((self._seed, self._key, "attack", attack, chunk)).encode()
-        return WordStream(np.random.SeedSequence(int.from_bytes(blake2b(key, digest_size=16).digest())))
+        return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
 
     def _valued(self, attack: Attack, chunk: int) -> npt.NDArray[np.uint8]:
         stream = self._stream(attack, chunk)

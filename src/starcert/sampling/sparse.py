@@ -90,7 +90,7 @@ def _counts(samples: int, most: int) -> Iterator[int]:
 
 
 def _draw_pool(
-    stream: WordStream, samples: int, pool: Pool, excluded: Positions | Words
+    stream: WordStream, samples: int, pool: Pool, excluded: tuple[Words, Positions]
 ) -> tuple[Positions, Positions]:
     first_count, table = count_table(pool.n_sites, pool.p)
     starts = np.zeros(samples + 1, dtype=np.int64)
@@ -99,13 +99,14 @@ def _draw_pool(
     portion = min(int(4 * samples * (flips + 4) + 4096), LARGEST_PORTION)
     span = pool.size if pool.only is None else pool.only.size
     most = first_count + len(table)  # more cannot be drawn
-    mapped = excluded.dtype == np.uint64
-    seen = excluded.copy() if mapped else np.full(_table_size(min(most, pool.n_sites)), -1, dtype=np.int64)
-    draw = _draw_mapped if mapped else _draw_samples
+    mapped, as_table = excluded
+    seen = mapped.copy(), np.full(0 if mapped.size else _table_size(min(most, pool.n_sites)), -1, dtype=np.int64)
     sample = 0
     while sample < samples:
         raw = stream.at_least(portion)
-        reached, used = draw(first_count, table, span, pool.n_sites, excluded, seen, sample, starts, positions, raw)
+        reached, used = _draw_samples(
+            first_count, table, span, pool.n_sites, (mapped, as_table), seen, starts, sample, positions, raw
+        )
         if reached < 0:
             raise ArithmeticError(TIED)
         if reached == sample:  # one that needs more words
@@ -145,15 +146,16 @@ def _table_size(entries: int) -> int:
     return max(2 * SMALLEST, 1 << (2 * entries).bit_length()) if entries else SMALLEST
 
 
-def _excluded(pool: Pool) -> Positions | Words:
-    """The positions of a pool's range that do not belong, counted from its first: as a map of bits, or a table."""
+def _excluded(pool: Pool) -> tuple[Words, Positions]:
+    """The positions of a pool's range that do not belong, counted from its first: as a map of bits, or as a table."""
     span = pool.size if pool.only is None else pool.only.size
     taken = pool.but - pool.first
     if span > MOST_MAPPED:
-        return _hash_set(taken)
+        return np.empty(0, dtype=np.uint64), _hash_set(taken)
     bits = np.zeros(-(-span // 64) * 64, dtype=np.bool_)
     bits[taken] = True
-    return np.packbits(bits, bitorder="little").view(np.uint64)  # bits in order on a little-endian machine
+    # Bits are in order on a little-endian machine.
+    return np.packbits(bits, bitorder="little").view(np.uint64), np.empty(0, dtype=np.int64)
 
 
 def _hash_set(values: Positions) -> Positions:
@@ -222,29 +224,55 @@ def _counts_of(table, raw, samples):  # type: ignore[no-untyped-def]  # noqa: AN
 
 
 @compiled
-def _draw_samples(first_count, table, span, n_sites, excluded, seen, start, starts, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Draws samples from `start` on, as long as words and room last; returns the first one not done, and words used."""
+def _draw_samples(first_count, table, span, n_sites, barred, taken, starts, sample, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Draws samples from `sample` on, as long as words and room last; returns the first one not done, and words used.
+
+    Args:
+        first_count: the count of the first entry of the table.
+        table: the distribution function of the count.
+        span: positions go from 0 to before it.
+        n_sites: how many of them belong to the pool.
+        barred: which positions do not belong, as a map of bits and as a table; one of the two is empty.
+        taken: likewise, those that are drawn; left as it was found: the map as that of `barred`, the table empty.
+        starts: where the positions of each sample begin.
+        sample: the first that is not done.
+        positions: what is drawn, sample by sample.
+        raw: random words.
+    """
+    (map_of_barred, table_of_barred), (map_of_taken, table_of_taken) = barred, taken
+    mapped = map_of_barred.size > 0
     used = 0
-    for sample in range(start, starts.size - 1):
-        mark, begin = used, starts[sample]
+    for number in range(sample, starts.size - 1):
+        mark, begin = used, starts[number]
         if used + DIGIT_WORDS > raw.size:
-            return sample, mark
+            return number, mark
         entry = _count(table, raw, used)
         if entry < 0:
             return -1, mark
         count = first_count + entry
         if begin + count > positions.size:
-            return sample, mark
+            return number, mark
         # Where more than half flips, draw those that stay.
         stay = 2 * count > n_sites
         wanted = n_sites - count if stay else count
-        used = _choose(raw, used + DIGIT_WORDS, span, wanted, excluded, seen, positions[begin:])
-        if used >= 0 and stay:
-            _fill_with_others(span, excluded, seen, positions[begin:])
-        seen[:] = -1
+        used += DIGIT_WORDS
+        if mapped:
+            used = _choose_mapped(raw, used, span, wanted, map_of_taken, positions[begin:])
+            if used >= 0 and not stay:
+                for position in positions[begin : begin + count]:
+                    map_of_taken[position >> 6] &= ~(np.uint64(1) << np.uint64(position & 63))
+            else:
+                if used >= 0:
+                    _list_others(span, map_of_taken, positions[begin:])
+                map_of_taken[:] = map_of_barred
+        else:
+            used = _choose(raw, used, span, wanted, table_of_barred, table_of_taken, positions[begin:])
+            if used >= 0 and stay:
+                _fill_with_others(span, table_of_barred, table_of_taken, positions[begin:])
+            table_of_taken[:] = -1
         if used < 0:
-            return sample, mark
-        starts[sample + 1] = begin + count
+            return number, mark
+        starts[number + 1] = begin + count
     return starts.size - 1, used
 
 
@@ -265,39 +293,6 @@ def _choose(raw, used, span, wanted, excluded, seen, out):  # type: ignore[no-un
             out[found] = position
             found += 1
     return used
-
-
-@compiled
-def _draw_mapped(first_count, table, span, n_sites, excluded, seen, start, starts, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """What `_draw_samples` does, word for word, where `seen` has a bit for each position: 1 for those not to be taken.
-
-    It begins as `excluded`, and is left so.
-    """
-    used = 0
-    for sample in range(start, starts.size - 1):
-        mark, begin = used, starts[sample]
-        if used + DIGIT_WORDS > raw.size:
-            return sample, mark
-        entry = _count(table, raw, used)
-        if entry < 0:
-            return -1, mark
-        count = first_count + entry
-        if begin + count > positions.size:
-            return sample, mark
-        stay = 2 * count > n_sites
-        wanted = n_sites - count if stay else count
-        used = _choose_mapped(raw, used + DIGIT_WORDS, span, wanted, seen, positions[begin:])
-        if used < 0:
-            seen[:] = excluded
-            return sample, mark
-        if stay:
-            _list_others(span, seen, positions[begin:])
-            seen[:] = excluded
-        else:
-            for position in positions[begin : begin + count]:
-                seen[position >> 6] &= ~(np.uint64(1) << np.uint64(position & 63))
-        starts[sample + 1] = begin + count
-    return starts.size - 1, used
 
 
 @compiled

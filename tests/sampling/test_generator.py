@@ -1,0 +1,28 @@
+"""Words and seeds are numpy's, bit by bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcert.sampling.generator import fill, seeded
+
+
+def numpys(numbers, count: int) -> np.ndarray:
+    return np.random.SFC64(np.random.SeedSequence(numbers)).random_raw(count)
+
+
+@given(st.lists(st.one_of(st.integers(0, 2**33), st.integers(0, 2**300)), min_size=1, max_size=8))
+def test_seeds_are_those_of_numpy(numbers):
+    words = np.empty(5, dtype=np.uint64)
+    fill(seeded(numbers), words)
+    np.testing.assert_array_equal(words, numpys(numbers, 5))
+
+
+@pytest.mark.parametrize("numbers", [[0], [0, 0, 0, 0, 0], [2**32 - 1], [2**32], [2**64 - 1, 1], [1 << 127, 0, 2, 9]])
+def test_a_long_stream_in_portions(numbers):
+    state, parts = seeded(numbers), []
+    for size in (1, 0, 7, 1000, 20_000):
+        parts.append(np.empty(size, dtype=np.uint64))
+        fill(state, parts[-1])
+    np.testing.assert_array_equal(np.concatenate(parts), numpys(numbers, 21_008))
