@@ -9,6 +9,7 @@ A table is printed line by line as it is measured, and written with the machine,
 from __future__ import annotations
 
 import json
+import os
 import platform
 import resource
 import sys
@@ -95,6 +96,7 @@ class Table:
         self.name, self.about, self.device, self.settings = name, about, device, settings
         self.works: list[Work] = []
         self.failures: dict[str, str] = {}
+        self.load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
         print(f"{name}: {about}\n{'; '.join(f'{key} {value}' for key, value in machine(device).items())}")
         print(line(COLUMNS))
 
@@ -125,6 +127,7 @@ class Table:
             "about": self.about,
             "machine": machine(self.device),
             "versions": versions(),
+            "load_before": self.load,
             "settings": self.settings,
             "peak_megabytes": round(peak_megabytes()),
             "works": [work.to_dict() for work in self.works],
@@ -148,6 +151,8 @@ def _lines(folder: Path) -> Iterator[str]:
         yield f"On {', '.join(f'{key} {value}' for key, value in found['machine'].items())}; " + ", ".join(
             f"{name} {version}" for name, version in found["versions"].items()
         )
+        if found["load_before"] is not None:
+            yield f"(load of the machine before: {found['load_before']}; times on a busy one are too long)"
         if found["settings"]:
             yield f"({', '.join(f'{key}: {value}' for key, value in found['settings'].items())})"
         yield from ("", f"| {' | '.join(COLUMNS)} |", "| --- | ---: | ---: | ---: | ---: | ---: |")

@@ -38,7 +38,8 @@ def test_a_table_is_kept_with_its_machine_versions_and_settings(tmp_path, capsys
     made.fail("three", ValueError("no room"))
     kept = json.loads(made.write(tmp_path).read_text(encoding="utf-8"))
     assert (tmp_path / "small-cpu.json").is_file()
-    assert set(kept) == {"name", "about", "machine", "versions", "settings", "peak_megabytes", "works", "failures"}
+    last = {"peak_megabytes", "works", "failures"}
+    assert set(kept) == {"name", "about", "machine", "versions", "load_before", "settings", *last}
     assert kept["machine"]["cores"] >= 1
     assert {"python", "numpy"} <= set(kept["versions"])
     assert kept["settings"] == {"votes": 7}
