@@ -217,6 +217,38 @@ def test_a_graph_without_edge_data_has_no_edge_attr():
         )
 
 
+class Bonds(Plain):
+    def forward(self, data):
+        return data.x + pyg.GINEConv(torch.nn.Linear(4, 4), edge_dim=4)(data.x, data.edge_index, data.edge_attr)
+
+
+class Asserting(Plain):
+    def forward(self, x, edge_index, batch, edge_attr=None):
+        assert edge_attr is not None
+        return x
+
+
+class Broken(Plain):
+    def forward(self, data):
+        weights = None if data.edge_attr is None else data.edge_attr
+        return self.linear.weight + "no tensor" + str(weights)
+
+
+def test_a_module_that_uses_what_edges_do_not_have_is_told_how_they_get_it():
+    noise = torch_worlds.NOISE
+    for module, cause in ((Bonds(), "TypeError: .* not NoneType"), (Asserting(), "AssertionError.*")):
+        smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=3), noise)
+        words = (
+            rf"its forward uses edge_attr, and the graph has none, as its edges have no types \({cause}\): give them"
+        )
+        with pytest.raises(
+            ClassifierError, match=words + r".*from_smiles\(…, bond_types=True\), Graph.from_pyg\(…, edg"
+        ):
+            smoothed.vote([GRAPH], samples=10, seed=1)
+    with pytest.raises(ClassifierError, match=r"TypeError: (?!.*edge_attr)"):  # another error is left as it is
+        sc.SmoothedClassifier(from_pyg(Broken(), n_classes=3), noise).vote([GRAPH], samples=10, seed=1)
+
+
 def test_what_was_said_is_part_of_the_identity():
     described = [
         from_pyg(Plain(), n_classes=3),

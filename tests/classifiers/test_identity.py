@@ -316,3 +316,14 @@ def made():
     assert identity(net) == before, "use changed it"
     return net
 """
+
+
+def test_a_pyg_layer_does_not_tell_how_many_were_made_before():
+    torch = pytest.importorskip("torch")
+    nn = pytest.importorskip("torch_geometric.nn")
+
+    def made(width: int) -> str:
+        torch.manual_seed(0)
+        return identity(nn.GINEConv(torch.nn.Linear(2, width), edge_dim=3))
+
+    assert made(2) == made(2) != made(3)

@@ -73,7 +73,11 @@ def test_labels_do_not_change(split):
         (GRAPHS[:2], [[0, 1]], "'labels' must be 2 classes"),
         (GRAPHS[:2], [0, -1], r"'labels\[1\]' must be a class.*Got -1"),
         (GRAPHS[:2], [0.5, 1], r"'labels\[0\]' must be a class.*Got 0.5"),
-        (GRAPHS[:2], ["a", "b"], r"'labels\[0\]' must be a class.*Got 'a'"),
+        (
+            GRAPHS[:2],
+            ["a", "b"],
+            r"'labels\[0\]' must be a class.*Got 'a' instead. Number names first: class_names, labels ",
+        ),
         ([GRAPHS[0], "graph"], [0, 1], r"'graphs\[1\]' must be a starcert Graph. Got 'graph'"),
     ],
 )

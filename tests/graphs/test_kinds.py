@@ -152,7 +152,8 @@ def test_edge_labels_of_a_tu_data_set_are_types():
     assert data.graphs[0].type_names == (0, 1, 2, 3)
     assert data.said == ()
     assert sc.datasets.tu("MUTAG").said == (
-        "Labels of edges are left out. They are types with tu('MUTAG', edge_types=True).",
+        "Labels of edges are left out. They are types with tu('MUTAG', edge_types=True), in a run with --edge-types "
+        "edge_labels.",
     )
     labels = sc.datasets.tu("MUTAG", edge_labels=True)
     for typed, other in zip(data.graphs[:5], labels.graphs[:5], strict=True):

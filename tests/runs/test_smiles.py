@@ -87,7 +87,8 @@ def test_upper_and_lower_case_are_told_apart_where_both_are_there(tmp_path):
     [
         (
             {},
-            "must name a column smiles. It has molecule, label_, y. Say which column it is: --columns smiles=molecule.",
+            "must name a column smiles. It has molecule, label_, y. Say which column it is: --columns "
+            "smiles=COLUMN,label=label_.",
         ),
         ({"smiles": "mol"}, "must name a column mol. It has molecule, label_, y. Say which"),
         (

@@ -173,6 +173,9 @@ def _torch_module(value: Any) -> Anatomy:  # noqa: ANN401  (torch may be missing
     own = dict(vars(value))
     if type(value).__module__.startswith("torch._dynamo"):  # torch.compile made it faster: what was there answers
         return Anatomy(b"compiled by torch", (own["_modules"]["_orig_mod"],))
+    pyg = sys.modules.get("torch_geometric.nn.conv.message_passing")
+    if pyg is not None and isinstance(value, pyg.MessagePassing):
+        own.pop("inspector", None)  # what it keeps follows from the class, and from how many were made before
     for name, hooks in own.items():
         if "_hooks" in name and isinstance(hooks, Mapping):
             own[name] = list(hooks.values())  # by numbers that count all hooks of the process

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -32,6 +33,11 @@ Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
 GIVEN = ("x", "edge_index", "edge_attr", "edge_weight", "batch", "data")
 OF_EDGES = ("edge_attr", "edge_weight")
 """What a graph may be without."""
+
+HOW_TO_TYPE = (
+    "Graph.from_smiles(…, bond_types=True), Graph.from_pyg(…, edge_types='edge_attr') or tu(…, edge_types=True)"
+)
+"""What gives edges types, for messages."""
 
 IN_ORDER = ("x", "edge_index", "batch")
 """What three parameters get that have names of their own."""
@@ -85,15 +91,25 @@ class Calling:
             if value is None and place.optional:
                 continue
             if value is None:
+                types = f" ({HOW_TO_TYPE})" if place.what == "edge_attr" else ""
                 raise ValueError(
-                    f"its forward asks for {place.what}, and the graph has none: give its edges types or edge data, "
-                    f"or the parameter {place.name!r} a default"
+                    f"its forward asks for {place.what}, and the graph has none: give its edges types{types} or edge "
+                    f"data, or the parameter {place.name!r} a default"
                 )
             if place.by_place and len(by_place) == number:
                 by_place.append(value)
             else:
                 by_name[place.name] = value
-        return model(*by_place, **by_name)
+        try:
+            return model(*by_place, **by_name)
+        except (TypeError, AttributeError, AssertionError) as error:
+            if given.get("edge_attr") is not None or not _missed(error, "edge_attr"):
+                raise
+            words = " ".join([f"{type(error).__name__}:", *str(error).split()]).rstrip(":")
+            raise ValueError(
+                f"its forward uses edge_attr, and the graph has none, as its edges have no types ({words}): give them "
+                f"types ({HOW_TO_TYPE})"
+            ).with_traceback(error.__traceback__) from error
 
 
 ON_MATRICES = Calling((Place("x", "x"), Place("adjacency", "adjacency")))
@@ -213,6 +229,13 @@ def _data_of(given: Mapping[str, Any], n_copies: int) -> object:
     owner = given["batch"]
     ptr = torch.arange(n_copies + 1, device=owner.device) * (len(owner) // max(1, n_copies))
     return Batch(**{name: value for name, value in given.items() if value is not None}, ptr=ptr)
+
+
+def _missed(error: BaseException, name: str) -> bool:
+    """Whether an error comes from code that speaks of a thing that is None: it says so, or an assertion does."""
+    code = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename != __file__)
+    spoken_of = any(name in (*each.co_names, *each.co_varnames) for each in code)
+    return spoken_of and (isinstance(error, AssertionError) or "NoneType" in str(error))
 
 
 def _shown(parameters: Sequence[Parameter]) -> str:

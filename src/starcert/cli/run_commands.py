@@ -174,7 +174,7 @@ def _note(text: str) -> None:
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:
     """What a run file expects, as far as no option asks for something else."""
     given = set(options)
-    if given & {"data", "columns", "split", "splits", "split_seed"}:
+    if given & {"data", "columns", "edge_types", "split", "splits", "split_seed"}:
         given |= {"data", "classifier", "regions"}  # a model may be trained on the data
     if "limit" in given:
         given |= {"data", "regions"}

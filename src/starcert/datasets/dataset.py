@@ -202,7 +202,11 @@ def _as_labels(values: npt.ArrayLike, n_graphs: int) -> Indices:
     wrong = (array != array.astype(np.int64)) | (array < 0) if array.dtype.kind in "iuf" else np.ones(n_graphs, bool)
     if wrong.any():
         first = int(wrong.argmax())
-        raise InvalidParameterError(f"labels[{first}]", "be a class, a whole number from 0", array[first].item())
+        number = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
+        hint = number if array.dtype.kind in "UO" else ""
+        raise InvalidParameterError(
+            f"labels[{first}]", "be a class, a whole number from 0", array[first:].tolist()[0], hint
+        )
     labels = array.astype(np.int64)
     labels.setflags(write=False)
     return labels

@@ -85,7 +85,8 @@ def tu(
     graphs, labels, label_names = read(folder, name, edge_labels=edge_labels, edge_types=edge_types)
     said = []
     if _path(folder, name, "edge_labels").is_file() and not (edge_labels or edge_types):
-        said.append(f"Labels of edges are left out. They are types with tu({name!r}, edge_types=True).")
+        how = f"tu({name!r}, edge_types=True), in a run with --edge-types edge_labels"
+        said.append(f"Labels of edges are left out. They are types with {how}.")
     if _path(folder, name, "edge_attributes").is_file():
         said.append("Attributes of edges are left out: give them to Graph as edge_data.")
     return Dataset(name, Split(graphs, labels), label_names, said=tuple(said))
@@ -385,6 +386,9 @@ def _table(
         # What is not UTF-8 is no number either, and is complained about with its line below.
         lines = path.read_text(encoding="utf-8", errors="replace").rstrip().split("\n")
     except FileNotFoundError:
+        if kind == "edge_labels":
+            hint = "Leave edge_types and edge_labels out."
+            raise StarcertError(f"{path}: is missing; the edges of {name} have no labels. {hint}") from None
         more = " Data sets without classes are not covered." if kind == "graph_labels" else ""
         raise StarcertError(f"{path}: is missing; {name} needs it.{more}") from None
     if lines == [""]:

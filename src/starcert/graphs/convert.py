@@ -99,13 +99,14 @@ def from_networkx(
             raise InvalidParameterError("graph", "be unweighted", f"{(u, v)!r} with weight {weight!r}", hint)
         for name in wanted:
             if name not in carries:
+                hint = f"It has {', '.join(map(str, carries)) or 'no attributes'}."
                 raise InvalidParameterError(
-                    "graph", f"have the attribute {name!r} on every edge", f"{(u, v)!r} without"
+                    "graph", f"have the attribute {name!r} on every edge", f"{(u, v)!r} without", hint
                 )
             carried[name].append(carries[name])
         left_out.update(str(name) for name in carries if name not in wanted and name != "weight")
         edges[row] = index[u], index[v]
-    say_left_out(sorted(left_out))
+    say_left_out(sorted(left_out), "Graph.from_networkx(graph, …)")
     records = [graph.nodes[node] for node in nodes]
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
@@ -137,12 +138,12 @@ def edge_names(edge_types: object, edge_data: object) -> list[str]:
     return [*([] if edge_types is None else [edge_types]), *edge_data]
 
 
-def say_left_out(names: Sequence[str]) -> None:
-    """Warns of data of edges that nobody asked for, with the arguments that keep them."""
+def say_left_out(names: Sequence[str], call: str) -> None:
+    """Warns of data of edges that nobody asked for, with the arguments of a call that keep them."""
     if names:
         warnings.warn(
-            f"Data of edges are left out: {', '.join(names)}. Name them to keep them, as types of edges "
-            f"(edge_types={names[0]!r}) or as numbers (edge_data=[{names[0]!r}]).",
+            f"Data of edges are left out: {', '.join(names)}. Name them to keep them: {call} takes types of edges "
+            f"(edge_types={names[0]!r}) and numbers (edge_data=[{names[0]!r}]). In a run: --edge-types {names[0]}.",
             StarcertWarning,
             stacklevel=4,
         )

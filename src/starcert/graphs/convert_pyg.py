@@ -61,12 +61,17 @@ def from_pyg(
     of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
     # By their names: what has as many entries as there are edges may have them by chance.
     of_edges = [key for key in data.keys() if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]  # noqa: SIM118
-    say_left_out([key for key in of_edges if key not in wanted and key not in of_nodes])
+    left_out = [key for key in of_edges if key not in wanted and key not in of_nodes]
+    say_left_out(left_out, "Graph.from_pyg(data, …)")
     edges, kept = edges_of(rows, columns, n_nodes, "edge_index", directed)
     carried = {name: _of_both_ways(data, name, rows, columns, kept, directed=directed) for name in wanted}
     types: list[Hashable] | None = None
     if edge_types is not None:
         given, n_columns = carried[edge_types]
+        if given.ndim > 1:
+            hint = f"Take the column that is the type: data.kind = data.{edge_types}[:, 0], and edge_types='kind'."
+            requirement = f"have one-hot rows, or one number an edge, as {edge_types}"
+            raise InvalidParameterError("data", requirement, f"shape {tuple(data[edge_types].shape)}", hint)
         types = given.tolist()
         if n_columns:
             type_names = range(n_columns) if type_names is None else list(type_names)

@@ -369,7 +369,8 @@ class Graph:
             data: the `Data`.
             directed: whether the columns of edge_index are arcs.
             edge_types: the attribute that is the type of an edge, for instance "edge_attr": one-hot rows, or numbers.
-            type_names: what the types are called, in the order of the columns; their numbers if left out.
+            type_names: what the types are called, in the order of the columns; their numbers if left out. For all
+                graphs of a data set they should be the same: where types are numbers, name all that occur.
             edge_data: attributes that are numbers of edges.
         """
         return cls._of(convert_pyg.from_pyg(data, directed, edge_types, type_names, edge_data))

@@ -275,8 +275,11 @@ def _trainable(smoothed: Smoothed, targets: str) -> Trainable:
 
 def _classes(labels: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:
     given = np.asarray(labels)
-    if given.shape != (count,) or given.dtype.kind not in "iu":
+    if given.shape != (count,):
         raise InvalidParameterError(parameter, f"have one class for each of {count}, a whole number", given.shape)
+    if given.dtype.kind not in "iu":
+        hint = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
+        raise InvalidParameterError(parameter, "be classes, whole numbers from 0", given[:5].tolist(), hint)
     return torch.as_tensor(given.astype(np.int64), device=device)
 
 

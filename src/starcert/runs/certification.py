@@ -26,10 +26,10 @@ from starcert.system.provenance import versions
 from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 
 if TYPE_CHECKING:
-    from starcert.binding import Problem
     from starcert.certificate import Certificates
     from starcert.classifiers.base import Classifier
     from starcert.runs.graph_files import RunData
+    from starcert.runs.inputs import TriedModel
 
 __all__ = ["CertifiedRun", "certify_run", "certify_settings", "result_rows"]
 
@@ -129,7 +129,7 @@ def _certified(
     times = None if clock is None else clock.times()
     if times is not None:
         write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
-    _write_report(place.kept / REPORT, kept, ready.problem, ready.answers, times)
+    _write_report(place.kept / REPORT, kept, ready, settings.data_title, times)
     place.finish()
     fixed = tuple(each.n_fixed for each in ready.problem.sites)
     words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
@@ -174,6 +174,7 @@ def _record(
         "model": str(settings.model),
         "classifier": digests["classifier"],
         "data": data.name if isinstance(data, Path) else str(data),
+        **({} if settings.edge_types is None else {"edge_types": settings.edge_types}),
         "split": settings.split,
         "split_seed": settings.split_seed,
         **({} if settings.splits is None else {"splits": settings.splits.name}),
@@ -201,8 +202,8 @@ def _beyond_counts(settings: RunSettings) -> dict[str, object]:
     return {"evidence": True, "own_samples": own, **plan}
 
 
-def _write_report(path: Path, kept: Archive, problem: Problem, base: Sequence[int], times: StageTimes | None) -> None:
+def _write_report(path: Path, kept: Archive, ready: TriedModel, data: str, times: StageTimes | None) -> None:
     from starcert.report import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
-    data = kept.settings["data"]
-    write_report(path, kept, problem, title=f"Robustness certificates: {data}", base=base, times=times)
+    title = f"Robustness certificates: {data}"
+    write_report(path, kept, ready.problem, title=title, base=ready.answers, times=times)

@@ -61,7 +61,8 @@ def read_table(path: Path, columns: Columns, *, needed: Sequence[str], more: Seq
     heads = [cell.strip() for cell in rows[0][1]] if rows else []
     called_so = [role for role in more if role != "part" and role in _lower(heads)]
     wanted = [role for role in (*needed, *more) if role in needed or role in columns or role in called_so]
-    places = {role: _place(path, heads, role, columns, needed) for role in wanted}
+    unsaid = ["label"] if "label" in more and "label" not in wanted else []
+    places = {role: _place(path, heads, role, columns, needed, unsaid) for role in wanted}
     found = []
     for number, row in rows[1:]:
         if not any(cell.strip() for cell in row):
@@ -72,8 +73,13 @@ def read_table(path: Path, columns: Columns, *, needed: Sequence[str], more: Seq
     return found
 
 
-def _place(path: Path, heads: Sequence[str], role: str, columns: Columns, needed: Sequence[str]) -> int:
-    """Which column holds what is wanted: the one of that name, upper and lower case told apart where need be."""
+def _place(
+    path: Path, heads: Sequence[str], role: str, columns: Columns, needed: Sequence[str], unsaid: Sequence[str]
+) -> int:
+    """Which column holds what is wanted: the one of that name, upper and lower case told apart where need be.
+
+    A message also says how to name what is `unsaid`: it may be there under another name.
+    """
     name = columns.get(role, role)
     exact = [place for place, head in enumerate(heads) if head == name]
     found = exact or [place for place, head in enumerate(_lower(heads)) if head == name.lower()]
@@ -84,12 +90,16 @@ def _place(path: Path, heads: Sequence[str], role: str, columns: Columns, needed
         refuse_line(path, 1, f"names the column {name} {len(found)} times; rename all but one ({listed})")
     asked = [columns.get(each, each) for each in needed]
     what = f"a column {name}" if len(asked) < 2 or role not in needed else f"the columns {' and '.join(asked)}"
-    close = get_close_matches(name.lower(), _lower(heads), n=1)
-    likely = heads[_lower(heads).index(close[0])] if close else next(iter(heads), "COLUMN")
+    said = ",".join(f"{each}={_likely(columns.get(each, each), heads)}" for each in (role, *unsaid))
     raise StarcertError(
-        f"{path}, line 1: must name {what}. It has {listed or 'none'}. "
-        f"Say which column it is: --columns {role}={likely}."
+        f"{path}, line 1: must name {what}. It has {listed or 'none'}. Say which column it is: --columns {said}."
     )
+
+
+def _likely(name: str, heads: Sequence[str]) -> str:
+    """The column that may be meant by a name; COLUMN, for the user to fill in, if none comes close."""
+    close = get_close_matches(name.lower(), _lower(heads), n=1)
+    return heads[_lower(heads).index(close[0])] if close else "COLUMN"
 
 
 def _lower(heads: Sequence[str]) -> list[str]:

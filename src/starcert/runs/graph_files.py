@@ -21,7 +21,9 @@ import numpy as np
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.graphs.content import digest
+from starcert.graphs.convert import from_networkx
 from starcert.runs.columns import LONGEST, Columns, Row, lines_of, part_named, read_table, refuse_columns, refuse_line
+from starcert.runs.edge_types import BOND, check_edge_types, refuse_edge_types, same_types
 
 __all__ = [
     "LABELS",
@@ -156,7 +158,10 @@ class RunData:
         if self.parts is not None:
             return self._own_part(name, self.parts)
         if self.labels is None or None in self.labels:
-            hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
+            hint = (
+                'Use split = "all", or put the graphs to certify into a folder of their own. Where a table calls the '
+                "column of classes otherwise than label: --columns label=COLUMN."
+            )
             raise InvalidParameterError("split", "be all for data without classes", name, hint)
         from starcert.datasets.dataset import stratified_parts  # noqa: PLC0415
 
@@ -203,12 +208,13 @@ _FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, Overfl
 """What a reader of files may raise on one that is none of its own."""
 
 
-def read_folder(folder: Path, columns: Columns | None = None) -> RunData:
+def read_folder(folder: Path, columns: Columns | None = None, edge_types: str | None = None) -> RunData:
     """The graphs of a folder, in the order of their names, with their classes where there is a `labels.csv`.
 
     Args:
         folder: where the files are.
         columns: which columns of `labels.csv` hold what, where they are not called after it.
+        edge_types: the attribute that is the type of an edge; None: edges have no types.
 
     Raises:
         StarcertError: names the file, and the line where it has lines, that is no graph or no label.
@@ -225,7 +231,10 @@ def read_folder(folder: Path, columns: Columns | None = None) -> RunData:
         if path.stem in names:
             raise StarcertError(f"{path}: has the same name as {names[path.stem].name}. Rename one of them.")
         names[path.stem] = path
-    graphs = tuple(readers[path.suffix](path) for path in files)
+    if edge_types is None:
+        graphs = tuple(readers[path.suffix](path) for path in files)
+    else:
+        graphs = _read_typed(files, folder, edge_types)
     if not (folder / LABELS).exists():
         if columns:
             refuse_columns(columns, f"there is no {LABELS} in {folder}")
@@ -261,8 +270,34 @@ def _check_classes(class_names: Sequence[str], path: Path) -> None:
         )
 
 
+def _read_typed(files: Sequence[Path], folder: Path, edge_types: str) -> tuple[Graph, ...]:
+    """The graphs of GraphML files whose edges have types."""
+    for path in files:
+        if path.suffix != ".graphml":
+            refuse_edge_types(edge_types, f"{path.name} is a list of edges, which carry nothing")
+    sources = [_parse_graphml(path) for path in files]
+    there = {str(name) for source in sources for *_, carries in source.edges(data=True) for name in carries}
+    check_edge_types(edge_types, there, folder.name)
+    parts = []
+    for path, source in zip(files, sources, strict=True):
+        try:
+            parts.append(from_networkx(source, edge_types))
+        except InvalidParameterError as error:
+            raise StarcertError(f"{path}: {error}") from error
+    return same_types(edge_types, parts, list(map(str, files)))
+
+
 def read_graphml(path: Path) -> Graph:
     """The graph of a GraphML file: node ids are the names, attributes that all nodes carry are the node data."""
+    source = _parse_graphml(path)
+    try:
+        return Graph.from_networkx(source)
+    except InvalidParameterError as error:
+        raise StarcertError(f"{path}: {error}") from error
+
+
+def _parse_graphml(path: Path) -> Any:  # noqa: ANN401  (networkx carries no types)
+    """The networkx graph of a GraphML file."""
     import networkx as nx  # noqa: PLC0415
 
     try:
@@ -271,10 +306,7 @@ def read_graphml(path: Path) -> Graph:
     except (ParseError, nx.NetworkXError, *_FOREIGN) as error:
         raise StarcertError(f"{path}: is no GraphML: {' '.join(str(error).split())}.") from error
     names = _names(graph)
-    try:
-        return Graph.from_networkx(nx.relabel_nodes(graph, names) if names is not None else graph)
-    except InvalidParameterError as error:
-        raise StarcertError(f"{path}: {error}") from error
+    return nx.relabel_nodes(graph, names) if names is not None else graph
 
 
 def _check_graphml(path: Path) -> None:
@@ -376,13 +408,16 @@ def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str,
     return tuple(numbers.get(label) for label in labels), tuple(texts), False
 
 
-def read_smiles(path: Path, columns: Columns | None = None) -> RunData:
+def read_smiles(path: Path, columns: Columns | None = None, edge_types: str | None = None) -> RunData:
     """The molecules of a file, as RDKit reads them, hydrogens left out.
 
     A file `*.smi` has a SMILES string on each line, and after a blank the molecule's name, if it has one. A file
     `*.csv` names its columns: `smiles`, and `name` and `label` where there are such, or those that `columns` names.
-    Elements become one-hot features `x`, a column for each element of the file in the order of the alphabet.
+    Elements become one-hot features `x`, a column for each element of the file in the order of the alphabet. Bonds have
+    their orders for types where `edge_types` asks for them.
     """
+    if edge_types is not None:
+        check_edge_types(edge_types, (BOND,), path.name)
     if path.suffix == ".csv":
         rows = read_table(path, columns or {}, needed=("smiles",), more=("label", "name", "part"))
     elif columns:
@@ -398,7 +433,8 @@ def read_smiles(path: Path, columns: Columns | None = None) -> RunData:
         except InvalidParameterError as error:
             raise StarcertError(f"{path}, line {number}: {error}") from error
     elements = sorted({symbol for molecule in molecules for symbol in _symbols(molecule)})
-    graphs = tuple(Graph.from_smiles(row["smiles"], elements=elements) for _, row in rows)
+    typed = edge_types is not None
+    graphs = tuple(Graph.from_smiles(row["smiles"], elements=elements, bond_types=typed) for _, row in rows)
     names = tuple(row.get("name") or row["smiles"] for _, row in rows)
     return _with_labels(graphs, names, rows, path)
 

@@ -14,6 +14,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import CleanObject, Graph, Partition
 from starcert.graphs.content import digest
 from starcert.graphs.rule import Rule, author_says
+from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.settings import RunSettings
@@ -109,7 +110,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     # A mistake in the name of a builder is told before data are read.
     rule = None if needs_model(settings.regions) else rule_of(settings.regions, settings.noise)
     of_nodes = settings.targets == "nodes"
-    everything = load_graphs(settings.data, of_nodes=of_nodes, columns=settings.columns)
+    everything = load_graphs(settings.data, of_nodes=of_nodes, columns=settings.columns, edge_types=settings.edge_types)
     if settings.splits is not None:
         everything = divided(everything, settings.splits)
     if of_nodes:
@@ -117,8 +118,8 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     if settings.regions is None and any(_has_other_sites(each) for each in everything.graphs):
         rule = None
     without = settings.split == "all" or (everything.parts is not None and "train" not in everything.parts)
-    train = None if without else everything.part("train", settings.split_seed)
     part = everything.part(settings.split, settings.split_seed)
+    train = None if without else everything.part("train", settings.split_seed)
     chosen = part.limited(settings.limit, settings.split_seed)
     drawn = chosen.names != part.first(settings.limit).names
     return RunInputs(rule, everything, train, chosen, drawn)
@@ -241,7 +242,9 @@ def problem_of(rule: Rule | Partition | Mapping[str, Any] | None, noise: Noise, 
                 if len(sites) > 1:  # the graphs before had the regions of the noise
                     filled_noise(noise, sites[-1:])
             except StarcertError as error:
-                raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}") from error
+                untyped = isinstance(graph, Graph) and not graph.type_names
+                more = f" {HOW_TO_SAY}" if untyped and "edge_types" in str(error) else ""
+                raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}{more}") from error
             _check_noise(noise, sites[0].regions)
             advance(1)
     return Problem(noise, anchored_together(sites, rule))

@@ -19,6 +19,7 @@ from starcert.classifiers.identity import identity
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition, Sites, Vector
 from starcert.noise import Noise
+from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
 from starcert.sampling.streams import WordStream
@@ -307,13 +308,18 @@ def _refuse(
     if isinstance(clean, Graph):
         there = ", ".join(f"{key} {_shape(values)}" for key, values in clean.node_data.items()) or "none"
         about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
+        if clean.type_names:
+            types = ", ".join(map(str, clean.type_names))
+            about += f" Its edges have {len(clean.type_names)} types, the columns of edge_attr: {types}."
     if what.startswith("it answered"):
         classes = f": {named_classes(class_names)}" if class_names else ""
         advice = f"Let it answer the number of a class, in the order of the class names{classes}; or the name, as text."
+    elif "edge_attr, and the graph has none" in what:
+        advice = HOW_TO_SAY
     elif isinstance(error, RuntimeError) and re.search("shape|size|dimension", what):  # so torch says it
         advice = (
-            f"{about} If the model expects other features, give data that have them, or choose them where the "
-            "classifier is made: starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
+            f"{about} If the model expects other features, make it for these, give data that have others, or choose "
+            "them where the classifier is made: starcert.classifiers.from_pyg(module, n_classes=…, features=…)."
         )
     else:
         advice = f"{about} Mend the model so that it answers every graph; --debug shows the whole traceback."

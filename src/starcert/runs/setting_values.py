@@ -32,8 +32,8 @@ __all__ = [
     "as_device",
     "as_family",
     "as_flag",
-    "as_mask",
     "as_model",
+    "as_name",
     "as_noise",
     "as_out_folder",
     "as_path",
@@ -226,8 +226,8 @@ def as_noise(value: object, _base: Path, name: str) -> Noise:
         return Noise(laws)
 
 
-def as_mask(value: object, _base: Path, name: str) -> str:
-    """The name of node data."""
+def as_name(value: object, _base: Path, name: str) -> str:
+    """The name of data of nodes or edges."""
     return _text(value, name)
 
 

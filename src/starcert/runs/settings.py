@@ -72,8 +72,8 @@ class RunSettings:
     Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
     has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
     that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), columns called after
-    what they hold (`columns`), parts that are drawn (`splits`), where the model function left the module (`device`),
-    `votes.db` in the output folder (`store`).
+    what they hold (`columns`), edges without types (`edge_types`), parts that are drawn (`splits`), where the model
+    function left the module (`device`), `votes.db` in the output folder (`store`).
     """
 
     model: Reference = field(
@@ -127,6 +127,19 @@ class RunSettings:
             changes="nothing",  # as with data
         ),
     )
+    edge_types: str | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_name,
+            "The edge attribute that is the type of an edge, which noise may change and a module gets as edge_attr: "
+            "bond in molecules (single, double, triple, aromatic), edge_labels in TU data, otherwise the attribute's "
+            "name, such as edge_attr in a PyG file.",
+            metavar="NAME",
+            shown="edges have no types",
+            in_training=True,
+            changes="nothing",  # as with data
+        ),
+    )
     targets: Literal["graphs", "nodes"] = field(
         default="graphs",
         metadata=_about(
@@ -142,7 +155,7 @@ class RunSettings:
     nodes: str | None = field(
         default=None,
         metadata=_about(
-            values_of.as_mask,
+            values_of.as_name,
             "With targets = nodes, the node data of zeros and ones that says which, such as test_mask.",
             shown="all nodes",
             metavar="NAME",
@@ -346,6 +359,13 @@ class RunSettings:
             changes="nothing",
         ),
     )
+
+    @property
+    def data_title(self) -> str:
+        """What the data are called in a title: of a file or folder the name, without folders and ending."""
+        if isinstance(self.data, Path):
+            return self.data.stem if self.data.is_file() else self.data.name
+        return str(self.data)
 
     def certify(
         self,

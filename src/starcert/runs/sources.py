@@ -15,7 +15,10 @@ from starcert.datasets.tu_files import raw_files
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import CleanObject, Graph
 from starcert.graphs.content import is_tensor
+from starcert.graphs.convert import Parts
+from starcert.graphs.convert_pyg import from_pyg
 from starcert.runs.columns import Columns, refuse_columns
+from starcert.runs.edge_types import EDGE_LABELS, check_edge_types, refuse_edge_types, same_types
 from starcert.runs.graph_files import RunData, are_class_numbers, number_labels, read_folder, read_smiles
 from starcert.runs.user_code import Reference, TuName, running_user_code
 from starcert.system.output import say
@@ -34,33 +37,46 @@ _FREE_NODES, _FREE_BYTES = 2**22, 2**26
 _ADVICE = "Write it with torch.save([data.to_dict() for data in dataset], FILE), or with InMemoryDataset.save."
 
 
-def load_graphs(source: Path | str | Reference, *, of_nodes: bool = False, columns: Columns | None = None) -> RunData:
+def load_graphs(
+    source: Path | str | Reference,
+    *,
+    of_nodes: bool = False,
+    columns: Columns | None = None,
+    edge_types: str | None = None,
+) -> RunData:
     """The graphs of a TU data set by name, of a folder of graph files, of a file, or of a function.
 
     Args:
         source: where they are.
         of_nodes: whether a PyG file with one graph may have a class for each of its nodes: they stay its node data `y`.
         columns: which columns of a table hold what, where they are not called after it.
+        edge_types: what the type of an edge is, by the name that it has there; None: edges have no types.
     """
     if isinstance(source, Path) and (read := _with_table(source)) is not None:
-        return read(source, columns)
+        return read(source, columns, edge_types)
     if columns:
         refuse_columns(columns, f"{source} has none")
     if isinstance(source, Reference):
+        if edge_types is not None:
+            refuse_edge_types(edge_types, f"{source} makes graphs with the types that it likes")
         return _of_function(source)
     if isinstance(source, str):
-        return _named(source)
+        return _named(source, edge_types)
     if source.is_file():
         if source.suffix == ".py":
             hint = "Name a function in it that returns them: file.py:function. The model is --model file.py:function."
             raise InvalidParameterError("data", "be graphs, not code", str(source), hint)
-        return _read_npz(source) if source.suffix == ".npz" else read_tensors(source, of_nodes=of_nodes)
+        if source.suffix != ".npz":
+            return read_tensors(source, of_nodes=of_nodes, edge_types=edge_types)
+        if edge_types is not None:
+            refuse_edge_types(edge_types, f"the edges of {source.name} carry nothing")
+        return _read_npz(source)
     raw = raw_files(source)
     assert raw is not None  # or it would be a folder of graph files
-    return _tu(*raw)
+    return _tu(*raw, edge_types)
 
 
-def _with_table(source: Path) -> Callable[[Path, Columns | None], RunData] | None:
+def _with_table(source: Path) -> Callable[[Path, Columns | None, str | None], RunData] | None:
     """What reads data whose classes stand in a table; None for other data."""
     if source.is_file():
         return read_smiles if source.suffix in _MOLECULES else None
@@ -116,12 +132,12 @@ def _of_function(reference: Reference) -> RunData:
     return RunData(tuple(objects), names, classes, class_names, numbered)
 
 
-def _named(name: str) -> RunData:
+def _named(name: str, edge_types: str | None) -> RunData:
     """The TU data set of a name, or a message for who meant a folder."""
     from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names  # noqa: PLC0415
 
     try:
-        return _tu(name, None)
+        return _tu(name, None, edge_types)
     except NowhereError as error:
         path = name.path if isinstance(name, TuName) else Path(name).absolute()
         near = {each.lower(): each for each in local_names()} | {
@@ -136,10 +152,12 @@ def _named(name: str) -> RunData:
         ) from error
 
 
-def _tu(name: str, root: Path | None) -> RunData:
+def _tu(name: str, root: Path | None, edge_types: str | None) -> RunData:
     from starcert.datasets import tu  # noqa: PLC0415
 
-    found = tu(name, root=root)
+    if edge_types is not None:
+        check_edge_types(edge_types, (EDGE_LABELS,), name)
+    found = tu(name, root=root, edge_types=edge_types is not None)
     for sentence in found.said:
         say(f"Note: {sentence}")
     digits = len(str(len(found)))
@@ -147,11 +165,11 @@ def _tu(name: str, root: Path | None) -> RunData:
     return RunData(found.graphs, names, tuple(found.labels.tolist()), tuple(map(str, found.label_names)))
 
 
-def read_tensors(path: Path, *, of_nodes: bool = False) -> RunData:
+def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None = None) -> RunData:
     """The graphs of a file that holds a list of `Data`, or of their dictionaries, or what `InMemoryDataset.save` wrote.
 
     Nothing but tensors, plain values and PyG's own `Data` is taken from the file (`weights_only`): it may come from
-    anywhere. The classes are `y`, one whole number for each graph, where there is one.
+    anywhere. The classes are `y`, one whole number for each graph, where there is one. Arguments as in `load_graphs`.
     """
     try:
         with warnings.catch_warnings():
@@ -179,7 +197,7 @@ def read_tensors(path: Path, *, of_nodes: bool = False) -> RunData:
             reason = "it holds more than tensors and plain values, and such a file could run anything"
         raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:
-        return _as_data(_records(stored, path), path, of_nodes=of_nodes)
+        return _as_data(_records(stored, path), path, of_nodes=of_nodes, edge_types=edge_types)
     except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
         if isinstance(error, StarcertError):
             raise
@@ -230,9 +248,13 @@ def _texts(item: object, path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in item.items()}
 
 
-def _as_data(records: list[Any], path: Path, *, of_nodes: bool) -> RunData:
+def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str | None) -> RunData:
+    parts: list[Parts] = []
     graphs, labels = [], []
     limits = _Limits(path)
+    if edge_types is not None:
+        carried = {key for record in records for key in record.edge_attrs()}
+        check_edge_types(edge_types, carried - {"edge_index"}, path.name)
     for number, record in enumerate(records):
         where = f"{path}, graph {number}"
         label = getattr(record, "y", None)
@@ -242,10 +264,15 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool) -> RunData:
             record.y = None  # the class of a graph is no data of its nodes, even where there is one node
         limits.count(record, where)
         try:
-            graphs.append(Graph.from_pyg(record))
+            if edge_types is None:
+                graphs.append(Graph.from_pyg(record))
+            else:
+                parts.append(from_pyg(record, edge_types=edge_types))
         except InvalidParameterError as error:
             raise StarcertError(f"{where}: {error}") from error
         labels.append(None if label is None else _label(label, where))
+    if edge_types is not None:
+        graphs.extend(same_types(edge_types, parts, [f"{path}, graph {number}" for number in range(len(parts))]))
     digits = len(str(len(graphs) - 1))
     names = tuple(f"{path.stem} {number:0{digits}d}" for number in range(len(graphs)))
     known = sorted({label for label in labels if label is not None})

@@ -171,7 +171,8 @@ def _labelled(inputs: RunInputs) -> tuple[RunInputs, int]:
     if not known:
         raise StarcertError(
             "A sweep weighs certified radii against accuracy, but no class of these graphs is known. Give data with "
-            "classes; for graph files that is labels.csv with the columns name and label."
+            "classes; for graph files that is labels.csv with the columns name and label, in a table of molecules the "
+            "column label, or --columns label=COLUMN."
         )
     return replace(inputs, chosen=chosen.select(known)), len(chosen) - len(known)
 

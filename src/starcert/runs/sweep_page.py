@@ -15,7 +15,6 @@ from starcert.runs.sweep_result import (
     SweepResult,
     about_graphs,
     advice,
-    data_name,
     next_command,
     notices,
     tie_sentence,
@@ -46,7 +45,7 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
     html = document.assemble(
         "runs/sweep_page.html",
         said,
-        title=f"Choosing the noise: {data_name(sweep)}",
+        title=f"Choosing the noise: {run.data_title}",
         style=document.resources("starcert.report", ["page.css"])
         + document.resources("starcert.runs", ["sweep_page.css"]),
         script=document.resources("starcert.report", ["text.js", "charts.js"])

@@ -23,7 +23,6 @@ __all__ = [
     "SweepSettings",
     "about_graphs",
     "advice",
-    "data_name",
     "next_command",
     "notices",
     "sweep_rows",
@@ -259,12 +258,6 @@ def _by_counts(level: SweepLevel) -> dict[str, object]:
     }
 
 
-def data_name(sweep: SweepResult) -> str:
-    """What the data set is called."""
-    data = sweep.settings.run.data
-    return data.name if isinstance(data, Path) else str(data)
-
-
 def about_graphs(sweep: SweepResult) -> str:
     """Which graphs the levels were tried on."""
     run, n = sweep.settings.run, sweep.levels[0].n_graphs
@@ -275,7 +268,7 @@ def about_graphs(sweep: SweepResult) -> str:
         which = "graphs of every class" if sweep.drawn else "its first graphs"
         part = f"the {run.split} part" + ("" if run.limit is None else f", {which} (--limit {run.limit:,})")
     without = f"; {sweep.n_unlabelled:,} without a known class are left out" if sweep.n_unlabelled else ""
-    return f"{n:,} graph{'s' * (n != 1)}: {part} of {data_name(sweep)}{without}"
+    return f"{n:,} graph{'s' * (n != 1)}: {part} of {run.data_title}{without}"
 
 
 def next_command(sweep: SweepResult, number: int, run_file: str) -> str:

@@ -149,8 +149,13 @@ def _divided(run: RunSettings) -> RunInputs:
     except InvalidParameterError as error:
         if error.parameter != "split":
             raise
-        hint = "For graph files that is labels.csv with the columns name and label."
-        raise InvalidParameterError("data", "have a class for every graph, to train on them", run.data, hint) from None
+        hint = (
+            "For graph files that is labels.csv with the columns name and label; in a table of molecules the column "
+            "label, or --columns label=COLUMN."
+        )
+        raise InvalidParameterError(
+            "data", "have a class for every graph, to train on them", str(run.data), hint
+        ) from None
     assert inputs.train is not None  # they are divided
     return replace(inputs, train=_labelled(inputs.train, "training"), chosen=_labelled(inputs.chosen, "validation"))
 
