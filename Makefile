@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 SMOKE  := tests/core tests/graphs tests/sampling tests/archive tests/store tests/datasets tests/validity tests/test_noise.py \
           tests/test_certificate.py tests/test_metrics.py tests/test_smoothing.py tests/test_cli.py tests/test_cli_certify.py
 
-.PHONY: help setup demo test test-slow test-oldest lint format paper bench docs pictures clean
+.PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu docs pictures clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -30,6 +30,9 @@ test: $(READY)   ## all tests but the slow studies
 
 test-slow: $(READY) ## the slow studies: more noises, more classifiers, more repetitions
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
+
+test-gpu: $(READY) ## the tests that need a CUDA device
+	$(BIN)/python -m pytest -m cuda -rP tests/device tests/sampling
 
 test-oldest:     ## a smoke test with the oldest versions that pyproject.toml admits, in .venv-oldest (no torch)
 	$(PYTHON) -m venv .venv-oldest
@@ -57,6 +60,9 @@ bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/classifiers.py
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/evidence.py
+
+bench-gpu: $(READY) ## speed on a CUDA device, next to the obvious loop and to a roofline; nothing without one
+	$(BIN)/python benchmarks/gpu.py
 
 docs: $(READY)   ## build the documentation, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -7,7 +7,6 @@ before. The straightforward way is timed on a share of the work where the whole 
 from __future__ import annotations
 
 import math
-import resource
 import time
 from collections.abc import Callable
 from itertools import product
@@ -20,6 +19,7 @@ from starcert.core.frontier import Frontiers, find_frontier
 from starcert.core.margins import Slacks, TwoClass
 from starcert.core.search import find_reaches
 from starcert.core.search import search as search_box
+from table import Table, Work, shown
 
 NOISE = sc.Noise(motif=0.02, random=0.45)
 BOX = (35, 45)
@@ -66,12 +66,11 @@ def straightforward_seconds(p: list[float], radii: list[tuple[int, ...]], share:
     return (time.perf_counter() - start) * len(radii) / len(radii[::share])
 
 
-def row(name: str, seconds: float, target: float, plain: float | None = None) -> None:
-    ratio = "" if plain is None else f"{plain:>12.2f} s {plain / seconds:>12,.0f} ×"
-    print(f"{name:<58} {1e3 * seconds:>9.2f} ms {1e3 * target:>8,.0f} ms {ratio}")
+def row(table: Table, name: str, seconds: float, target: float, plain: float | None = None) -> None:
+    table.add(Work(name, seconds, plain, target=shown(target)))
 
 
-def large_frontiers() -> None:
+def large_frontiers(table: Table) -> None:
     """More axes, and larger regions, than anybody would enumerate."""
     seven = [0.02, 0.1, 0.2, 0.3, 0.4, 0.45, 0.48]
     mixed = {"a": sc.Flip(delete=0.4, add=0.02), "b": sc.Flip(delete=0.3, add=0.1), "c": 0.2}
@@ -86,9 +85,8 @@ def large_frontiers() -> None:
     ):
         noise = sc.Noise(laws)
         limits = (limit,) * len(noise.axes)
-        row(
-            name, best(lambda n=noise, r=limits, f=failure: find_frontier(TwoClass(Slacks(n.product), f), r), 1), target
-        )
+        found = best(lambda n=noise, r=limits, f=failure: find_frontier(TwoClass(Slacks(n.product), f), r), 1)
+        row(table, name, found, target)
 
 
 def main() -> None:
@@ -97,11 +95,9 @@ def main() -> None:
     rng = np.random.default_rng(0)
     p = [0.02, 0.45]
     grid = list(product(range(36), range(46)))
-    header = ("what", "starcert", "target", "straightforward", "ratio")
-    print("{:<58} {:>12} {:>11} {:>14} {:>14}".format(*header))
-
+    table = Table("engine", "Certificates from votes, on one core; the loop lists all cells, sorts and cumulates them.")
     whole = straightforward_seconds(p, grid, share=25)
-    row("slack table, 36 × 46 radii", best(lambda: sc.slack_table(NOISE, BOX)), 0.020, whole)
+    row(table, "slack table, 36 × 46 radii", best(lambda: sc.slack_table(NOISE, BOX)), 0.020, whole)
 
     def search(slacks: Slacks) -> None:
         certified = TwoClass(slacks, 5e-4).suggests
@@ -111,8 +107,8 @@ def main() -> None:
     for each in slacks:
         search(each)
     fresh = iter(slacks)
-    row("frontier of one p_lower, search", best(lambda: search(Slacks(NOISE.product))), 0.002, whole)
-    row("frontier of one p_lower, proof", best(lambda: find_frontier(TwoClass(next(fresh), 5e-4), BOX)), 0.050)
+    row(table, "frontier of one p_lower, search", best(lambda: search(Slacks(NOISE.product))), 0.002, whole)
+    row(table, "frontier of one p_lower, proof", best(lambda: find_frontier(TwoClass(next(fresh), 5e-4), BOX)), 0.050)
 
     for low, name in ((-4.4, "votes up to 10^5"), (-60.0, "failures to 1e-60")):
         failures = [float(x) for x in 10 ** rng.uniform(low, math.log10(0.5), size=10_000)]
@@ -122,28 +118,29 @@ def main() -> None:
             for failure in failures:
                 shared.at(failure)
 
-        row(f"10,000 frontiers, proof included, {name}", best(batch, 3), 0.300, whole)
+        row(table, f"10,000 frontiers, proof included, {name}", best(batch, 3), 0.300, whole)
 
     six = [0.02, 0.1, 0.2, 0.3, 0.4, 0.45]
     noise6 = sc.Noise({f"r{i}": q for i, q in enumerate(six)})
     # 7⁶ cells are timed and scaled to 21⁶: the straightforward way would need some 10 GB for those.
     plain6 = straightforward_seconds(six, [(6,) * 6]) * (21 / 7) ** 6
-    row("one slack, six axes of radius 20", best(lambda: sc.slack(noise6, (20,) * 6)), 0.020, plain6)
+    row(table, "one slack, six axes of radius 20", best(lambda: sc.slack(noise6, (20,) * 6)), 0.020, plain6)
 
     four = [0.1, 0.2, 0.3, 0.4]
     noise4 = sc.Noise({f"r{i}": q for i, q in enumerate(four)})
     plain4 = straightforward_seconds(four, list(product(range(11), repeat=4)), share=1500)
     for failure in (1e-3, 1e-6, 1e-12):
         row(
+            table,
             f"frontier and proof, four axes of radius 10, failure {failure:g}",
             best(lambda f=failure: find_frontier(TwoClass(Slacks(noise4.product), f), (10,) * 4), 3),
             5.0,
             plain4,
         )
-    large_frontiers()
+    large_frontiers(table)
     votes = sc.Votes(rng.multinomial(100_000, [0.97, 0.03], size=10_000), selection=[[98, 2]] * 10_000)
-    row("proved Clopper–Pearson bounds of 10,000 rows of votes", best(lambda: sc.clopper_pearson(votes), 1), 1.0)
-    print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    row(table, "proved Clopper–Pearson bounds of 10,000 rows of votes", best(lambda: sc.clopper_pearson(votes), 1), 1.0)
+    table.write()
 
 
 if __name__ == "__main__":

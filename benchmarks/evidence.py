@@ -10,23 +10,31 @@ synthetic data.
 
 from __future__ import annotations
 
-import resource
 import time
 from itertools import combinations
 
 import numpy as np
 
 import starcert as sc
+from floors import random_word
 from starcert.core.attacks import ListedAxis
 from starcert.core.bets import FRACTIONS
 from starcert.core.weighing import columns_of, weigh
 from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies
+from table import Table, Work, best, shown
 
 VOTES = 10_000
 
 
-def weighing() -> None:
+def copied_byte() -> float:
+    """Seconds to read and write a byte, in a copy that stays in the cache, as the columns of votes do."""
+    source = np.zeros(2**17, dtype=np.uint8)
+    return best(lambda: [source.copy() for _ in range(64)], 64 * 2 * source.size)
+
+
+def weighing(table: Table) -> None:
     """A million attacks on two sites, and on three."""
+    byte = copied_byte()
     rng = np.random.default_rng(0)
     for sites, attacked in ((1415, 2), (183, 3)):
         flips = rng.random((VOTES, sites)) < 0.1
@@ -51,14 +59,14 @@ def weighing() -> None:
             counts = np.bincount(flips[:, list(attack)].sum(axis=1), minlength=attacked + 1)
             (seen[..., 0] @ counts).max()
         theirs = (time.process_time() - start) / len(some) * len(weights.capital)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-        print(
-            f"{len(weights.capital):>9,} attacks on {attacked} of {sites:,} sites, {VOTES:,} votes: {ours:.2f} s; "
-            f"numpy {theirs:.0f} s ({theirs / ours:.0f} ×); {memory:.0f} MB at most so far"
+        floor = len(weights.capital) * attacked * VOTES / 8 * byte
+        name = f"{len(weights.capital):,} attacks on {attacked} of {sites:,} sites weighed"
+        table.add(
+            Work(name, ours, theirs, floor, "the columns of attacked sites, a bit a vote, read as fast as a copy")
         )
 
 
-def own_votes(data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> None:
+def own_votes(table: Table, data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> None:
     """990 attacked graphs, 64 votes each."""
     noise = sc.Noise(motif=0.02, random=0.45)
     smoothed = sc.SmoothedClassifier(base, noise, regions=data.partition)
@@ -81,13 +89,19 @@ def own_votes(data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> N
         smoothed.vote([attacked], samples=OWN_CHUNK, selection_samples=1, seed=1, progress=False)
     loop = (time.process_time() - start) / 50 * len(attacks)
     votes = OWN_CHUNK * len(attacks)
-    print(
-        f"{votes:,} votes at {len(attacks)} attacked graphs: {ours / votes * 1e6:.2f} µs a vote; "
-        f"on one clean graph {shared / votes * 1e6:.2f}; one attacked graph after the other {loop / votes * 1e6:.0f}"
+    table.add(
+        Work(
+            f"a vote at one of {len(attacks)} attacked graphs, {OWN_CHUNK} at each",
+            ours / votes,
+            loop / votes,
+            16 * random_word(),
+            "the random words of a vote's flips alone",
+            note=f"on one clean graph {shown(shared / votes)}",
+        )
     )
 
 
-def stopping(data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> None:
+def stopping(table: Table, data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> None:
     """The question (1, 45) at the paper's noise."""
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.02, random=0.45), regions=data.partition)
     asked = {
@@ -98,23 +112,31 @@ def stopping(data: sc.datasets.MotifData, base: sc.classifiers.Classifier) -> No
         "own_samples": 0,
         "progress": False,
     }
+    start = time.process_time()
     fixed = smoothed.certify(data.test.graphs, **asked)
+    middle = time.process_time()
     early = smoothed.certify(data.test.graphs, **asked, plan="decided")
+    end = time.process_time()
     votes = early.votes.counts.sum(axis=1)
     same = (fixed.certified((1, 45)) == early.certified((1, 45))).sum()
-    print(
-        f"(1, 45) asked, 100,000 votes at most: {votes.mean():,.0f} votes a graph ({votes.mean() / 1e5:.1%}), "
-        f"{same} of {len(votes)} verdicts the same, {early.certified((1, 45)).sum()} certified"
+    note = (
+        f"{votes.mean():,.0f} votes a graph ({votes.mean() / 1e5:.1%}), {same} of {len(votes)} verdicts the same, "
+        f"{early.certified((1, 45)).sum()} certified"
     )
+    name = "100 graphs, (1, 45) asked, stopped when decided; the loop draws all 100,000 votes"
+    table.add(Work(name, end - middle, middle - start, note=note))
 
 
 def main() -> None:
-    """Prints everything."""
+    """Measures everything."""
+    about = "Evidence, on one core, processor time; the loop is numpy's, or one attacked graph after the other."
+    table = Table("evidence", about, votes=VOTES)
     data = sc.datasets.motif(seed=0)
     base = sc.classifiers.from_sklearn(sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
-    weighing()
-    own_votes(data, base)
-    stopping(data, base)
+    weighing(table)
+    own_votes(table, data, base)
+    stopping(table, data, base)
+    table.write()
 
 
 if __name__ == "__main__":

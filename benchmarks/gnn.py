@@ -1,23 +1,22 @@
-"""Votes of a GCN on noisy 18-node graphs, on one CPU core and, where there is one, on a CUDA device.
+"""Votes of a GCN on noisy 18-node graphs, on one CPU core.
 
-Next to the obvious loop: one PyG `Data` for each noisy graph, a DataLoader, the model on its batches. Device times are
-by device events, after warm-up.
+Next to the obvious loop: one PyG `Data` for each noisy graph, a DataLoader, the model on its batches. `gpu.py` has the
+same on a device.
 """
 
 from __future__ import annotations
 
-import resource
 import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 import torch
 
 import starcert as sc
+from floors import Rates, dense_gcn, edges_left, random_word, sparse_gcn
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
-from starcert.voting import Chunk, Job, count_chunk
+from table import Table, Work, best
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -26,7 +25,12 @@ with warnings.catch_warnings():
 
     from starcert.models.gcn import GCN
 
-VOTES = 100_000
+VOTES = 20_480
+EDGES = edges_left(153, 19, 0.04, 0.2)
+WORDS = 18
+"""Random words of a vote: 153 bits, 64 copies at a time, some 7.3 digits each until all of the 64 are decided."""
+
+FLOOR = "the random words, and bytes by the bandwidth of a copy or multiply-adds by the rate of a matrix product"
 
 
 def molecule(n: int = 18) -> sc.Graph:
@@ -36,28 +40,9 @@ def molecule(n: int = 18) -> sc.Graph:
     return sc.Graph(n, edges, node_data={"x": np.eye(7, dtype=np.float32)[rng.integers(7, size=n)]})
 
 
-def milliseconds(work: Callable[[], object], repetitions: int = 10) -> float:
-    """The median time by device events."""
-    for _ in range(3):
-        work()
-    times = []
-    for _ in range(repetitions):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        work()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end))
-    return float(np.median(times))
-
-
-def votes(classifier: TorchClassifier, graph: sc.Graph, noise: sc.Noise) -> Callable[[], object]:
-    sites = sc.Partition.everything("bonds").sites(graph)
-    job = Job(classifier, sc.Problem(noise, (sites,)), seed=1, chunk_size=VOTES, batch_size=classifier.batch_size)
-    return lambda: count_chunk(classifier, sites, job, Chunk(0, "estimation", 0, VOTES))
-
-
-def obvious(model: torch.nn.Module, graph: sc.Graph, samples: int, device: str) -> float:
+def obvious(
+    model: torch.nn.Module, graph: sc.Graph, samples: int, device: str, *, delete: float = 0.04, add: float = 0.2
+) -> float:
     """Seconds for one vote: each noisy graph a Data object, batches of 128 from a DataLoader."""
     n, x = graph.n_nodes, torch.as_tensor(np.array(graph.node_data["x"]))
     upper = torch.triu(torch.ones(n, n, dtype=torch.bool), 1)
@@ -65,7 +50,7 @@ def obvious(model: torch.nn.Module, graph: sc.Graph, samples: int, device: str) 
     start = time.perf_counter()
     noisy = []
     for _ in range(samples):
-        flip = torch.rand(n, n) < torch.where(clean, 0.04, 0.2)
+        flip = torch.rand(n, n) < torch.where(clean, delete, add)
         present = (clean ^ flip) & upper
         noisy.append(Data(x=x, edge_index=(present | present.T).nonzero().T.contiguous()))
     with torch.inference_mode():
@@ -78,68 +63,37 @@ def obvious(model: torch.nn.Module, graph: sc.Graph, samples: int, device: str) 
 def a_vote(classifier: TorchClassifier, graph: sc.Graph, noise: sc.Noise) -> float:
     """Seconds for one vote on the CPU."""
     smoothed = sc.SmoothedClassifier(classifier, noise)
-    smoothed.vote([graph], samples=2048, seed=1)
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        smoothed.vote([graph], samples=20_480, seed=1)
-        times.append((time.perf_counter() - start) / 20_480)
-    return min(times)
+    return best(lambda: smoothed.vote([graph], samples=VOTES, seed=1), VOTES, 3)
 
 
-def on_cpu(graph: sc.Graph, noise: sc.Noise) -> None:
+def on_cpu(graph: sc.Graph, noise: sc.Noise) -> Table:
     torch.set_num_threads(1)
+    rates = Rates.measured("cpu", size=1024)
+    about = "A vote of a GCN with 64 units on an 18-node graph, on one core; the loop is a PyG DataLoader."
+    table = Table("gnn", about, votes=VOTES, noise=str(noise), **rates.words())
     model = GCN(7, 2).eval()
     obvious(model, graph, 256, "cpu")
     loop = min(obvious(model, graph, 2048, "cpu") for _ in range(3))
-    print(f"one CPU core, a vote on an 18-node graph; obvious loop {1e6 * loop:.1f} µs")
-    for name, classifier in (
-        ("any PyG module", from_pyg(model, n_classes=2)),
-        ("dense adjacency (target 8 ×)", from_dense(model.dense(), n_classes=2)),
-    ):
-        taken = a_vote(classifier, graph, noise)
-        print(f"{name:<28} {1e6 * taken:>10.2f} µs {loop / taken:>9.1f} ×")
-    # The same network on as many columns: features of every noisy copy beside node data that all copies share.
-    for name, make, net in (("any PyG module", from_pyg, model), ("dense adjacency", from_dense, model.dense())):
-        of_copies, shared = (
-            a_vote(make(net, n_classes=2, features=what), graph, noise) for what in (features.one_hot_degree(6), "x")
-        )
-        print(f"{name + ', degrees':<28} {1e6 * of_copies:>10.2f} µs {of_copies / shared:>9.2f} × of node data")
-    print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
-
-
-def on_cuda(graph: sc.Graph, noise: sc.Noise) -> None:
-    model = GCN(7, 2).cuda().eval()
-    obvious(model, graph, 256, "cuda")
-    loop = obvious(model, graph, 4096, "cuda") * VOTES * 1e3
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; {VOTES:,} votes on an 18-node graph")
-    print(f"{'obvious loop':<28} {loop:>10.1f} ms (scaled from 4,096)")
-    degrees = features.one_hot_degree(6)
-    for name, classifier, with_degrees, target in (
-        ("any PyG module", from_pyg(model, n_classes=2), from_pyg(model, n_classes=2, features=degrees), 20),
-        (
-            "dense adjacency",
-            from_dense(model.dense(), n_classes=2),
-            from_dense(model.dense(), n_classes=2, features=degrees),
-            3,
-        ),
-    ):
-        torch.cuda.reset_peak_memory_stats()
-        taken = milliseconds(votes(classifier, graph, noise))
-        peak = torch.cuda.max_memory_allocated() / 2**30
-        print(f"{name:<28} {taken:>10.2f} ms (target {target}) {loop / taken:>9,.0f} ×  {peak:.1f} GiB")
-        of_copies = milliseconds(votes(with_degrees, graph, noise))
-        print(f"{name + ', degrees':<28} {of_copies:>10.2f} ms {of_copies / taken:>9.2f} × of node data")
+    words = WORDS * random_word()
+    ways = (
+        ("any PyG module", from_pyg, model, sparse_gcn(18, 153, EDGES), "8 ×"),
+        ("dense adjacency", from_dense, model.dense(), dense_gcn(18, 153), "8 ×"),
+    )
+    for name, make, net, load, target in ways:
+        floor = rates.floor(load) + words
+        shared = a_vote(make(net, n_classes=2), graph, noise)
+        table.add(Work(name, shared, loop, floor, FLOOR, target))
+        # The same network on as many columns: features of every noisy copy beside node data that all copies share.
+        of_copies = a_vote(make(net, n_classes=2, features=features.one_hot_degree(6)), graph, noise)
+        note = f"{of_copies / shared:.2f} × of node data"
+        table.add(Work(f"{name}, degrees of each copy as features", of_copies, loop, floor, FLOOR, note=note))
+    return table
 
 
 def main() -> None:
     graph, noise = molecule(), sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))
     torch.manual_seed(0)
-    on_cpu(graph, noise)
-    if torch.cuda.is_available():
-        on_cuda(graph, noise)
-    else:
-        print("no CUDA device here")
+    on_cpu(graph, noise).write()
 
 
 if __name__ == "__main__":

@@ -16,9 +16,11 @@ from functools import partial
 import torch
 
 import starcert as sc
+from floors import FLOAT, Load, Rates, edges_left
 from starcert.experiments.cora_votes import NOISES, CoraSettings, cora, smoothed_network
 from starcert.laws import Flip
 from starcert.voting import Chunk, Job, count_chunk
+from table import Table, Work
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -54,12 +56,32 @@ def loop(smoothed: sc.SmoothedClassifier, graph: sc.Graph, noise: sc.Noise, copi
     return counts
 
 
+def load(graph: sc.Graph, noise: sc.Noise, hidden: int = 64) -> Load:
+    """Two convolutions whose first layer multiplies the words that are there: products read and write once."""
+    n, n_words = graph.n_nodes, cora().graph.node_data["x"].shape[1]
+    words, edges = int(cora().graph.node_data["x"].sum()), graph.n_edges
+    present = edges_left(n * n_words, words, noise["words"].delete, noise["words"].add) if "words" in noise else words
+    if "links" in noise:
+        edges = edges_left(n * (n - 1) // 2, edges, noise["links"].delete, noise["links"].add)
+    arcs = 2 * edges + n
+    classes = cora().n_classes
+    return Load(
+        bytes=FLOAT * (2 * present + 2 * arcs + n * (3 * hidden + 2 * classes)),
+        multiply_adds=present * hidden + arcs * (hidden + classes) + n * hidden * classes,
+    )
+
+
+FLOOR = "bytes of words, links and layers by the bandwidth of a copy, or multiply-adds by the rate of a matrix product"
+
+
 def main() -> None:
     on_gpu = torch.cuda.is_available()
     torch.set_num_threads(1)
     copies, few = (4096, 256) if on_gpu else (64, 8)
-    print(f"{torch.cuda.get_device_name() if on_gpu else 'one core'}; milliseconds a vote on all nodes")
-    print(f"{'noisy':<8} {'copy by copy':>14} {'starcert':>12} {'ratio':>10}")
+    device = "cuda" if on_gpu else "cpu"
+    rates = Rates.measured(device, size=4096 if on_gpu else 1024)
+    about = "A vote on all nodes of Cora-ML; the loop draws a dense copy with torch, asks the network and counts."
+    table = Table("nodes", about, device=device, copies=copies, copies_of_the_loop=few, **rates.words())
     for name, noise in NOISES.items():
         smoothed, graph = smoothed_network(cora(), name, CoraSettings(epochs=20))
         problem = smoothed.problem([graph])
@@ -70,8 +92,9 @@ def main() -> None:
         counted(chunks[0])
         ours = min(seconds(partial(counted, chunk)) for chunk in chunks[1:])
         theirs = min(seconds(partial(loop, smoothed, graph, noise, few)) for _ in range(2))
-        one, other = 1e3 * theirs / few, 1e3 * ours / copies
-        print(f"{name:<8} {one:>14.3f} {other:>12.3f} {one / other:>9.1f} ×")
+        floor = rates.floor(load(graph, noise))
+        table.add(Work(f"noisy: {name}", ours / copies, theirs / few, floor, FLOOR))
+    table.write()
 
 
 if __name__ == "__main__":

@@ -20,9 +20,11 @@ import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.graphs import Sites
 from starcert.voting import Chunk, Job, count_chunk
+from table import Table, Work
 
 VOTES = 100 * 1024
 REPETITIONS = 7
+ABOUT = "A vote with its flips recorded where it is against the class; the floor is the same vote without."
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -31,8 +33,8 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def compare(name: str, base: Classifier, sites: Sites, noise: sc.Noise, chunk_size: int) -> None:
-    """Prints p_A, both times of a vote and their ratio."""
+def compare(table: Table, name: str, base: Classifier, sites: Sites, noise: sc.Noise, chunk_size: int) -> None:
+    """A line of the table: the time of a vote with its flips recorded, next to the same without."""
     job = Job(base, sc.Problem(noise, (sites,)), seed=1, chunk_size=chunk_size)
     label = int(count_chunk(base, sites, job, Chunk(0, "selection", 0, chunk_size)).counts[0].argmax())
     chunks = [Chunk(0, "estimation", i, chunk_size) for i in range(max(1, VOTES // chunk_size))]
@@ -42,11 +44,11 @@ def compare(name: str, base: Classifier, sites: Sites, noise: sc.Noise, chunk_si
         for i, chunk in enumerate(chunks):
             for way, against in enumerate((None, label)):
                 times[turn, i, way] = seconds(partial(count_chunk, base, sites, job, chunk._replace(against=against)))
-    plain, recorded = times.min(axis=0).sum(axis=0) / VOTES * 1e6
-    print(f"{name:<46} {share:>8.4f} {plain:>10.3f} µs {recorded:>10.3f} µs {recorded / plain:>8.3f} ×")
+    plain, recorded = (times.min(axis=0).sum(axis=0) / VOTES).tolist()
+    table.add(Work(name, recorded, None, plain, "the same votes counted, no flips recorded", note=f"p_A {share:.4f}"))
 
 
-def machines() -> None:
+def machines(table: Table) -> None:
     data = sc.datasets.motif(seed=0)
     machine = sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels)
     base = sc.classifiers.from_sklearn(machine)
@@ -55,17 +57,18 @@ def machines() -> None:
         for kind in (0, 1):
             clean = next(g for g, label in zip(data.test.graphs, data.test.labels, strict=True) if label == kind)
             what = f"vertex histogram, {('cycle', 'clique')[kind]}, p = {p}"
-            compare(what, base, data.partition.sites(clean), noise, 1024)
+            compare(table, what, base, data.partition.sites(clean), noise, 1024)
 
 
-def networks() -> None:
+def networks() -> Table | None:
     import torch  # noqa: PLC0415
 
     from starcert.classifiers.torch import from_dense  # noqa: PLC0415
     from starcert.models.gcn import GCN  # noqa: PLC0415
 
     if not torch.cuda.is_available():
-        return
+        return None
+    table = Table("recording", ABOUT, device="cuda", votes=VOTES, repetitions=REPETITIONS)
 
     class Shifted(torch.nn.Module):
         """A network that answers class 0 on nine copies in ten."""
@@ -90,17 +93,22 @@ def networks() -> None:
         base = from_dense(net, n_classes=2)
         count_chunk(base, sites, Job(base, sc.Problem(noise, (sites,)), 1, 4096), Chunk(0, "estimation", 0, 4096))
         net.shift = float(net.margins.quantile(0.1))
-        compare(f"GCN on the device, p = {p}", from_dense(net, n_classes=2), sites, noise, VOTES)
+        compare(table, f"GCN on 18 nodes, dense, p = {p}", from_dense(net, n_classes=2), sites, noise, VOTES)
+    return table
 
 
 def main() -> None:
     warnings.simplefilter("ignore")  # of other libraries
-    print(f"{'a vote: 20 nodes':<46} {'p_A':>8} {'counted':>13} {'recorded':>13} {'ratio':>10}")
-    machines()
+    table = Table("recording", ABOUT, votes=VOTES, repetitions=REPETITIONS)
+    machines(table)
+    table.write()
     try:
-        networks()
+        on_device = networks()
     except ImportError:
         print("without torch: no device")
+    else:
+        if on_device is not None:
+            on_device.write()
 
 
 if __name__ == "__main__":

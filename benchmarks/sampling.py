@@ -6,8 +6,6 @@ One core. Times are the best of several runs after warm-up, in one process.
 from __future__ import annotations
 
 import random
-import resource
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -18,19 +16,9 @@ import starcert as sc
 from starcert.sampling.batch import NoisyGraphs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from table import Table, Work, best
 
 CHUNK = 1024
-
-
-def best(work: Callable[[], object], graphs: int, repetitions: int = 5) -> float:
-    """Seconds for one graph, from the shortest of several runs."""
-    work()
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times) / graphs
 
 
 def obvious(graph: nx.Graph, flip: Callable[[int, int, bool], float], samples: int) -> None:
@@ -55,12 +43,12 @@ def each(batches: list[NoisyGraphs], view: str) -> None:
         getattr(batch, view)()
 
 
-def row(name: str, seconds: float, plain: float, floor: float | None = None) -> None:
-    over = f"{seconds / floor:>8.1f} ×" if floor else ""
-    print(f"{name:<62} {1e6 * seconds:>9.3f} µs {1 / seconds:>14,.0f}/s {plain / seconds:>12,.0f} × {over}")
+def row(table: Table, name: str, seconds: float, plain: float, floor: float, target: str = "") -> None:
+    what = "as many random words as the flips need on average, drawn and left unused"
+    table.add(Work(name, seconds, plain, floor, what, target))
 
 
-def small_dense() -> None:
+def small_dense(table: Table) -> None:
     graph = nx.disjoint_union(nx.cycle_graph(10), nx.gnp_random_graph(10, 0.5, seed=1))
     graph.add_edge(0, 10)
     clean = sc.Graph.from_networkx(graph)
@@ -81,14 +69,16 @@ def small_dense() -> None:
     floor = best(lambda: np.random.SFC64(1).random_raw(needed), CHUNK * len(chunks))
     batches = [draw(chunk) for chunk in chunks]
     n = CHUNK * len(chunks)
-    row("20 nodes, p = (0.02, 0.45): sampling", best(lambda: [draw(c) for c in chunks], n), plain, floor)
-    row("… and degrees (target 0.25 µs)", best(lambda: [draw(c).degrees() for c in chunks], n), plain, floor)
-    row("the view edge_index alone", best(partial(each, batches, "edge_index"), n), plain, floor)
-    row("the view adjacency alone", best(partial(each, batches, "adjacency"), n), plain, floor)
-    row("the view networkx alone", best(lambda: [list(b.networkx()) for b in batches[:2]], 2 * CHUNK, 2), plain, floor)
+    row(table, "20 nodes, p = (0.02, 0.45): sampling", best(lambda: [draw(c) for c in chunks], n), plain, floor)
+    degrees = best(lambda: [draw(c).degrees() for c in chunks], n)
+    row(table, "20 nodes: sampling and degrees", degrees, plain, floor, target="0.25 µs")
+    for view in ("edge_index", "adjacency"):
+        row(table, f"20 nodes: the view {view} alone", best(partial(each, batches, view), n), plain, floor)
+    objects = best(lambda: [list(batch.networkx()) for batch in batches[:2]], 2 * CHUNK, 2)
+    row(table, "20 nodes: the view networkx alone", objects, plain, floor)
 
 
-def large_sparse() -> None:
+def large_sparse(table: Table) -> None:
     rng = np.random.default_rng(0)
     pairs = np.unique(np.sort(rng.integers(10_000, size=(31_000, 2)), axis=1), axis=0)
     clean = sc.Graph(10_000, pairs[pairs[:, 0] != pairs[:, 1]][:30_000])
@@ -103,23 +93,23 @@ def large_sparse() -> None:
 
     floor = best(lambda: np.random.SFC64(1).random_raw(750 * CHUNK), CHUNK)
     batch = draw(0)
-    row("10,000 nodes, 30,000 edges, add 1e-5, delete 1e-3: sampling", best(partial(draw, 0), CHUNK, 3), plain, floor)
+    name = "10,000 nodes, 30,000 edges, add 1e-5, delete 1e-3"
+    row(table, f"{name}: sampling", best(partial(draw, 0), CHUNK, 3), plain, floor)
 
     def all_edges() -> None:
         for part in draw(0).split(12):  # as voting does it: large graphs go in small batches, one after the other
             part.edge_index()
 
     whole = best(all_edges, CHUNK, 3)
-    row("… and edge_index, 60,000 arcs each (target 2,000/s)", whole, plain, floor)
-    row("the view degrees alone", best(batch[:64].degrees, 64), plain, floor)
+    row(table, "10,000 nodes: sampling and edge_index, 60,000 arcs each", whole, plain, floor, target="500 µs")
+    row(table, "10,000 nodes: the view degrees alone", best(batch[:64].degrees, 64), plain, floor)
 
 
 def main() -> None:
-    header = ("what", "a graph", "graphs", "obvious loop", "floor")
-    print("{:<62} {:>12} {:>16} {:>14} {:>10}".format(*header))
-    small_dense()
-    large_sparse()
-    print(f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    table = Table("sampling", "One noisy graph, on one core; the loop is networkx, pair by pair.", chunk=CHUNK)
+    small_dense(table)
+    large_sparse(table)
+    table.write()
 
 
 if __name__ == "__main__":

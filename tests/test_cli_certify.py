@@ -66,6 +66,31 @@ def test_one_json_object(project, here):
         assert row["class"] == (None if one.abstained else one.label)
 
 
+def test_a_profile_says_where_the_time_went_and_changes_nothing_else(project, here):
+    status, out, err = here("certify", "run.toml", "--profile")
+    assert (status, err) == (0, "")
+    assert "Where the time went, in this run" in out
+    folder = project / "results"
+    kept = json.loads((folder / "profile.json").read_text())
+    assert kept["votes"] == 6 * 500
+    rows = {row["stage"]: row for row in kept["stages"]}
+    assert list(rows)[:4] == ["drawing", "model", "transfer", "counting"]
+    assert rows["model"]["seconds"] > 0
+    assert rows["storing"]["seconds"] > 0
+    assert rows["certifying"]["seconds"] > 0
+    assert sum(row["seconds"] for row in kept["stages"]) == pytest.approx(kept["elapsed_seconds"], rel=1e-6)
+    assert f"<td>{rows['model']['seconds']:.3f}</td>" in (folder / "report.html").read_text(encoding="utf-8")
+    assert here("certify", "run.toml", "--out", "plain")[0] == 0
+    assert not (project / "plain" / "profile.json").exists()
+    assert "Where the time went" not in (project / "plain" / "report.html").read_text(encoding="utf-8")
+    for name in ("certificates.json", "results.csv"):
+        assert (project / "plain" / name).read_bytes() == (folder / name).read_bytes()
+    status, out, _ = here("certify", "run.toml", "--out", "third", "--profile", "--json", "--workers", "1")
+    assert json.loads(out)["profile"]["votes"] == 6 * 500
+    assert here("certify", "run.toml", "--out", "fourth")[0] == 0
+    assert (project / "plain" / "report.html").read_bytes() == (project / "fourth" / "report.html").read_bytes()
+
+
 def test_a_limit_on_sorted_data_is_stratified_and_said(project, here):
     rows = [f"g{number},{'ring' if number > 2 else 'clique'}" for number in range(1, 7)]
     (project / "graphs" / "labels.csv").write_text("\n".join(["name,label", "g1,star", *rows[1:]]))

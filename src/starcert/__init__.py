@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starcert.laws import Categorical, Edges, Flip, Law
     from starcert.noise import Noise
     from starcert.smoothing import ABSTAIN, SmoothedClassifier
+    from starcert.system.stages import stages
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ _HOME = {
     "starcert.laws": ("Categorical", "Edges", "Flip", "Law"),
     "starcert.noise": ("Noise",),
     "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
+    "starcert.system.stages": ("stages",),
 }
 
 _PACKAGES = (
@@ -87,6 +89,7 @@ __all__ = [
     "rho_upper",
     "slack",
     "slack_table",
+    "stages",
     "transforms",
 ]
 

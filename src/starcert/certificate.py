@@ -25,6 +25,7 @@ from starcert.graphs import TargetNodes
 from starcert.noise import Noise, RadiusLike
 from starcert.system.markup import MOST_SHOWN, html_table
 from starcert.system.output import as_frame, at_least, at_most, holds_at_least
+from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,6 +106,7 @@ class Certificate:
         return self.counted if self.verdicts is None else self.verdicts.beyond(self.counted)
 
     @property
+    @staged("certifying")
     def counted(self) -> Frontier:
         """The frontier of what the bounds on the class probabilities certify by themselves: the paper's certificate."""
         return self._frontiers.of(self._margin)
@@ -328,6 +330,7 @@ class Certificates(Sequence[Certificate]):
             self._frontiers[limits] = Frontiers(slacks_of(self.noise.product), limits)
         return self._frontiers[limits]
 
+    @staged("certifying")
     def frontiers(self) -> list[Frontier]:
         """The frontier of each graph: those of `[one.frontier for one in certificates]`, and sooner."""
         if self.verdicts is not None:
@@ -487,6 +490,7 @@ def _shown(certificate: Certificate) -> dict[str, object]:
     }
 
 
+@staged("certifying")
 def certify(
     bounds: Bounds,
     noise: Noise,

@@ -23,6 +23,7 @@ from starcert.core.frontier import levels_of
 from starcert.evidence.attack_axes import axes_of
 from starcert.judging import verdicts_of
 from starcert.plans import Plan, SoFar, Wanted
+from starcert.system.stages import staged
 
 __all__ = ["DecidedPlan"]
 
@@ -49,6 +50,7 @@ class DecidedPlan(Plan):
     evidence: bool
     max_flips: int | None = None
 
+    @staged("certifying")
     def wanted(self, so_far: SoFar) -> Wanted:
         """See `Plan`."""
         drawn = so_far.n_estimation

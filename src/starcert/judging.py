@@ -13,6 +13,7 @@ from starcert.core.confidence import Votes
 from starcert.core.evidence import AlphaShares, Evidence
 from starcert.evidence import AttackVotes, OwnVotes, Verdicts, judge
 from starcert.evidence.attack_axes import axes_of
+from starcert.system.stages import staged
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["evidence_of", "verdicts_of", "with_evidence"]
 
 
+@staged("certifying")
 def with_evidence(
     certificates: Certificates,
     job: Job,

@@ -39,6 +39,7 @@ from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.errors import InvalidParameterError, StarcertWarning
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.sampler import way_of
+from starcert.system.stages import staged
 from starcert.voting import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of, tallies
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ class _Count:
         for graph in range(len(job.sites)):
             self._look(graph)
 
+    @staged("counting")
     def votes(self) -> Votes:
         """The votes, once nothing is waiting."""
         for graph in self._recordings:
@@ -218,6 +220,7 @@ class _Count:
                         yield chunk
             self._close_one(graph)
 
+    @staged("counting")
     def take(self, tally: Tally) -> None:
         """Takes in the votes of a chunk."""
         if self._store is not None:

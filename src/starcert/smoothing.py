@@ -37,6 +37,7 @@ from starcert.noise import Noise, RadiusLike
 from starcert.plans import FixedPlan, Plan, Wanted, count_votes
 from starcert.system.output import progress_bar
 from starcert.system.provenance import provenance
+from starcert.system.stages import stage
 from starcert.voting import Job, check_memory
 
 if TYPE_CHECKING:
@@ -318,10 +319,12 @@ class SmoothedClassifier(ClassifierConventions):
             together = sum(map(self._job(problem, seed, None, None).n_targets, range(len(problem))))
             wanted = DecidedPlan(fixed, problem, alpha, together if family == "all" else 1, limits, evidence, max_flips)
             votes = self.vote(problem, samples=wanted, seed=seed, record=evidence, **voting)
-            bounds = anytime_bounds(votes, alpha=counts_alpha, together=wanted.together)
+            with stage("certifying"):
+                bounds = anytime_bounds(votes, alpha=counts_alpha, together=wanted.together)
         elif plan == "fixed":
             votes = self.vote(problem, samples=samples, seed=seed, record=evidence, **voting)
-            bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
+            with stage("certifying"):
+                bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
         else:
             raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
         rows = votes.objects.tolist()

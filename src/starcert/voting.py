@@ -30,13 +30,14 @@ from starcert.sampling.room import check_fit, fitting_batch
 from starcert.sampling.sampler import Sampler, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.sampling.views import clean_copy
+from starcert.system.stages import Stage, add_votes, stage
 from starcert.system.travelling import Parcel, pickles_plainly, spread
 
 if TYPE_CHECKING:
     from starcert.core.flips import Flips
     from starcert.graphs import Sites
     from starcert.noise import Noise
-    from starcert.sampling.batch import NoisyCopies
+    from starcert.sampling.batch import NoisyCopies, NoisyGraphs
 
 __all__ = [
     "NOT_RECORDED",
@@ -230,22 +231,26 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     Every graph has its selection chunk 0 once. There the classifier shows, before any vote of the graph counts, that it
     answers copies alone as it answers them in the batches that are used.
     """
-    stream = WordStream.of_chunk(job.seed, sites.clean.key, chunk.purpose, chunk.number)
     checking = chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
     drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
-    portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
+    device = classifier.device if isinstance(classifier, DrawsItself) else None
+    with stage("drawing", device):
+        stream = WordStream.of_chunk(job.seed, sites.clean.key, chunk.purpose, chunk.number)
+        portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
     most = fitting_batch_of(job, sites)
     n_targets = classifier.n_targets(sites.frame)
     counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
     flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
+    recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
     first = 0
-    for batch in (batch for graphs in portions for batch in graphs.split(most)):
+    for batch in _batches(portions, most, device):
         try:
-            if checking:
-                found = scores_of(classifier, batch)
-                answers = np.asarray(found.answers)
-            else:
-                answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes, n_targets)
+            with stage("model", device):
+                if checking:
+                    found = scores_of(classifier, batch)
+                    answers = np.asarray(found.answers)
+                else:
+                    answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes, n_targets)
         except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
             where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
             problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
@@ -254,13 +259,28 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
             for copy in asked_alone(chunk.graph, drawn, scored=found.numbers is not None):
                 if first <= copy < first + len(batch):
                     name = f"noisy copy {copy} of graph {chunk.graph}"
-                    check_alone(classifier, batch, found, copy - first, name=name)
-        answers = answers[: max(0, chunk.samples - first)]
-        _add_votes(counts, answers)
+                    with stage("model", device):
+                        check_alone(classifier, batch, found, copy - first, name=name)
+        with stage("counting"):
+            answers = answers[: max(0, chunk.samples - first)]
+            _add_votes(counts, answers)
         if flips is not None:
-            flips.add(batch, answers)
+            with stage(recording, device):
+                flips.add(batch, answers)
         first += len(batch)
-    return Tally(chunk, counts, () if flips is None else flips.records())
+    add_votes(chunk.samples)
+    with stage(recording, device):
+        return Tally(chunk, counts, () if flips is None else flips.records())
+
+
+def _batches(portions: Iterator[NoisyGraphs], most: int, device: object) -> Iterator[NoisyGraphs]:
+    """The copies of all portions, so many at a time at most; each portion is drawn when its turn comes."""
+    while True:
+        with stage("drawing", device):
+            copies = next(portions, None)
+        if copies is None:
+            return
+        yield from copies.split(most)
 
 
 class _Flips:

@@ -1,4 +1,4 @@
-"""The device's sampler, run on the CPU: the same law as the others, exactly."""
+"""The device's sampler, run on the CPU and where there is one on a device: the same law as the others, exactly."""
 
 import math
 from fractions import Fraction
@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from device_worlds import DEVICES, torch
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import _laws, _pools
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
 
-torch = pytest.importorskip("torch")
 device = pytest.importorskip("starcert.sampling.device")
 
 CPU = torch.device("cpu")
@@ -21,14 +21,15 @@ GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
 SITES = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")}).sites(GRAPH)
 
 
-def draw(noise: sc.Noise, samples: int, chunk: int = 0):
-    drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), "cpu")
+def draw(noise: sc.Noise, samples: int, chunk: int = 0, place: str = "cpu"):
+    drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), place)
     bits = drawn.draw(WordStream.of_chunk(1, GRAPH.key, "estimation", chunk), samples)
-    return view_of(SITES, Way.DEVICE, "cpu")(bits)
+    return view_of(SITES, Way.DEVICE, place)(bits)
 
 
-def test_all_views_agree_and_fixed_sites_never_move():
-    batch = draw(sc.Noise(a=0.2, b=sc.Flip(delete=0.5, add=0.1), c=0.05), 300)
+@pytest.mark.parametrize("place", DEVICES)
+def test_all_views_agree_and_fixed_sites_never_move(place):
+    batch = draw(sc.Noise(a=0.2, b=sc.Flip(delete=0.5, add=0.1), c=0.05), 300, place=place)
     dense = np.zeros((300, 9, 9), dtype=int)
     u, v = SITES.coordinates(np.arange(SITES.n_sites))
     dense[:, u, v] = dense[:, v, u] = batch.values
@@ -46,10 +47,11 @@ def test_all_views_agree_and_fixed_sites_never_move():
     assert (dense[:, 8] == GRAPH.to_numpy()[8]).all()
 
 
-def test_flips_follow_the_law_of_their_site():
+@pytest.mark.parametrize("place", DEVICES)
+def test_flips_follow_the_law_of_their_site(place):
     noise = sc.Noise(a=0.02, b=sc.Flip(delete=0.3, add=0.0), c=1.0)
     samples = 100_000
-    batch = draw(noise, samples)
+    batch = draw(noise, samples, place=place)
     clean = np.zeros(SITES.n_sites, dtype=np.uint8)
     for ones in SITES.ones:
         clean[ones] = 1
@@ -101,21 +103,25 @@ def test_large_chunks_are_drawn_in_portions_that_follow_one_another(monkeypatch)
     np.testing.assert_array_equal(draw(noise, 300).values, whole)
 
 
+@pytest.mark.parametrize("place", DEVICES)
 @pytest.mark.parametrize(("held", "wanted"), [(1, 300), (100, 129), (10**9, 200)])
-def test_portions_are_the_copies_of_a_chunk(held, wanted, monkeypatch):
+def test_portions_are_the_copies_of_a_chunk(held, wanted, place, monkeypatch):
     noise = sc.Noise(a=0.2, b=0.3, c=0.4)
     monkeypatch.setattr(device, "NUMBERS", 64 * SITES.n_sites)
     monkeypatch.setattr(device, "HELD", held)
-    drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), "cpu")
+    drawn = device.DeviceSampler(SITES, *_laws(SITES, _pools(SITES, noise)), place)
     portions = list(drawn.portions(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 300, wanted))
     assert len(portions) == (1 if held > 100 else -(-wanted // 64))
-    np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), draw(noise, 300).values[:wanted])
+    whole = draw(noise, 300, place=place).values
+    np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), whole[:wanted])
 
 
-def test_a_chunk_is_a_function_of_its_stream():
+@pytest.mark.parametrize("place", DEVICES)
+def test_a_chunk_is_a_function_of_its_stream(place):
     noise = sc.Noise(a=0.2, b=0.3, c=0.4)
-    np.testing.assert_array_equal(draw(noise, 50).values, draw(noise, 50).values)
-    assert (draw(noise, 50).values != draw(noise, 50, chunk=1).values).any()
+    first = draw(noise, 50, place=place).values
+    np.testing.assert_array_equal(draw(noise, 50, place=place).values, first)
+    assert (first != draw(noise, 50, chunk=1, place=place).values).any()
     state = torch.random.get_rng_state()
     draw(noise, 50)
     assert (torch.random.get_rng_state() == state).all()

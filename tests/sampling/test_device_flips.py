@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import starcert as sc
+from device_worlds import DEVICES, torch
 from starcert.core.flips import ListedFlips
 from starcert.graphs import Sites, blocks
 from starcert.sampling.batch import flips_of
@@ -17,7 +18,6 @@ from starcert.sampling.sparse import Pool, drawn_counts
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
 
-torch = pytest.importorskip("torch")
 device_flips = pytest.importorskip("starcert.sampling.device_flips")
 
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(14, 0.3, seed=3))
@@ -34,12 +34,12 @@ def stream(chunk: int = 0) -> WordStream:
     return WordStream.of_chunk(1, GRAPH.key, "estimation", chunk)
 
 
-def sampler(sites, noise):
-    return device_flips.DeviceFlipSampler(sites, _pools(sites, noise), "cpu")
+def sampler(sites, noise, place: str = "cpu"):
+    return device_flips.DeviceFlipSampler(sites, _pools(sites, noise), place)
 
 
-def drawn(sites, noise, samples: int):
-    return view_of(sites, Way.DEVICE_FLIPS, "cpu")(sampler(sites, noise).draw(stream(), samples))
+def drawn(sites, noise, samples: int, place: str = "cpu"):
+    return view_of(sites, Way.DEVICE_FLIPS, place)(sampler(sites, noise, place).draw(stream(), samples))
 
 
 def noise_for(partition, *laws):
@@ -49,11 +49,12 @@ def noise_for(partition, *laws):
 LAWS = (sc.Flip(delete=0.3, add=0.05), 0.1, sc.Flip(delete=0.0, add=0.4))
 
 
+@pytest.mark.parametrize("place", DEVICES)
 @pytest.mark.parametrize("name", PARTITIONS)
-def test_edges_are_those_of_the_values(name):
+def test_edges_are_those_of_the_values(name, place):
     """Every view of the copies, next to the values of their sites, which are made of the flips here."""
     sites = PARTITIONS[name].sites(GRAPH)
-    batch = drawn(sites, noise_for(PARTITIONS[name], *LAWS), 50)
+    batch = drawn(sites, noise_for(PARTITIONS[name], *LAWS), 50, place)
     values = batch.values
     for some in (batch, batch[7:31], batch[49:], batch[3:3]):
         first = 0 if some is batch else {24: 7, 1: 49, 0: 3}[len(some)]
@@ -81,9 +82,10 @@ def test_blocks_with_holes_are_numbered_alike():
         np.testing.assert_array_equal(np.sort(found, axis=0), np.stack(sites.coordinates(np.arange(sites.n_sites))))
 
 
-def test_flips_come_back_for_the_copies_that_are_asked_for():
+@pytest.mark.parametrize("place", DEVICES)
+def test_flips_come_back_for_the_copies_that_are_asked_for(place):
     sites = PARTITIONS["sets"].sites(GRAPH)
-    batch = drawn(sites, noise_for(PARTITIONS["sets"], *LAWS), 60)[5:55]
+    batch = drawn(sites, noise_for(PARTITIONS["sets"], *LAWS), 60, place)[5:55]
     copies = np.array([0, 3, 4, 49])
     found = flips_of(batch, copies)
     assert isinstance(found, ListedFlips)
@@ -108,18 +110,19 @@ def test_counts_are_binomial(n_sites, p):
     assert stats.chisquare(found[used], 20_000 * cells[used]).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("place", DEVICES)
 @pytest.mark.parametrize("listed", [False, True])
-def test_every_set_of_flips_has_its_probability(listed, monkeypatch):
+def test_every_set_of_flips_has_its_probability(listed, place, monkeypatch):
     """All 2⁵ sets of flips of a pool of five sites among eight, against the law."""
     if listed:
         pool = Pool(first=2, size=8, p=0.3, only=np.array([2, 4, 5, 7, 9]))
         monkeypatch.setattr(device_flips, "FEW", 0)
     else:
         pool = Pool(first=2, size=8, p=0.3, but=np.array([3, 6, 8]))
-    there = device_flips._DevicePool(pool, CPU)
-    generator = torch.Generator().manual_seed(5)
+    there = device_flips._DevicePool(pool, torch.device(place))
+    generator = torch.Generator(device=place).manual_seed(5)
     copies = 60_000
-    copy, position = there.draw(stream(), generator, copies)
+    copy, position = (each.cpu() for each in there.draw(stream(), generator, copies))
     sites = np.array([2, 4, 5, 7, 9])
     assert set(position.tolist()) == set(sites.tolist())
     codes = np.zeros(copies, dtype=int)
@@ -145,17 +148,18 @@ def test_numbers_beyond_the_last_multiple_are_drawn_again(monkeypatch):
     assert script == [[0]]
 
 
+@pytest.mark.parametrize("place", DEVICES)
 @pytest.mark.parametrize(("held", "wanted"), [(1, 70), (10**9, 70), (40, 63)])
-def test_portions_are_the_copies_of_a_chunk(held, wanted, monkeypatch):
+def test_portions_are_the_copies_of_a_chunk(held, wanted, place, monkeypatch):
     sites = PARTITIONS["sets"].sites(GRAPH)
     noise = noise_for(PARTITIONS["sets"], *LAWS)
     monkeypatch.setattr(device_flips, "NUMBERS", 400)
-    whole = sampler(sites, noise).draw(stream(), 70).values
+    whole = sampler(sites, noise, place).draw(stream(), 70).values
     monkeypatch.setattr(device_flips, "HELD", held)
-    portions = list(sampler(sites, noise).portions(stream(), 70, wanted))
+    portions = list(sampler(sites, noise, place).portions(stream(), 70, wanted))
     assert len(portions) > 1 or held > 1000
     np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), whole[:wanted])
-    assert (sampler(sites, noise).draw(stream(1), 70).values != whole).any()
+    assert (sampler(sites, noise, place).draw(stream(1), 70).values != whole).any()
 
 
 def test_nothing_and_everything_flips():

@@ -14,6 +14,7 @@ from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
+from starcert.system.stages import stage
 from starcert.system.threads import one_torch_thread, threads_are_chosen
 
 if TYPE_CHECKING:
@@ -98,15 +99,23 @@ class ModuleClassifier(DrawsItself):
         """One class for each copy, or for each target, and the logits."""
         logits = self.logits(graphs)
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
-        return Scores(self._answers(logits), logits.double().cpu().numpy(), max(1e-3, 8 * precision))
+        return Scores(self._answers(logits), self._brought(logits.double()), max(1e-3, 8 * precision))
 
     def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
         found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
         narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
-        answers: npt.NDArray[np.signedinteger] = found.to(narrow).cpu().numpy()
+        answers: npt.NDArray[np.signedinteger] = self._brought(found.to(narrow))
         if (answers < 0).any():
             raise ValueError("its logits have a NaN")
         return answers
+
+    @staticmethod
+    def _brought(tensor: torch.Tensor) -> npt.NDArray[Any]:
+        """A tensor, brought here."""
+        if tensor.device.type == "cpu":
+            return tensor.numpy()
+        with stage("transfer", tensor.device):
+            return tensor.cpu().numpy()
 
     def logits(self, graphs: Copies) -> torch.Tensor:
         """What the model gives for each copy, shape (copies, classes), or for each target, (copies, targets, classes).

@@ -38,6 +38,10 @@ DryRunOption = Annotated[
         "--dry-run", help="Only say how long it will take, how many votes one flip needs, what is fixed and empty."
     ),
 ]
+ProfileOption = Annotated[
+    bool,
+    typer.Option("--profile", help="Say where the time goes, at the end, in the report and in profile.json."),
+]
 GridOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -73,7 +77,7 @@ def with_settings(
         )
         annotations[key] = Annotated[setting.kind | None, option]
     annotations["_debug"] = DebugOption
-    flags = {"_debug", "as_json", "dry_run", "again"}
+    flags = {"_debug", "as_json", "dry_run", "profile", "again"}
 
     def with_options(function: Callable[..., None]) -> Callable[..., None]:
         function.__annotations__ = annotations
@@ -91,8 +95,8 @@ def with_settings(
 
 
 @app.command()
-@with_settings({"run": RunArgument, "dry_run": DryRunOption, "as_json": JsonOption}, SETTINGS)
-def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **given: object) -> None:
+@with_settings({"run": RunArgument, "dry_run": DryRunOption, "profile": ProfileOption, "as_json": JsonOption}, SETTINGS)
+def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debug: bool, **given: object) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
     Interrupted, the same command goes on where it was. Everything can stand in a run file, which the output repeats.
@@ -116,7 +120,7 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, _debug: bool, **give
         show(*forecast(settings))
         return
     expected = _still_expected(file.expected, options)
-    outcome = certify_run(settings, expected=expected, note=_note, before=None if as_json else show)
+    outcome = certify_run(settings, expected=expected, profile=profile, note=_note, before=None if as_json else show)
     if as_json:
         print(json.dumps(certified_object(outcome)))
     else:

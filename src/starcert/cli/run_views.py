@@ -12,6 +12,7 @@ from starcert.metrics import accuracy, majority_share, radii_of_flips, radius_ve
 from starcert.report.findings import counted, fixed_pairs, out_of_reach
 from starcert.report.intervals import share_interval
 from starcert.system.output import fails_at_most
+from starcert.system.stages import HEADER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from starcert.runs.certification import CertifiedRun
     from starcert.runs.sweep_levels import SweepLevel
     from starcert.runs.sweep_result import SweepResult
+    from starcert.system.stages import StageTimes
 
 __all__ = ["certified_object", "certified_view", "sweep_view"]
 
@@ -49,6 +51,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
         *_verdicts(archive, outcome.words),
         *_reach(archive, outcome.words),
         *_notes(outcome),
+        *_times(outcome.times),
         f"Report: {outcome.report}",
     ]
 
@@ -58,6 +61,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
     archive, certificates = outcome.archive, outcome.archive.certificates
     truth = [label for label in archive.labels if label is not None]
     rows = zip(archive.names, archive.labels, outcome.base, certificates, strict=True)
+    times = {} if outcome.times is None else {"profile": outcome.times.to_dict()}
     return {
         "folder": str(outcome.folder),
         "report": str(outcome.report),
@@ -77,7 +81,24 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
             }
             for name, label, answer, one in rows
         ],
+        **times,
     }
+
+
+def _times(times: StageTimes | None) -> Iterator[RenderableType]:
+    """Where the time went, if that was asked."""
+    from rich.table import Table  # noqa: PLC0415
+
+    if times is None:
+        return
+    table = Table(title="Where the time went, in this run", title_justify="left")
+    for column in HEADER:
+        table.add_column(column, justify="left" if column == HEADER[0] else "right")
+    for row in times.rows:
+        table.add_row(*row.cells)
+    yield table
+    yield times.words
+    yield ""
 
 
 def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from starcert.binding import clean_values
 from starcert.classifiers.base import checked_answers
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
+from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import Parcel, spread
 
 if TYPE_CHECKING:
@@ -202,12 +203,16 @@ class _Asking:
     def copies(self) -> AttackedCopies:
         return AttackedCopies(self.sites, self.noise, self.seed)
 
+    @staged("counting")
     def tallies(self, base: Classifier, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
         answers, numbers = [], []
         clean, n_targets = clean_values(self.sites), base.n_targets(self.sites.frame)
-        for batch in copies.draw(span, chunk).split(self.batch_size or base.batch_size):
+        with stage("drawing"):
+            drawn = copies.draw(span, chunk)
+        for batch in drawn.split(self.batch_size or base.batch_size):
             try:
-                found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
+                with stage("model"):
+                    found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
             except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
                 problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
                 raise ClassifierError(f"The base classifier failed on copies of attacked graphs: {problem}") from error
@@ -217,6 +222,7 @@ class _Asking:
             if against.any():
                 flips = batch.values[against] != clean
                 numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in self.axes], axis=1))
+        add_votes(OWN_CHUNK * len(span))
         rows = np.concatenate(answers).reshape(len(span), OWN_CHUNK)
         ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
         listed = np.concatenate([np.empty((0, len(self.axes)), dtype=np.int64), *numbers])

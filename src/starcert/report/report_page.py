@@ -30,6 +30,7 @@ from starcert.report.findings import Notice, ReportSummary, Words, counted, fixe
 from starcert.report.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
 from starcert.report.verdict_data import any_flip, verdict_data, verdict_rows
 from starcert.system.output import at_most, holds_at_least
+from starcert.system.stages import HEADER, StageTimes
 
 __all__ = ["PageData", "page_data", "write_report"]
 
@@ -43,6 +44,7 @@ def write_report(
     *,
     title: str = "Robustness certificates",
     base: Sequence[int] | None = None,
+    times: StageTimes | None = None,
 ) -> None:
     """Writes certificates as one self-contained HTML page.
 
@@ -55,6 +57,7 @@ def write_report(
             drawn.
         title: the heading of the page.
         base: the base classifier's answer on each clean row; None: not known.
+        times: where the time went when they were made; None: the page says nothing of it.
 
     Raises:
         InvalidParameterError: if the sites are not those of the archive's graphs.
@@ -69,10 +72,10 @@ def write_report(
     if base is not None and len(base) != len(archive):
         raise InvalidParameterError("base", f"have an answer for each of {len(archive)} rows", len(base))
     archive = archive.confirmed()  # where a file states a capacity, the sites have it
-    write_page(file, _page(archive, page_data(archive, sites), title, base))
+    write_page(file, _page(archive, page_data(archive, sites), title, base, times))
 
 
-def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None) -> str:
+def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None, times: StageTimes | None) -> str:
     said = {
         "n_graphs": len(archive),
         "words": found.words,
@@ -83,6 +86,8 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "known": any(label is not None for label in archive.labels),
         "numbers": list(_numbers(archive, found.counts, found.words, base)),
         "notices": found.notices,
+        "times": times,
+        "times_header": HEADER,
         "origin": [
             {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive, found.words))},
             {"Provenance": [(name, text) for name, text in archive.provenance.items() if text]},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from starcert.archive import Archive
 from starcert.report.findings import Words
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
-from starcert.runs.output_folder import CERTIFICATES, REPORT, RESULTS, OutputFolder
+from starcert.runs.output_folder import CERTIFICATES, PROFILE, REPORT, RESULTS, OutputFolder
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.trained_weights import other_noise
@@ -21,6 +22,8 @@ from starcert.runs.user_code import voting_workers
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
+from starcert.system.provenance import versions
+from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 
 if TYPE_CHECKING:
     from starcert.certificate import Certificates
@@ -41,6 +44,7 @@ class CertifiedRun:
         fixed: how many sites of each graph, or other object, lie in no region.
         words: what rows and sites are called.
         folder: the output folder.
+        times: where the time went, up to the report, if that was asked.
     """
 
     archive: Archive
@@ -48,6 +52,7 @@ class CertifiedRun:
     fixed: tuple[int, ...]
     words: Words
     folder: Path
+    times: StageTimes | None = None
 
     @property
     def report(self) -> Path:
@@ -64,6 +69,7 @@ def certify_run(
     settings: RunSettings,
     *,
     expected: Mapping[str, str] | None = None,
+    profile: bool = False,
     note: Callable[[str], None] = print,
     before: Callable[..., None] | None = None,
 ) -> CertifiedRun:
@@ -75,20 +81,22 @@ def certify_run(
     Args:
         settings: what to certify, and how.
         expected: digests of what the run shall be made from, of a run that is repeated; others are refused.
+        profile: whether to say where the time goes: in `profile.json`, and on the page.
         note: is told what a user may want to know on the way.
         before: is told, in several sentences, what is known before the first vote; None: nobody asks, nothing is
             measured.
     """
     place = OutputFolder(settings.out)
     place.check_place()
-    with place.held():
-        return _certified(settings, place, expected or {}, note, before)
+    with place.held(), stages() if profile else nullcontext() as clock:
+        return _certified(settings, place, expected or {}, clock, note, before)
 
 
 def _certified(
     settings: RunSettings,
     place: OutputFolder,
     expected: Mapping[str, str],
+    clock: StageClock | None,
     note: Callable[[str], None],
     before: Callable[..., None] | None,
 ) -> CertifiedRun:
@@ -104,7 +112,8 @@ def _certified(
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
     store = settings.store or place.votes
     if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
-        before(*forecast_of(settings, ready, store))
+        with unstaged():
+            before(*forecast_of(settings, ready, store))
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:
         certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(
@@ -117,11 +126,14 @@ def _certified(
     place.write_run_file(settings, digests)
     archives.write(place.kept / CERTIFICATES, kept)
     write_whole(place.kept / RESULTS, csv_lines(result_rows(kept, ready.answers)))
-    _write_report(place.kept / REPORT, kept, ready, settings.data_title)
+    times = None if clock is None else clock.times()
+    if times is not None:
+        write_whole(place.kept / PROFILE, [json.dumps(times.to_dict() | {"versions": versions()}, indent=2), "\n"])
+    _write_report(place.kept / REPORT, kept, ready, settings.data_title, times)
     place.finish()
     fixed = tuple(each.n_fixed for each in ready.problem.sites)
     words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
-    return CertifiedRun(kept, ready.answers, fixed, words, place.final)
+    return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
 
 
 def _names(certificates: Certificates, data: RunData) -> list[str]:
@@ -190,7 +202,8 @@ def _beyond_counts(settings: RunSettings) -> dict[str, object]:
     return {"evidence": True, "own_samples": own, **plan}
 
 
-def _write_report(path: Path, kept: Archive, ready: TriedModel, data: str) -> None:
+def _write_report(path: Path, kept: Archive, ready: TriedModel, data: str, times: StageTimes | None) -> None:
     from starcert.report import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
-    write_report(path, kept, ready.problem, title=f"Robustness certificates: {data}", base=ready.answers)
+    title = f"Robustness certificates: {data}"
+    write_report(path, kept, ready.problem, title=title, base=ready.answers, times=times)

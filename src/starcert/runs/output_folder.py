@@ -29,12 +29,15 @@ from starcert.runs.run_file import RunFileError, differences, read_run_file, rew
 from starcert.runs.settings import SETTINGS, RunSettings
 from starcert.system.files import is_empty, lock_file, unlock_file, write_whole
 
-__all__ = ["CERTIFICATES", "FILES", "REPORT", "RESULTS", "RUN", "VOTES", "OutputFolder"]
+__all__ = ["CERTIFICATES", "FILES", "PROFILE", "REPORT", "RESULTS", "RUN", "VOTES", "OutputFolder"]
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
 VOTES = "votes.db"
+
+PROFILE = "profile.json"
+"""Where the time went, of a run that was asked for it."""
 
 _INSIDE = "Give the name of a new folder, such as {}."
 

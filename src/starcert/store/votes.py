@@ -57,6 +57,7 @@ from starcert.store.records import (
 )
 from starcert.store.tallies import StoredTally, joined
 from starcert.system.processes import in_words
+from starcert.system.stages import staged
 
 __all__ = ["GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
 
@@ -333,6 +334,7 @@ class VoteStore:
         each_graph = {purpose: tuple(each) for purpose, each in by_graph.items()}
         return StoreSummary(chunks, samples, each_graph, file_bytes, integrity)
 
+    @staged("storing")
     def add(
         self,
         graph: int,
@@ -377,6 +379,7 @@ class VoteStore:
         new = StoredChunk.from_caller(self.settings, place, chunk, counts, samples)
         self._take(new, [StoredFlips.from_caller(new, each) for each in given if each is not None])
 
+    @staged("storing")
     def add_attack(
         self,
         graph: int,
@@ -429,6 +432,7 @@ class VoteStore:
             self._set_alarm()
         self._waiting[type(new), new.key] = new
 
+    @staged("storing")
     def flush(self) -> None:
         """Commits what was added."""
         if not self._waiting:
@@ -452,6 +456,7 @@ class VoteStore:
             self._waiting.clear()
             self._stop_alarm()
 
+    @staged("storing")
     def close(self) -> None:
         """Commits what was added, and lets go of the file."""
         if self._process != os.getpid():

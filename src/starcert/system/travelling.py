@@ -30,6 +30,7 @@ from uuid import uuid4
 
 from starcert.errors import ExecutorError, StarcertError
 from starcert.system.processes import Pending
+from starcert.system.stages import StageTimes, here, measured, stage
 
 __all__ = ["Parcel", "pickles_plainly", "spread"]
 
@@ -216,8 +217,8 @@ def spread(
         pieces: what some of them need, and the piece itself.
     """
     waiting, left = deque[tuple[Parcel[Own], Item]](), iter(pieces)
-    pending: Pending[_Reply] = Pending(executor)
-    spans: dict[Future[_Reply], _Span] = {}
+    pending: Pending[tuple[_Reply, StageTimes | None]] = Pending(executor)
+    spans: dict[Future[tuple[_Reply, StageTimes | None]], _Span] = {}
     workers: set[str] = set()
     start, length, asked_for = time.monotonic(), FIRST, False
 
@@ -233,13 +234,14 @@ def spread(
                 asked_for = asked_for and not whole
                 span = _Span.of(function, common, found, seconds, whole=whole)
                 with _executor_errors():
-                    spans[pending.submit(_work, span)] = span
+                    spans[pending.submit(measured(_work), span)] = span
             if not spans:
                 return
-            future = pending.next_done()
+            with stage("waiting"):
+                future = pending.next_done()
             span = spans.pop(future)
             with _executor_errors():
-                reply = future.result()
+                reply = here(future.result())
             done = len(reply.results)
             workers.add(reply.worker)
             asked_for = reply.unknown or (asked_for and not span.whole)  # who asked before one arrived may have it now

@@ -1,0 +1,304 @@
+"""Where the time goes: seconds by stage, added up while a clock is on.
+
+There is no clock unless somebody asks for one, and a stage without a clock does nothing. The stages:
+
+| stage      | what is done                                                                                 |
+| ---------- | -------------------------------------------------------------------------------------------- |
+| drawing    | the sampler draws noisy copies                                                               |
+| model      | the base classifier answers; what it wants to see of the copies is made for it               |
+| transfer   | answers, and flips of votes against the class, come here from a device                        |
+| counting   | votes are added up; on a CPU, flips of votes against the class are recorded                  |
+| storing    | the store writes votes                                                                       |
+| certifying | bounds, frontiers, evidence                                                                  |
+| waiting    | this process waits for its workers, whose own seconds are in the other stages                |
+
+A stage inside another one interrupts it, so that every second counts once. A CUDA device works on while Python goes
+ahead: with a clock on, it is waited for where a stage that uses it begins and ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_args
+
+__all__ = [
+    "HEADER",
+    "Stage",
+    "StageClock",
+    "StageRow",
+    "StageTimes",
+    "add_votes",
+    "here",
+    "measured",
+    "stage",
+    "staged",
+    "stages",
+    "unstaged",
+]
+
+Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "certifying", "waiting"]
+
+OTHER = "other"
+"""What is in no stage: reading data, writing files, Python in between."""
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class StageRow(NamedTuple):
+    """One line of the table: a stage, its seconds, their share of all seconds, and microseconds a vote."""
+
+    stage: str
+    seconds: float
+    share: float
+    microseconds: float | None
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """The line in words."""
+        a_vote = "" if self.microseconds is None else f"{self.microseconds:.3f}"
+        return self.stage, f"{self.seconds:.3f}", f"{self.share:.1%}", a_vote
+
+
+@dataclass(frozen=True, slots=True)
+class StageTimes:
+    """The seconds of each stage.
+
+    Attributes:
+        seconds: of each stage, those of worker processes and threads added to those here.
+        votes: noisy copies that were answered and counted, however many targets each has.
+        elapsed: seconds since the clock was started.
+        worker_seconds: the part of all `seconds` that workers spent.
+    """
+
+    seconds: Mapping[str, float]
+    votes: int
+    elapsed: float
+    worker_seconds: float = 0.0
+
+    @property
+    def rows(self) -> list[StageRow]:
+        """Every stage, and what is in none."""
+        spent = sum(self.seconds.values())
+        everything = {**self.seconds, OTHER: max(0.0, self.elapsed - (spent - self.worker_seconds))}
+        whole = sum(everything.values())
+        return [
+            StageRow(name, each, each / whole if whole else 0.0, 1e6 * each / self.votes if self.votes else None)
+            for name, each in everything.items()
+        ]
+
+    @property
+    def words(self) -> str:
+        """What the seconds are of, in a sentence."""
+        workers = (
+            f", of which workers spent {self.worker_seconds:.3f} s (worker-seconds)" if self.worker_seconds else ""
+        )
+        whole = sum(row.seconds for row in self.rows)
+        return f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s{workers}."
+
+    def to_dict(self) -> dict[str, object]:
+        """What a file keeps."""
+        return {
+            "votes": self.votes,
+            "elapsed_seconds": self.elapsed,
+            "worker_seconds": self.worker_seconds,
+            "stages": [
+                {"stage": name, "seconds": seconds, "share": share, "microseconds_a_vote": a_vote}
+                for name, seconds, share, a_vote in self.rows
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [HEADER, *(row.cells for row in self.rows)]
+        table = [f"{line[0]:<12}{line[1]:>12}{line[2]:>9}{line[3]:>12}" for line in lines]
+        return "\n".join([*table, self.words])
+
+
+HEADER = ("stage", "seconds", "share", "µs a vote")
+
+
+class StageClock:
+    """Adds up the seconds of the stages of one thread, and those that workers report."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = dict.fromkeys(get_args(Stage), 0.0)
+        self._inside: list[str] = []
+        self._begin = self._since = time.perf_counter()
+        self._end: float | None = None
+        self._votes, self._worker_seconds = 0, 0.0
+
+    def times(self) -> StageTimes:
+        """The seconds so far, or until the clock was stopped."""
+        end = time.perf_counter() if self._end is None else self._end
+        return StageTimes(dict(self._seconds), self._votes, end - self._begin, self._worker_seconds)
+
+    def stop(self) -> None:
+        """Stops the clock."""
+        self._end = time.perf_counter()
+
+    def enter(self, name: Stage) -> None:
+        """Begins a stage, and interrupts the one that it is inside of."""
+        self._add_up()
+        self._inside.append(name)
+
+    def leave(self) -> None:
+        """Ends the stage that was begun last."""
+        self._add_up()
+        self._inside.pop()
+
+    def _add_up(self) -> None:
+        now = time.perf_counter()
+        if self._inside:
+            self._seconds[self._inside[-1]] += now - self._since
+        self._since = now
+
+    def add_votes(self, votes: int) -> None:
+        """Counts votes."""
+        self._votes += votes
+
+    def add_worker(self, times: StageTimes) -> None:
+        """Adds what a worker has spent."""
+        for name, seconds in times.seconds.items():
+            self._seconds[name] += seconds
+            self._worker_seconds += seconds
+        self._votes += times.votes
+
+    def __str__(self) -> str:
+        return str(self.times())
+
+
+class _Here(threading.local):
+    """The clock of each thread: what another thread does is no stage of this one."""
+
+    clock: StageClock | None = None
+
+
+_HERE = _Here()
+_OFF = nullcontext()
+
+
+@contextmanager
+def stages() -> Iterator[StageClock]:
+    """Seconds by stage of what is done inside; votes and certificates are the same with it and without.
+
+    Example:
+        >>> import starcert as sc
+        >>> base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 2), n_classes=2)
+        >>> smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
+        >>> with stages() as clock:
+        ...     votes = smoothed.vote([sc.Graph(4, [(0, 1), (1, 2)])], samples=1000, seed=1)
+        >>> times = clock.times()
+        >>> times.votes, times.seconds["model"] > times.seconds["transfer"] == 0
+        (1100, True)
+    """
+    before, clock = _HERE.clock, StageClock()
+    _HERE.clock = clock
+    try:
+        yield clock
+    finally:
+        _HERE.clock = before
+        clock.stop()
+
+
+@contextmanager
+def unstaged() -> Iterator[None]:
+    """What is done inside belongs to no stage, and its votes do not count: those that only try how long one takes."""
+    before, _HERE.clock = _HERE.clock, None
+    try:
+        yield
+    finally:
+        _HERE.clock = before
+
+
+class _Staged:
+    """A stage while it is gone through."""
+
+    __slots__ = ("_clock", "_device", "_name")
+
+    def __init__(self, clock: StageClock, name: Stage, device: object) -> None:
+        self._clock, self._name, self._device = clock, name, device
+
+    def __enter__(self) -> None:
+        _settle(self._device)
+        self._clock.enter(self._name)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            _settle(self._device)
+        finally:
+            self._clock.leave()
+
+
+def stage(name: Stage, device: object = None) -> AbstractContextManager[None]:
+    """What is done inside belongs to this stage, if there is a clock.
+
+    Args:
+        name: the stage.
+        device: the torch device that works on it; None: none does.
+    """
+    clock = _HERE.clock
+    return _OFF if clock is None else _Staged(clock, name, device)
+
+
+def staged(name: Stage) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """A function of which all belongs to a stage."""
+
+    def with_stage(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @functools.wraps(work)
+        def inside(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            with stage(name):
+                return work(*args, **kwargs)
+
+        return inside
+
+    return with_stage
+
+
+def add_votes(votes: int) -> None:
+    """Tells the clock, if there is one, of votes that were counted."""
+    if _HERE.clock is not None:
+        _HERE.clock.add_votes(votes)
+
+
+def measured(
+    work: Callable[Parameters, Result],
+) -> Callable[Parameters, tuple[Result, StageTimes | None]]:
+    """Work for a worker, which brings along the seconds that it took there if there is a clock here now."""
+    return functools.partial(_measured if _HERE.clock is not None else _not_measured, work)
+
+
+def _measured(
+    work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+) -> tuple[Result, StageTimes]:
+    with stages() as clock:
+        found = work(*args, **kwargs)
+    return found, clock.times()
+
+
+def _not_measured(
+    work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+) -> tuple[Result, None]:
+    return work(*args, **kwargs), None
+
+
+def here(found: tuple[Result, StageTimes | None]) -> Result:
+    """What `measured` work gave; its seconds go to the clock here."""
+    result, times = found
+    if times is not None and _HERE.clock is not None:
+        _HERE.clock.add_worker(times)
+    return result
+
+
+def _settle(device: object) -> None:
+    """Waits for all that a CUDA device was given to do."""
+    if device is not None and str(device).startswith("cuda"):
+        sys.modules["torch"].cuda.synchronize(device)

@@ -1,0 +1,180 @@
+import pickle
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import pytest
+
+import starcert as sc
+from starcert.system import stages as module
+from starcert.system.stages import StageTimes, here, measured, stage, staged, stages, unstaged
+from worlds import graphs, smoothed
+
+
+class Time:
+    """A clock that goes on when it is told."""
+
+    now = 100.0
+
+    def perf_counter(self):
+        return self.now
+
+    def wait(self, seconds):
+        self.now += seconds
+
+    def goes_wrong_after(self, seconds):
+        self.wait(seconds)
+        return 1 / 0
+
+
+@pytest.fixture
+def passing(monkeypatch):
+    found = Time()
+    monkeypatch.setattr(module, "time", found)
+    return found
+
+
+def test_a_stage_inside_another_interrupts_it(passing):
+    with stages() as clock:
+        passing.now += 1
+        with stage("certifying"):
+            passing.now += 2
+            with stage("model"):
+                passing.now += 4
+                with stage("transfer"):
+                    passing.now += 8
+                passing.now += 16
+            passing.now += 32
+        passing.now += 64
+    passing.now += 128
+    times = clock.times()
+    spent = {name: seconds for name, seconds in times.seconds.items() if seconds}
+    assert spent == {"certifying": 34, "model": 20, "transfer": 8}
+    assert times.elapsed == 127
+    rows = {row.stage: row for row in times.rows}
+    assert rows["other"].seconds == 65
+    assert sum(row.share for row in times.rows) == pytest.approx(1)
+
+
+def test_a_stage_ends_however_it_ends(passing):
+    with stages() as clock:
+        with pytest.raises(ZeroDivisionError):
+            staged("model")(passing.goes_wrong_after)(1)
+        passing.now += 2
+        with stage("drawing"):
+            passing.now += 4
+    assert (clock.times().seconds["model"], clock.times().seconds["drawing"]) == (1, 4)
+
+
+def test_what_is_only_tried_is_in_no_stage(passing):
+    with stages() as clock:
+        with unstaged():
+            staged("model")(passing.wait)(8)
+            module.add_votes(7)
+        staged("model")(passing.wait)(1)
+    times = clock.times()
+    assert (times.seconds["model"], times.votes, times.elapsed) == (1, 0, 9)
+
+
+def test_without_a_clock_a_stage_does_nothing(monkeypatch):
+    monkeypatch.setattr(module, "time", None)  # nobody looks at the time
+    monkeypatch.setattr(module, "_settle", None)  # nor at the device
+    with stage("model", "cuda:0"):
+        pass
+    assert staged("storing")(lambda x: 2 * x)(21) == 42
+    module.add_votes(3)
+
+
+def test_what_another_thread_does_is_no_stage_of_this_one():
+    def work():
+        with stage("model"):
+            time.sleep(0.01)
+        module.add_votes(5)
+
+    with stages() as clock, ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+        assert clock.times().seconds["model"] == 0
+        here(pool.submit(measured(work)).result())
+    times = clock.times()
+    assert times.seconds["model"] == times.worker_seconds >= 0.01
+    assert times.votes == 5
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_measured_work_travels_to_another_process(on):
+    with stages() if on else nullcontext():
+        sent = pickle.dumps(measured(pow))
+    result, times = pickle.loads(sent)(2, 5)
+    assert (result, times is not None) == (32, on)
+
+
+def test_a_device_is_waited_for_at_both_ends_while_a_clock_is_on(monkeypatch):
+    waited = []
+
+    class Torch:
+        class cuda:  # noqa: N801
+            synchronize = waited.append
+
+    monkeypatch.setitem(sys.modules, "torch", Torch)
+    with stage("drawing", "cuda:1"):
+        assert waited == []
+    with stages():
+        with stage("drawing", "cuda:1"):
+            assert waited == ["cuda:1"]
+        assert waited == ["cuda:1"] * 2
+        with stage("model", "cpu"), stage("model"):
+            pass
+    assert waited == ["cuda:1"] * 2
+
+
+def test_worker_seconds_are_not_taken_from_those_here():
+    times = StageTimes({"model": 6.0, "waiting": 3.0}, votes=2_000_000, elapsed=4.0, worker_seconds=6.0)
+    assert [(row.stage, row.seconds, row.microseconds) for row in times.rows] == [
+        ("model", 6.0, 3.0),
+        ("waiting", 3.0, 1.5),
+        ("other", 1.0, 0.5),
+    ]
+    assert "2,000,000 votes in 4.000 s" in str(times)
+    assert "workers spent 6.000 s (worker-seconds)" in str(times)
+    assert "model              6.000    60.0%       3.000\n" in str(times)
+
+
+def test_nothing_was_counted():
+    assert StageTimes({"model": 0.0}, votes=0, elapsed=0.0).rows[0].cells == ("model", "0.000", "0.0%", "")
+
+
+@pytest.mark.parametrize("plan", ["fixed", "decided"])
+def test_votes_and_certificates_are_the_same_with_a_clock(tmp_path, plan):
+    asked = {"samples": 3000, "seed": 2, "plan": plan, "evidence": True, "own_samples": 640, "max_flips": 1}
+    plain = smoothed().certify(graphs(), **asked, store=tmp_path / "plain.db")
+    with stages() as clock:
+        timed = smoothed().certify(graphs(), **asked, store=tmp_path / "timed.db")
+        frontiers = timed.frontiers()
+    assert (timed.votes.counts == plain.votes.counts).all()
+    assert frontiers == plain.frontiers()
+    assert [one.broken for one in timed] == [one.broken for one in plain]
+    times = clock.times()
+    assert times.votes >= plain.votes.counts.sum() + plain.votes.selection.sum()
+    for name in ("drawing", "model", "counting", "storing", "certifying"):
+        assert times.seconds[name] > 0, name
+    assert times.seconds["transfer"] == times.seconds["waiting"] == times.worker_seconds == 0
+    assert sum(times.seconds.values()) <= times.elapsed
+
+
+def test_the_seconds_of_workers_travel_back_with_their_votes():
+    plain = smoothed().vote(graphs(), samples=3000, seed=2)
+    with ThreadPoolExecutor(2) as pool, stages() as clock:
+        votes = smoothed().vote(graphs(), samples=3000, seed=2, executor=pool)
+    times = clock.times()
+    assert (votes.counts == plain.counts).all()
+    assert times.votes == 3100 * len(graphs())
+    assert times.seconds["model"] > 0
+    there = times.seconds["drawing"] + times.seconds["model"]  # and some counting, there and here
+    assert there < times.worker_seconds < there + times.seconds["counting"]
+    with ThreadPoolExecutor(2) as pool:
+        assert (smoothed().vote(graphs(), samples=3000, seed=2, executor=pool).counts == plain.counts).all()
+
+
+def test_it_is_a_public_name():
+    assert sc.stages is stages
