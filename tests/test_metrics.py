@@ -240,6 +240,26 @@ def test_the_votes_needed_are_the_fewest_that_certify_a_flip(apart, n_classes, a
                 assert sc.certify(bounds, noise)[0].certified(radius) is enough
 
 
+@pytest.mark.parametrize("spent", [{}, {"family": "all"}, {"margins": "multi-class"}], ids=repr)
+@pytest.mark.parametrize("radius", [{"a": 2, "b.delete": 1, "b.add": 0}, (1, 0, 1), (0, 0, 0)], ids=repr)
+def test_the_votes_needed_for_a_radius_are_the_fewest_that_certify_it(radius, spent):
+    noise = sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.01))
+    together = 3 if spent.get("family") == "all" else 1
+    needed = votes_needed(noise, 0.01, 3, radius=radius, together=together, margins=spent.get("margins", "chosen"))
+    for n, enough in ((needed - 1, False), (needed, True)):
+        rows = [[n, 0, 0]] * 3
+        bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
+        assert sc.certify(bounds, noise)[0].certified(radius) is enough
+
+
+def test_a_radius_on_an_axis_that_gives_attacks_away_needs_more_votes_than_there_are():
+    noise = sc.Noise(a=0.1, never=0.0)
+    assert votes_needed(noise, 0.01, 2, radius=(1, 1)) is None
+    assert votes_needed(noise, 0.01, 2, radius=(1, 0)) == votes_needed(noise, 0.01, 2)["a"]
+    with pytest.raises(InvalidParameterError, match="Missing: never"):
+        votes_needed(noise, 0.01, 2, radius={"a": 1})
+
+
 def test_too_few_votes_are_named_by_axis():
     assert too_few_votes(228, {"motif": 228, "random": 8}) == ""
     said = too_few_votes(227, {"motif": 228, "random": 8})

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.core.confidence import Margins
+    from starcert.core.margins import Bracket
     from starcert.noise import Noise, RadiusLike
 
 __all__ = [
@@ -387,16 +388,45 @@ def steps_to(farthest: int) -> list[int]:
     return reached if len(reached) <= MOST_STEPS else [*reached[: MOST_STEPS - 1], reached[-1]]
 
 
+@overload
 def votes_needed(
     noise: Noise,
     alpha: float,
     n_classes: int,
     *,
+    radius: None = None,
     selected_apart: bool = True,
     together: int = 1,
     margins: Margins = "chosen",
-) -> dict[str, int | None]:
-    """For each axis the fewest estimation votes that certify one flip there and none elsewhere, if all votes agree.
+) -> dict[str, int | None]: ...
+
+
+@overload
+def votes_needed(
+    noise: Noise,
+    alpha: float,
+    n_classes: int,
+    *,
+    radius: RadiusLike,
+    selected_apart: bool = True,
+    together: int = 1,
+    margins: Margins = "chosen",
+) -> int | None: ...
+
+
+def votes_needed(
+    noise: Noise,
+    alpha: float,
+    n_classes: int,
+    *,
+    radius: RadiusLike | None = None,
+    selected_apart: bool = True,
+    together: int = 1,
+    margins: Margins = "chosen",
+) -> dict[str, int | None] | int | None:
+    """The fewest estimation votes that certify a radius by p_A, if all of them agree.
+
+    Without a radius, for each axis those that certify one flip there and none elsewhere.
 
     No fewer votes do, however they fall. None where no number does: sites that never flip, or always do, give every
     attack away.
@@ -405,6 +435,7 @@ def votes_needed(
         noise: the noise that the votes are drawn with.
         alpha: the failure probability of a certificate.
         n_classes: how many classes there are: with more than two, each bound may have a smaller share of alpha.
+        radius: the number of flips on each axis; None: one flip, on each axis by itself.
         selected_apart: whether the class is chosen on votes of its own.
         together: alpha is the failure probability of so many certificates together.
         margins: how the margin is settled on with more than two classes; see `clopper_pearson`.
@@ -413,6 +444,8 @@ def votes_needed(
         >>> from starcert.noise import Noise
         >>> votes_needed(Noise(motif=0.02, random=0.45, frozen=0.0), 0.01, 2)
         {'motif': 450, 'random': 9, 'frozen': None}
+        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, radius={"motif": 1, "random": 45})
+        2453
     """
     # Votes that all agree choose the two-class margin.
     share = share_of_alpha(
@@ -423,21 +456,26 @@ def votes_needed(
         together=together,
     )
     slacks = slacks_of(noise.product)
-    found: dict[str, int | None] = {}
-    for place, axis in enumerate(noise.axes):
-        bracket = slacks.bracket(tuple(int(other == place) for other in range(len(noise.axes))))
-        # n votes that all agree leave a failure probability u with (1 − u)^n = share.
-        guess = math.log(share) / math.log1p(-bracket.below) if bracket.below > 0 else -math.inf
-        if not 0 <= guess < MOST_VOTES / 2:
-            found[axis] = None
-            continue
-        n = max(1, round(guess))
-        while n > 1 and bracket.certifies(upper_limit(0, n - 1, share)) is True:
-            n -= 1
-        while bracket.certifies(upper_limit(0, n, share)) is not True:
-            n += 1
-        found[axis] = n
-    return found
+    if radius is not None:
+        return _unanimous_votes(slacks.bracket(noise.radius(radius)), share)
+    return {
+        axis: _unanimous_votes(slacks.bracket(tuple(int(other == axis) for other in noise.axes)), share)
+        for axis in noise.axes
+    }
+
+
+def _unanimous_votes(slack: Bracket, share: float) -> int | None:
+    """The fewest votes, all for one class, whose bound with this share of alpha is below the slack."""
+    # n votes that all agree leave a failure probability u with (1 − u)^n = share.
+    guess = math.log(share) / math.log1p(-slack.below) if slack.below > 0 else -math.inf
+    if not 0 <= guess < MOST_VOTES / 2:
+        return None
+    n = max(1, round(guess))
+    while n > 1 and slack.certifies(upper_limit(0, n - 1, share)) is True:
+        n -= 1
+    while slack.certifies(upper_limit(0, n, share)) is not True:
+        n += 1
+    return n
 
 
 def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "") -> str:

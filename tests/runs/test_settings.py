@@ -241,6 +241,16 @@ def test_columns_that_mean_nothing(text, words):
     assert words in str(caught.value)
 
 
+def test_columns_of_an_option_join_those_of_a_run_file(run):
+    run.write_text(run.read_text() + '\n[columns]\nlabel = "y"\nname = "id"\n')
+    values = read_run_file(run).values
+    joined = run_settings(values, check_options({"columns": "label=z,part=fold"}))
+    assert joined.columns == {"label": "z", "name": "id", "part": "fold"}
+    assert run_settings(values).columns == {"label": "y", "name": "id"}
+    alone = {key: value for key, value in values.items() if key != "columns"}
+    assert run_settings(alone, check_options({"columns": "label=z"})).columns == {"label": "z"}
+
+
 def test_columns_of_an_option_and_of_a_run_file(run):
     assert check_options({"columns": "part=split, label=y"})["columns"] == {"label": "y", "part": "split"}
     run.write_text(run.read_text() + '\n[columns]\nlabel = "y"\n')

@@ -155,8 +155,20 @@ class RunData:
         """
         if name == "all":
             return self
+        found = self.part_if_any(name, seed)
+        if found is not None:
+            return found
+        if self.parts is None:
+            raise StarcertError(f'The {name} part of {len(self)} graphs is empty. Use split = "all".')
+        sizes = Counter(part for part in self.parts if part)
+        there = ", ".join(f"{part} has {n}" for part, n in sizes.items()) or "no part has any"
+        raise StarcertError(f"The {name} part of {len(self)} graphs is empty ({there}). Choose another --split.")
+
+    def part_if_any(self, name: str, seed: int) -> RunData | None:
+        """The part "train", "validation" or "test" of the data; None if it is empty."""
         if self.parts is not None:
-            return self._own_part(name, self.parts)
+            which = [place for place, part in enumerate(self.parts) if part == name]
+            return self.select(which) if which else None
         if self.labels is None or None in self.labels:
             hint = (
                 'Use split = "all", or put the graphs to certify into a folder of their own. Where a table calls the '
@@ -167,17 +179,7 @@ class RunData:
 
         found = stratified_parts(np.array(self.labels, dtype=np.int64), _FRACTIONS, seed)
         chosen = dict(zip(("train", "validation", "test"), found, strict=True))[name]
-        if not len(chosen):
-            raise StarcertError(f'The {name} part of {len(self)} graphs is empty. Use split = "all".')
-        return self.select(sorted(chosen.tolist()))
-
-    def _own_part(self, name: str, parts: tuple[str | None, ...]) -> RunData:
-        which = [place for place, part in enumerate(parts) if part == name]
-        if not which:
-            sizes = Counter(part for part in parts if part)
-            there = ", ".join(f"{part} has {n}" for part, n in sizes.items()) or "no part has any"
-            raise StarcertError(f"The {name} part of {len(self)} graphs is empty ({there}). Choose another --split.")
-        return self.select(which)
+        return self.select(sorted(chosen.tolist())) if len(chosen) else None
 
     def select(self, which: Sequence[int]) -> RunData:
         """The graphs at these places."""

@@ -52,6 +52,7 @@ class RunInputs:
         rule: from a graph to its regions; None for one region, and as long as they follow from the model.
         everything: all the data.
         train: the training part of them; None if they are not divided.
+        validation: the validation part; None if they are not divided, or if none lies there.
         chosen: the graphs of the run.
         drawn: whether a limit drew them from every class, as the first ones would not have stood for all.
     """
@@ -59,6 +60,7 @@ class RunInputs:
     rule: Rule | Partition | Mapping[str, Any] | None
     everything: RunData
     train: RunData | None
+    validation: RunData | None
     chosen: RunData
     drawn: bool = False
 
@@ -120,9 +122,10 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     without = settings.split == "all" or (everything.parts is not None and "train" not in everything.parts)
     part = everything.part(settings.split, settings.split_seed)
     train = None if without else everything.part("train", settings.split_seed)
+    validation = None if settings.split == "all" else everything.part_if_any("validation", settings.split_seed)
     chosen = part.limited(settings.limit, settings.split_seed)
     drawn = chosen.names != part.first(settings.limit).names
-    return RunInputs(rule, everything, train, chosen, drawn)
+    return RunInputs(rule, everything, train, validation, chosen, drawn)
 
 
 def _has_other_sites(clean: CleanObject) -> bool:
@@ -140,7 +143,7 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     """
     device = settings.device or "cpu"
     with one_thread(device):
-        given = ModelInputs(device, inputs.everything, inputs.train, settings.noise, inputs.rule)
+        given = ModelInputs(device, inputs.everything, inputs.train, settings.noise, inputs.rule, inputs.validation)
         model = call_model(settings.model, given)
         if settings.weights is not None:
             put_weights(model, settings.weights, settings.model)

@@ -47,6 +47,7 @@ class ModelInputs:
         train: the training part of them; None if the run certifies all of the data.
         noise: the noise that the model will be smoothed with.
         regions: the regions of that noise, a partition or a rule; None if they follow from the model.
+        validation: the validation part of the data; None if the run certifies all of them, or if it is empty.
     """
 
     device: str
@@ -54,6 +55,7 @@ class ModelInputs:
     train: RunData | None
     noise: Noise | None = None
     regions: Rule | Partition | Mapping[str, Any] | None = None
+    validation: RunData | None = None
 
 
 _GIVEN = tuple(field.name for field in fields(ModelInputs))
@@ -84,13 +86,9 @@ def call_model(reference: Reference, inputs: ModelInputs) -> object:
                 f"{reference} with the parameter {name!r}",
                 f"If it is itself the classifier of a graph, return it: def classifier(): return {reference.name}.",
             )
-    if "train" in given and given["train"] is None:
-        parts = inputs.data.parts
-        if parts is not None and "train" not in parts:
-            raise InvalidParameterError("splits", f"have a train part for {reference}, which asks for it", "none")
-        drawn, own = "the 80% for training, and the 10% for testing are", "your train part, and your test part is"
-        hint = f'Set split = "test": the function is given {drawn if parts is None else own} certified.'
-        raise InvalidParameterError("split", f"be test for {reference}, which asks for training data", "all", hint)
+    for part in ("train", "validation"):
+        if part in given and given[part] is None:
+            _refuse_part(part, reference, inputs)
     if "regions" in given and given["regions"] is None:
         hint = "Give regions that are known before the model is."
         raise InvalidParameterError(
@@ -101,6 +99,23 @@ def call_model(reference: Reference, inputs: ModelInputs) -> object:
     if model is None:
         raise UserCodeError(f"{reference.file}: {reference.name} returned None. Let it return the classifier.")
     return model
+
+
+def _refuse_part(part: str, reference: Reference, inputs: ModelInputs) -> NoReturn:
+    """Says why there is no such part of the data, and what to do."""
+    parts = inputs.data.parts
+    if parts is not None and part not in parts:
+        raise InvalidParameterError("splits", f"have a {part} part for {reference}, which asks for it", "none")
+    if inputs.train is not None:  # the data are divided, and there are too few
+        requirement = (
+            f"have a graph for the validation part, a tenth of every class, for {reference}, which asks for it"
+        )
+        hint = "Take more graphs, or say the parts yourself: --splits."
+        raise InvalidParameterError("data", requirement, f"{len(inputs.data)} graphs", hint)
+    share, called = ("80% for training", "training") if part == "train" else ("10% for validation", "validation")
+    drawn, own = f"the {share}, and the 10% for testing are", f"your {part} part, and your test part is"
+    hint = f'Set split = "test": the function is given {drawn if parts is None else own} certified.'
+    raise InvalidParameterError("split", f"be test for {reference}, which asks for {called} data", "all", hint)
 
 
 def _is_function(found: object) -> TypeGuard[Callable[..., object]]:

@@ -79,10 +79,10 @@ class RunSettings:
     model: Reference = field(
         metadata=_about(
             values_of.as_model,
-            "A function that returns a starcert classifier, a PyG module called as model(x, edge_index, batch), a "
-            "fitted scikit-learn estimator on graphs, or a function from a networkx graph to its class. It may have "
-            "the parameters device, data, train (the training part under --split), noise and regions (to train with "
-            "them).",
+            "A function that returns a starcert classifier, a PyG module (its forward gets x, edge_index, edge_attr, "
+            "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
+            "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
+            "--split), noise and regions (to train with them).",
             metavar="FILE.PY:FUNCTION",
             example="model.py:classifier",
             in_training=True,
@@ -178,9 +178,10 @@ class RunSettings:
         metadata=_about(
             values_of.as_noise,
             "Flip probabilities by region: motif=0.02,random=0.45. "
-            "delete/add counts deletions and additions apart: bonds=0.04/0.2 has the axes bonds.delete, bonds.add.",
+            "delete/add counts deletions and additions apart: bonds=0.04/0.2 has the axes bonds.delete, bonds.add. "
+            "delete/add/change is for edges with types: bonds=0.1/0.05/0.1 has bonds.change too.",
             parse=values_of.parse_noise,
-            metavar="REGION=P[/P],…",
+            metavar="REGION=P[/P[/P]],…",
             example="motif=0.02,random=0.45",
             sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
             in_training=True,
@@ -300,7 +301,7 @@ class RunSettings:
             metavar="PART",
             of_sweeps=True,
             sweep_help="The part to try the levels on: all, train or validation.",
-            sweep_shown="validation if the run file divides the data or the model asks for a training part, else all",
+            sweep_shown="validation if the run file divides the data or the model asks for a part, else all",
         ),
     )
     splits: Path | None = field(
@@ -476,10 +477,16 @@ def check_options(given: Mapping[str, Any], known: Mapping[str, Setting] = SETTI
     return check_values(values, base=Path.cwd(), named=option_name, known=known)
 
 
+def _joined(there: object, given: object) -> object:
+    """Which columns hold what, by a run file and by an option, which has the last word on each of them."""
+    return {**there, **given} if isinstance(there, Mapping) and isinstance(given, Mapping) else given or there
+
+
 def run_settings(values: Mapping[str, object], options: Mapping[str, object] | None = None) -> RunSettings:
     """The settings of a run from checked values and options, which override them; what must be given is asked for."""
     options = options or {}
     given: dict[str, Any] = {**values, **options}
+    given["columns"] = _joined(values.get("columns"), options.get("columns"))
     for key, setting in SETTINGS.items():
         if setting.example and given.get(key) is None:
             how = f"{option_name(key)} {setting.example}, or {key} in a run file"

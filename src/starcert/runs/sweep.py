@@ -73,7 +73,11 @@ def sweep_settings(
     part = chosen or ("validation" if divided else "all")
     run = run_settings(values, {**options, "noise": levels[0], "split": part})
     has_parts = run.splits is not None or "part" in (run.columns or {})
-    if chosen is None and not divided and (has_parts or asks_for(run.model, "train")):
+    if (
+        chosen is None
+        and not divided
+        and (has_parts or any(asks_for(run.model, part) for part in ("train", "validation")))
+    ):
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     certifying = ("samples", "selection_samples", "own_samples", "limit")

@@ -157,7 +157,8 @@ def _divided(run: RunSettings) -> RunInputs:
             "data", "have a class for every graph, to train on them", str(run.data), hint
         ) from None
     assert inputs.train is not None  # they are divided
-    return replace(inputs, train=_labelled(inputs.train, "training"), chosen=_labelled(inputs.chosen, "validation"))
+    deciding = _labelled(inputs.chosen, "validation")
+    return replace(inputs, train=_labelled(inputs.train, "training"), validation=deciding, chosen=deciding)
 
 
 def _labelled(part: RunData, name: str) -> RunData:
@@ -174,7 +175,8 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
 
     device = run.device or "cpu"
     with own_generator(settings.seed, device):
-        model = call_model(run.model, ModelInputs(device, inputs.everything, inputs.train, run.noise, inputs.rule))
+        parts = (inputs.everything, inputs.train)
+        model = call_model(run.model, ModelInputs(device, *parts, run.noise, inputs.rule, inputs.validation))
     if torch_module_of(model) is None:
         _refuse(model, run.model)
     nodes = (run.targets == "nodes", run.nodes)
