@@ -28,6 +28,8 @@ from starcert.core.frontier import levels_of
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from starcert.core.confidence import Margins
     from starcert.core.margins import Bracket
     from starcert.noise import Noise, RadiusLike
@@ -464,7 +466,7 @@ def votes_needed(
     }
 
 
-def _unanimous_votes(slack: Bracket, share: float) -> int | None:
+def _unanimous_votes(slack: Bracket, share: Fraction) -> int | None:
     """The fewest votes, all for one class, whose bound with this share of alpha is below the slack."""
     # n votes that all agree leave a failure probability u with (1 − u)^n = share.
     guess = math.log(share) / math.log1p(-slack.below) if slack.below > 0 else -math.inf

@@ -27,10 +27,10 @@ def make_data(n_classes=2, width=3):
     return RunData(tuple(graphs), names, tuple(i % n_classes for i in range(6)), tuple("abc"[:n_classes]))
 
 
-def made(folder, text, data, *, device=None, train=None):
+def made(folder, text, data, *, device=None, train=None, validation=None):
     (folder / "code.py").write_text(text)
     reference = Reference(folder / "code.py", "f")
-    model = call_model(reference, ModelInputs(device or "cpu", data, train))
+    model = call_model(reference, ModelInputs(device or "cpu", data, train, validation=validation))
     return as_classifier(model, reference, data, device), reference
 
 
@@ -102,6 +102,25 @@ def test_training_data_are_given_to_who_asks(tmp_path):
     assert answers(classifier, reference, data) == [1] * 6
     with pytest.raises(InvalidParameterError, match=r"'split' must be test for code\.py:f, which asks"):
         made(tmp_path, text, data)
+
+
+def test_validation_data_are_given_to_who_asks(tmp_path):
+    data = make_data()
+    text = "def f(validation, train):\n    n = 10 * len(train) + len(validation)\n    return lambda graph: int(n == 42)"
+    classifier, reference = made(tmp_path, text, data, train=data.first(4), validation=data.first(2))
+    assert answers(classifier, reference, data) == [1] * 6
+    alone = "def f(validation):\n    return lambda graph: 0"
+    with pytest.raises(
+        InvalidParameterError, match=r"'split' must be test for code\.py:f, .*the 10% for validation, and"
+    ):
+        made(tmp_path, alone, data)
+    with pytest.raises(
+        InvalidParameterError, match=r"'data' must have a graph for the validation part.*'6 graphs'.*--sp"
+    ):
+        made(tmp_path, alone, data, train=data)
+    own = replace(data, parts=("train", "test") * 3)
+    with pytest.raises(InvalidParameterError, match=r"'splits' must have a validation part for code\.py:f, which asks"):
+        made(tmp_path, alone, own, train=own.part("train", 0))
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,9 @@ def test_a_folder_goes_before_a_tu_name(tmp_path):
     assert check_values({"data": "MUTAG"}, base=tmp_path) == {"data": tmp_path / "MUTAG"}
 
 
-@pytest.mark.parametrize(("command", "own"), [("certify", {"--json", "--dry-run"}), ("sweep", {"--grid", "--best"})])
+@pytest.mark.parametrize(
+    ("command", "own"), [("certify", {"--json", "--dry-run", "--profile"}), ("sweep", {"--grid", "--best"})]
+)
 def test_every_setting_is_an_option_with_its_help_and_its_default(command, own):
     options = {each.opts[0]: each for each in typer.main.get_command(app).commands[command].params}
     declared = {option_name(key): each for key, each in SETTINGS.items() if each.in_sweeps or command == "certify"}

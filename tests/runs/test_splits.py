@@ -173,6 +173,25 @@ def test_a_model_that_asks_for_a_train_part_that_is_not_there(trained, here):
     assert here("certify", "run.toml", "--splits", "splits.json", "--split", "test")[0] == 0
 
 
+VALIDATED = (
+    "\ndef validated(validation):\n"
+    "    names = ' '.join(validation.names)\n"
+    "    return sc.classifiers.from_callable(shape, n_classes=3, description=f'shapes by {names}')\n"
+)
+
+
+def test_a_model_may_ask_for_the_validation_part(trained, here):
+    (trained / "model.py").write_text(TRAINED + VALIDATED)
+    asking = ("run.toml", "--model", "model.py:validated", "--splits", "splits.json")
+    assert here("certify", *asking, "--split", "test")[0] == 0
+    kept = json.loads((trained / "results" / "certificates.json").read_text())
+    assert kept["settings"]["classifier"] == "shapes by g6"
+    status, _, err = here("certify", *asking, "--out", "all")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "'split' must be test for model.py:validated, which asks for validation data. Got 'all' instead." in err
+    assert "is given your validation part, and your test part is certified." in err
+
+
 def test_a_column_of_the_data_says_the_parts(trained, here):
     rows = [
         "id,class,fold",

@@ -91,8 +91,9 @@ def test_validation_graphs_are_used_where_there_are_any(run):
         sweep_settings(read_run_file(run), {"split": "test"}, GRID)
 
 
-def test_a_model_that_asks_for_training_data_gets_them(run):
-    (run.parent / "model.py").write_text(worlds.MODEL + "\ndef trained(train): return classifier()\n")
+@pytest.mark.parametrize("part", ["train", "validation"])
+def test_a_model_that_asks_for_a_part_of_the_data_gets_it(run, part):
+    (run.parent / "model.py").write_text(worlds.MODEL + f"\ndef trained({part}): return classifier()\n")
     run.write_text(run.read_text().replace("model.py:classifier", "model.py:trained"))
     assert sweep_settings(read_run_file(run), {}, GRID).run.split == "validation"
 

@@ -58,6 +58,17 @@ def test_the_same_seed_gives_the_same_weights_and_the_file_tells_how_it_was_made
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
+def test_the_model_function_is_given_the_parts_that_it_asks_for(tmp_path):
+    file = worlds.project(tmp_path)
+    with open(tmp_path / "model.py", "a") as stream:
+        stream.write(
+            "\ndef sized(train, validation):\n    return sc.models.GIN(2, 2, hidden=len(validation), layers=2)\n"
+        )
+    made = trained(file, options=check_values({"model": "model.py:sized"}, base=tmp_path), epochs=1)
+    widths = {each.shape[0] for each in tensors(made.weights).values() if each.dim()}
+    assert max(widths) == 4  # graphs of the validation part
+
+
 def test_weights_that_are_there_are_kept_unless_they_were_made_so(tmp_path):
     file = worlds.project(tmp_path)
     first = trained(file)
