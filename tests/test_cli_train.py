@@ -38,6 +38,13 @@ def test_the_example_is_trained_and_certified(tmp_path, here, monkeypatch):
     assert "accuracy, smoothed                        │ 100.0%" in out
 
 
+def test_a_run_that_says_how_to_train_and_has_no_weights_is_said_to_be_untrained(untrained, here):
+    text = Path("run.toml").read_text().replace('weights = "weights/model.pt"\n', "")
+    Path("bare.toml").write_text(text if "[train]" in text else f"{text}\n[train]\nepochs = 2\n")
+    status, _, err = here("certify", "bare.toml", "--out", "bare")
+    assert (status, "the model votes as its function makes it" in err) == (0, True), err
+
+
 def test_certify_votes_with_the_weights_and_says_which(untrained, here):
     assert here("train", "run.toml")[0] == 0
     assert here("certify", "run.toml")[0] == 0

@@ -7,8 +7,7 @@ import pytest
 
 import starcert as sc
 from starcert.errors import InvalidParameterError
-from starcert.laws import as_flip, flip_from, law_from_json, law_from_text
-from starcert.runs.grid import Factor
+from starcert.laws import law_from_json, law_from_text
 
 LAWS = [
     sc.Flip(0.1),
@@ -123,15 +122,6 @@ def test_a_law_need_not_say_more_than_it_must():
     for write in (law.to_json, law.to_text):
         with pytest.raises(InvalidParameterError, match="Flip, Categorical and Edges are such laws"):
             write()
-
-
-def test_those_who_know_flips_alone_say_so():
-    law = sc.Categorical(0.3, 4)
-    with pytest.raises(InvalidParameterError, match=r"'noise\[a\]' must be a Flip: a grid knows no other law. Got Cat"):
-        as_flip(law, "noise[a]", "a grid")
-    with pytest.raises(InvalidParameterError, match="'a' must be a Flip: a grid knows no other law"):
-        Factor("a", (law,))
-    assert as_flip(sc.Flip(0.1), "noise[a]", "a grid") == flip_from({"flip": 0.1})
 
 
 @pytest.mark.parametrize("law", [sc.Categorical(0.5, 3), sc.Edges(delete=0.3, add=0.3, change=0.3, types=2)], ids=repr)

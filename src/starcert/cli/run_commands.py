@@ -119,6 +119,10 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
 
         show(*forecast(settings))
         return
+    if file.train and settings.weights is None:
+        _note(
+            "the run file says how to train, but not where the weights are: the model votes as its function makes it."
+        )
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, profile=profile, note=_note, before=None if as_json else show)
     if as_json:

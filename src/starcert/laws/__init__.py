@@ -1,6 +1,6 @@
 """Laws: the noise of one region, a transition law on the alphabet of its sites."""
 
-from starcert.laws.flip import Flip, TypedFlip, as_flip, flip_from, flip_numbers
+from starcert.laws.flip import Flip, TypedFlip, flip_from, flip_numbers
 from starcert.laws.law import Law, Move, probability, real_number
 from starcert.laws.values import Categorical, Edges
 from starcert.laws.written import law_from_json, law_from_text
@@ -12,7 +12,6 @@ __all__ = [
     "Law",
     "Move",
     "TypedFlip",
-    "as_flip",
     "flip_from",
     "flip_numbers",
     "law_from_json",

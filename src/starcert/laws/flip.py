@@ -11,7 +11,7 @@ from starcert.core.channels import Channel
 from starcert.errors import InvalidParameterError
 from starcert.laws.law import Law, Move, probability, real_number
 
-__all__ = ["Flip", "TypedFlip", "as_flip", "flip_from", "flip_numbers"]
+__all__ = ["Flip", "TypedFlip", "flip_from", "flip_numbers"]
 
 Added: TypeAlias = Literal["uniform", "graph"]
 """How the type of an added edge is drawn."""
@@ -241,13 +241,6 @@ class TypedFlip(Law):
         if after:
             return (chance, *((1 - chance) * share for share in self.shares))
         return (1 - chance, *(chance * (shown == before) for shown in range(1, self.alphabet)))
-
-
-def as_flip(law: Law, name: str, who: str) -> Flip:
-    """The law, for those who know flips of bits alone: they refuse any other here."""
-    if not isinstance(law, Flip):
-        raise InvalidParameterError(name, f"be a Flip: {who} knows no other law", law)
-    return law
 
 
 def flip_numbers(names: Mapping[str, object]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The grid of a sweep: which noise levels are tried.
 
-A grid is a product of factors. A factor is a region with the flip laws it may have, or one axis of a region
-(`bonds.delete`) with the probabilities it may have; a level is a noise that takes one value of each.
+A grid is a product of factors. A factor is a region with the laws it may have, or one axis of a region (`bonds.delete`)
+with the probabilities it may have; a level is a noise that takes one value of each, and all else from the run's noise.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from itertools import product
 from math import prod
 
 from starcert.errors import InvalidParameterError
-from starcert.laws import Law, as_flip, law_from_json, law_from_text, probability
+from starcert.laws import Law, law_from_json, law_from_text, probability
 from starcert.noise import Noise
 
 __all__ = ["MOST_LEVELS", "Factor", "Grid", "noise_text", "parse_grid"]
 
 MOST_LEVELS = 1_000
-_WAYS = ("delete", "add")
+_WAYS = ("delete", "add", "change")
 _HINT = (
     "Write motif = [0.02, 0.05], bonds = [{ delete = 0.04, add = 0.2 }], or bonds = { delete = [0.04], add = [0.2] }."
 )
@@ -41,8 +41,8 @@ class Factor:
     """One thing that a grid varies.
 
     Attributes:
-        name: a region, or an axis `region.delete` or `region.add`.
-        values: the flip laws of the region; of an axis the probabilities.
+        name: a region, or an axis `region.delete`, `region.add` or `region.change`.
+        values: the laws of the region; of an axis the probabilities.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Factor:
     def __post_init__(self) -> None:
         if not self.values:
             raise InvalidParameterError(self.name, "have at least one level", [], _HINT)
-        laws = [as_flip(value, self.name, "a grid") for value in self.values if isinstance(value, Law)]
+        laws = [value for value in self.values if isinstance(value, Law)]
         texts = self.texts
         if len(set(texts)) < len(texts):
             raise InvalidParameterError(self.name, "name each level once", ", ".join(texts))
-        if len({law.suffixes for law in laws}) > 1:
-            hint = "Count deletions and additions apart in all of them, 0.1 as 0.1/0.1, or in none."
+        if len({(type(law), law.suffixes) for law in laws}) > 1:
+            hint = "Count deletions and additions (and changes) apart in all of them, 0.1 as 0.1/0.1, or in none."
             raise InvalidParameterError(self.name, "have levels of one kind", ", ".join(texts), hint)
 
     @property
@@ -66,7 +66,7 @@ class Factor:
 
     @property
     def way(self) -> str:
-        """Which axis of the region it varies alone, "delete" or "add"; "" if it varies the whole law."""
+        """Which axis of the region it varies alone, "delete", "add" or "change"; "" if it varies the whole law."""
         return self.name.partition(".")[2]
 
     @property
@@ -95,7 +95,7 @@ class Grid:
             raise InvalidParameterError("grid", "name a region and its levels", None, _HINT)
         for factor in self.factors:
             if factor.way and factor.way not in _WAYS:
-                requirement = "name a region, or its axis with .delete or .add"
+                requirement = "name a region, or its axis with .delete, .add or .change"
                 raise InvalidParameterError("grid", requirement, factor.name)
             if names.count(factor.name) > 1 or (factor.way and factor.region in names):
                 raise InvalidParameterError("grid", f"give the levels of {factor.region!r} once", ", ".join(names))
@@ -109,8 +109,9 @@ class Grid:
         """A grid from plain values, as a run file has them.
 
         Args:
-            table: for each region a probability or a list of them, a list of tables with delete and add, or a table
-                with a list for delete and one for add, all of whose combinations are tried.
+            table: for each region a probability or a list of them, a list of tables with delete and add (and change,
+                for edges of several types), or a table with a list for some of these, all of whose combinations are
+                tried.
             name: what messages call it.
         """
         if not isinstance(table, Mapping):
@@ -166,7 +167,9 @@ class Grid:
             if not ways:
                 found[region] = noise[region].to_text()
             elif "" not in ways:
-                found |= {f"{region}.{way}": repr(noise[region].numbers[way]) for way in _WAYS if way not in ways}
+                numbers = noise[region].numbers
+                left = [way for way in _WAYS if way in numbers and way not in ways]
+                found |= {f"{region}.{way}": repr(numbers[way]) for way in left}
         return found
 
     def _law(self, region: str, values: Sequence[Law | float], fixed: Noise | None) -> Law:
@@ -181,21 +184,21 @@ class Grid:
         if not ways:
             assert known is not None
             return known
-        for way in _WAYS:
-            if way not in ways:
-                if known is None or way not in known.numbers:
-                    hint = f"Add {region}.{way}=… to the grid."
-                    got = ", ".join(f"{region}.{each}" for each in ways)
-                    raise InvalidParameterError("grid", f"say both {region}.delete and {region}.add", got, hint)
-                ways[way] = known.numbers[way]
-        return law_from_json(ways)
+        written = known.to_json() if known is not None else None
+        whole = {**(written if isinstance(written, dict) and "delete" in written else {}), **ways}
+        for way in ("delete", "add"):
+            if way not in whole:
+                hint = f"Add {region}.{way}=… to the grid."
+                got = ", ".join(f"{region}.{each}" for each in ways)
+                raise InvalidParameterError("grid", f"say both {region}.delete and {region}.add", got, hint)
+        return law_from_json(whole)
 
 
 def parse_grid(texts: Sequence[str]) -> Grid:
-    """A grid from REGION=P,P,… with commas between regions too; P may be DELETE/ADD.
+    """A grid from REGION=P,P,… with commas between regions too; P may be DELETE/ADD or DELETE/ADD/CHANGE.
 
-    REGION.delete=P,P,… and REGION.add=P,P,… vary the two apart. A part without = is one more level of what was named
-    last.
+    REGION.delete=P,P,…, REGION.add=P,P,… and REGION.change=P,P,… vary them apart. A part without = is one more level of
+    what was named last.
     """
     levels: list[tuple[str, list[str]]] = []
     for part in (part.strip() for text in texts for part in text.split(",")):
@@ -237,9 +240,9 @@ def _factors(region: object, given: object, name: str) -> Iterator[Factor]:
         raise InvalidParameterError(name, "name regions without dots", region, _HINT)
     try:
         if isinstance(given, Mapping):
-            if set(given) != set(_WAYS):
-                raise InvalidParameterError(called, "have lists for delete and add", given, _HINT)
-            for way in _WAYS:
+            if not given or not set(given) <= set(_WAYS):
+                raise InvalidParameterError(called, "have lists for delete, add or change", given, _HINT)
+            for way in (way for way in _WAYS if way in given):
                 yield Factor(f"{region}.{way}", tuple(_probability(value) for value in _listed(given[way])))
         else:
             yield Factor(region, tuple(_law(value) for value in _listed(given)))
@@ -252,8 +255,8 @@ def _listed(given: object) -> Sequence[object]:
 
 
 def _law(value: object) -> Law:
-    if isinstance(value, Mapping) and set(value) == set(_WAYS):
-        return law_from_json({way: _probability(value[way]) for way in _WAYS})
+    if isinstance(value, Mapping) and {"delete", "add"} <= set(value) <= set(_WAYS):
+        return law_from_json({way: _probability(number) for way, number in value.items()})
     return law_from_json(_probability(value))
 
 

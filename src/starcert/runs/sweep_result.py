@@ -202,7 +202,8 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
     for number, level in enumerate(sweep.levels):
         axes = level.noise.axes
         laws = [level.noise[region] for region in level.noise.regions]
-        chances = [chance for law in laws for chance in law.numbers.values()]
+        # One number for each axis; how many values there are stands after them.
+        chances = [chance for law in laws for chance in list(law.numbers.values())[: len(law.suffixes)]]
         beater = sweep.beaten_by[number]
         yield {
             "level": number + 1,
