@@ -51,6 +51,22 @@ def test_a_problem_has_the_regions_of_its_noise():
         Problem(sc.Noise(c=0.1), tuple(bind(graph, NOISE, halves) for graph in GRAPHS))
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("betwen", "The noise has a law for betwen. Did you mean between? Give every region"),
+        ("inside_", "instead. Give every region"),  # close to one that has its law already
+        ("other", "instead. Give every region"),
+    ],
+)
+def test_a_region_that_is_misspelt_is_asked_about(name, words):
+    partition = sc.Partition.from_node_labels(["inside"] * 2 + ["tail"] * 2, between="between")
+    partition = sc.Partition(tuple(part for part in partition.parts if part[0] != "tail"))
+    with pytest.raises(InvalidParameterError) as caught:
+        bind_all([sc.Graph(4, [(0, 1)])], sc.Noise({"inside": 0.1, name: 0.2}), partition)
+    assert words in str(caught.value)
+
+
 def test_a_rule_that_reads_the_edges_of_one_graph_anchors_them_all():
     def sometimes(graph):
         return by_hubs(graph) if graph.nodes[0] == "v" else halves(graph)

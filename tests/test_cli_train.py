@@ -155,3 +155,13 @@ def test_mistakes_end_in_one_line(untrained, here, words, complaint):
     assert (status, out) == (2, "")
     assert complaint in err
     assert err.count("\n") == 1
+
+
+def test_a_device_that_is_not_there(untrained, here):
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    status, _, err = here("train", "run.toml", "--device", "cuda")
+    assert status == 2
+    assert "'device' must be one that torch can use here. Got 'cuda' instead." in err
+    assert "Use --device cpu, or a machine that has a GPU." in err
+    assert not Path("weights/model.pt").exists()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -142,15 +143,23 @@ def filled_noise(noise: Noise, sites: Sequence[Sites]) -> Noise:
     """
     for each in sites:
         if set(each.regions) != set(noise.regions):
-            raise InvalidParameterError(
-                "regions",
-                f"be those of the noise, {', '.join(noise.regions)}",
-                ", ".join(each.regions),
-                "Give every region of the partition a flip law, and no other.",
-            )
+            wanted = f"be those of the noise, {', '.join(noise.regions)}"
+            hint = "Give every region of the partition a flip law, and no other."
+            near = _near_names(noise.regions, each.regions)
+            raise InvalidParameterError("regions", wanted, ", ".join(each.regions), f"{near} {hint}".lstrip())
         layers = {region: (of.name, of.alphabet) for region, of in zip(each.regions, each.layers, strict=True)}
         noise = noise.filled(layers)
     return noise
+
+
+def _near_names(asked: Sequence[str], there: Sequence[str]) -> str:
+    """Asks whether a region of a noise that is not there is one that has no law; "" where no name is close."""
+    left = [region for region in there if region not in asked]
+    for region in asked:
+        close = [] if region in there else get_close_matches(region, left, n=1)
+        if close:
+            return f"The noise has a law for {region}. Did you mean {close[0]}?"
+    return ""
 
 
 def acting_laws(sites: Sites, noise: Noise) -> list[Law]:

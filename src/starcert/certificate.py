@@ -292,7 +292,7 @@ class Certificates(Sequence[Certificate]):
 
     def __repr__(self) -> str:
         what = self.word if self.nodes is None else "node"
-        return f"Certificates({len(self)} {what}s, {self.noise!r}, alpha={self.alpha})"
+        return f"Certificates({len(self)} {what}{'s' * (len(self) != 1)}, {self.noise!r}, alpha={self.alpha})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a row for each of the first certificates."""

@@ -276,3 +276,34 @@ def test_the_repr_is_short():
 def test_a_string_is_not_a_set_of_letters():
     with pytest.raises(InvalidParameterError, match=r"For one node write \['ring0'\]"):
         Partition.from_node_sets({"ring": "ring0"})
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: Partition.from_node_sets({"motif": [0, 1], "random": [2, 3]}, between="between"),
+            "'between' must give for the name of each region the names of two sets. Got 'between' instead. "
+            "Write between={'bridge': ('motif', 'random')}.",
+        ),
+        (
+            lambda: Partition.from_node_sets([[0, 1], [2, 3]]),
+            "Write sets={'motif': [0, 1, 2], 'random': [3, 4, 5]}.",
+        ),
+        (lambda: Partition.from_node_labels([0, 1], between={"m": (0, 1)}), 'Write between="mixed".'),
+        (lambda: Partition.from_node_labels(3), "'labels' must have a label for each node. Got 3"),
+        (lambda: Partition.from_pairs([(0, 1)]), "Write regions={'ring': [(0, 1), (1, 2)]}."),
+        (lambda: Partition.from_pairs({"ring": 3}), "'regions[ring]' must be pairs of nodes. Got 3"),
+        (lambda: Partition.from_arcs([(0, 1)]), "Write regions={'forth': [(0, 1), (1, 2)]}."),
+        (lambda: Partition.from_arcs({"forth": 3}), "'regions[forth]' must be pairs of nodes. Got 3"),
+        (lambda: Partition.of_layers("pairs"), 'Write Partition.of_layers(bonds="pairs").'),
+        (lambda: Partition.from_nodes("x", [0]), "Write sets={'first': [0, 1], 'others': [2, 3]}."),
+        (lambda: Partition.from_nodes("x", {"a": 0}), "'sets[a]' must be names of nodes. Got 0"),
+        (lambda: Partition.from_columns("x", [0]), "Write sets={'first': [0], 'second': [1]}."),
+        (lambda: Partition.from_columns("x", {"a": 0}), "'sets[a]' must be numbers of columns, each once. Got 0"),
+    ],
+)
+def test_what_is_no_mapping_is_told_what_to_write(make, words):
+    with pytest.raises(InvalidParameterError) as caught:
+        make()
+    assert words in str(caught.value)

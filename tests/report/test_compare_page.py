@@ -1,6 +1,7 @@
 """Runs on the same graphs compared: shares, paired intervals, the graphs where they differ, the page, the command."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from browsing import open_page, set_value, texts
 from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, STARS, TWO, ragged, random_counts, weighed, world
 from starcert import archive as archives
 from starcert.archive import Archive
+from starcert.binding import bind_all
 from starcert.errors import InvalidParameterError
 from starcert.metrics import has_sites, right, shares_by_axis
 from starcert.report.compare_page import compare, write_comparison
@@ -98,10 +100,10 @@ def test_runs_with_other_axes_are_compared_without_flips():
 def test_other_graphs_are_refused():
     runs = pair()
     other = world(TWO, random_counts(6, 2, seed=4), labels=LABELS)[0]
-    with pytest.raises(
-        InvalidParameterError, match=r"'b' must be about the same graphs and classes as a. Got 'other n"
-    ):
+    with pytest.raises(InvalidParameterError) as caught:
         compare({"a": runs["a"], "b": other})
+    assert "'b' must be about the same graphs and classes as a. Got 'other names' instead. " in str(caught.value)
+    assert f"No graph's name is in both: here is for example {other.names[0]}, there {NAMES[0]}." in str(caught.value)
     with pytest.raises(InvalidParameterError, match=r"'runs' must be two or more. Got 1"):
         compare({"a": runs["a"]})
 
@@ -242,8 +244,9 @@ def test_of_runs_on_other_parts_the_common_graphs_are_compared_and_that_is_said(
     open_page(quiet, (tmp_path / "page.html").as_uri())
     assert texts(quiet, ".notice h3") == [notice.head]
     wrong = world(TWO, counts, labels=[1 - label for label in SOME], names=names)[0]
-    with pytest.raises(InvalidParameterError, match=r"the same graphs and classes as a. Got 'other lab"):
+    with pytest.raises(InvalidParameterError, match=r"the same graphs and classes as a. Got 'other lab") as caught:
         compare({"a": first, "b": wrong})
+    assert "The true class of graph 0 is 1 here, and 0 there." in str(caught.value)
 
 
 def test_other_content_under_the_same_names_and_axes_that_some_lack_are_said():
@@ -297,3 +300,103 @@ def test_what_is_compared_has_its_own_word(settings, one):
     made = world(TWO, random_counts(6, 2, seed=3), labels=LABELS, names=NAMES, settings=settings)[0]
     found = compare({"a": made, "b": made})
     assert (found.one, found.heads[0]) == (one, one)
+
+
+def test_other_class_names_and_names_that_tell_nothing_are_said():
+    counts = random_counts(3, 2, seed=3)
+    first = world(TWO, counts, names=["x", "y", "z"], class_names=["no", "yes"])[0]
+    called = world(TWO, counts, names=["x", "y", "z"], class_names=["0", "1"])[0]
+    with pytest.raises(InvalidParameterError, match=r"Its classes are called 0, 1, those of a no, yes\."):
+        compare({"a": first, "b": called})
+    often = world(TWO, counts, names=["x", "x", "u"], class_names=["no", "yes"])[0]
+    with pytest.raises(InvalidParameterError, match=r"that are in both, such as x, are those of several graphs\."):
+        compare({"a": first, "b": often})
+    one, other = (
+        world(TWO, counts, names=names, class_names=["no", "yes"])[0] for names in (["x", "u", "v"], ["y", "r", "s"])
+    )
+    with pytest.raises(InvalidParameterError, match="'runs' must have a graph in common"):
+        compare({"a": first, "b": one, "c": other})
+
+
+def typed(noise, n=2):
+    """A run on graphs whose edges have three types, under a noise of its own."""
+    graphs = [sc.Graph(4, [(0, 1), (1, 2), (2, 3)], edge_types=list("abc")) for _ in range(n)]
+    problem = bind_all(graphs, noise, None)
+    made = sc.certify(
+        sc.clopper_pearson(sc.Votes([[1990, 10]] * n, [[1990, 10]] * n)),
+        problem.noise,
+        capacity=problem.capacities,
+        anchored=problem.anchored,
+    )
+    return Archive.from_result(made)
+
+
+FLIPS = sc.Noise(bonds=sc.Flip(delete=0.1, add=0.05))
+TYPES = sc.Noise(bonds=sc.Edges(delete=0.1, add=0.05, change=0.1))
+
+
+def test_other_threat_models_are_said_on_the_page_and_in_the_terminal(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, noise in (("frozen", FLIPS), ("free", TYPES)):
+        (tmp_path / name).mkdir()
+        archives.write(tmp_path / name / "certificates.json", typed(noise))
+    status, out, _ = here("compare", "frozen", "free", "--out", "page.html")
+    assert status == 0
+    anchored, laws, axes = compare(
+        {name: archives.read(f"{name}/certificates.json") for name in ("frozen", "free")}
+    ).notices
+    assert anchored.head == "The runs do not have the same threat model"
+    assert "frozen is anchored (Types of edges are not attacked: an edge of the clean graph keeps" in anchored.text
+    assert anchored.text.endswith("; free is not anchored.")
+    assert laws.head == "One name, different laws: bonds.delete, bonds.add"
+    assert "(frozen: bonds under Flip(delete=0.1, add=0.05); free: bonds under Edges(delete=0.1, add=" in laws.text
+    assert axes.head == "Some axes are not those of all runs"
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for notice in (anchored, laws):
+        assert notice.head in page
+        assert notice.text in page
+        assert "".join(f"{notice.head}. {notice.text}".split()) in "".join(out.split())
+
+
+def test_the_same_threat_model_is_not_worth_a_word():
+    other = sc.Noise(bonds=sc.Flip(delete=0.2, add=0.01))
+    assert compare({"a": typed(FLIPS), "b": typed(other)}).notices == ()
+    assert compare({"a": typed(TYPES), "b": typed(TYPES)}).notices == ()
+
+
+def test_a_run_that_is_anchored_in_some_graphs_says_in_how_many():
+    counts = random_counts(8, 2, seed=3)
+    first, second = (world(TWO, counts)[0] for _ in range(2))
+    some = replace(second, anchored=tuple(f"Reason {k}." if k < 7 else "" for k in range(8)))
+    (notice,) = compare({"a": first, "b": some}).notices
+    assert "a is not anchored; b is anchored in 7 of 8 graphs (Reason 0. Reason 1." in notice.text
+    assert notice.text.endswith("Reason 4; and 2 further reasons).")
+
+
+def test_a_page_that_is_there_is_not_overwritten_by_another(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed, name in enumerate("abc"):
+        (tmp_path / name).mkdir()
+        archives.write(tmp_path / name / "certificates.json", world(TWO, random_counts(6, 2, seed=seed))[0])
+    assert here("compare", "a", "b")[0] == 0
+    before = (tmp_path / "compare.html").read_bytes()
+    assert here("compare", "a", "b")[0] == 0  # the same page
+    status, _, said = here("compare", "a", "c")
+    assert status == 2
+    assert "compare.html: is there already, with other content. Name another file: --out another.html" in said
+    assert (tmp_path / "compare.html").read_bytes() == before
+    assert here("compare", "a", "c", "--out", "another.html")[0] == 0
+
+
+def test_one_graph_is_spoken_of_as_one(here, quiet, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, counts in (("a", [[1990, 10]]), ("b", [[10, 1990]])):
+        (tmp_path / name).mkdir()
+        archives.write(tmp_path / name / "certificates.json", world(TWO, counts, labels=[0])[0])
+    _, out, _ = here("compare", "a", "b", "--out", "page.html")
+    assert "An interval that holds 0 shows no difference on this graph." in out
+    assert "1 graph is answered otherwise" in out
+    open_page(quiet, (tmp_path / "page.html").as_uri())
+    assert texts(quiet, "header p")[0].startswith("2 runs on the same graph. ")
+    assert texts(quiet, ".number dt") == ["runs", "graph", "graph on which they differ"]
+    assert " Of 1 graph with sites on both axes. " in texts(quiet, "#difference-caption")[0]

@@ -21,7 +21,9 @@ __all__ = ["compare"]
 @app.command()
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
-    out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
+    out: Annotated[Path, typer.Option("--out", help="The page to write; another one that is there is kept.")] = Path(
+        "compare.html"
+    ),
 ) -> None:
     """Compares two or more runs on the same graphs: curves, maps, paired differences, the graphs where they differ.
 
@@ -47,15 +49,19 @@ def _view(found: Comparison) -> list[RenderableType]:
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
+    from starcert.report.findings import counted, several  # noqa: PLC0415
+
     table = Table(title=f"Compared with {found.names[0]}", title_justify="left")
     for name in ("run", "flips", "share", "difference", "95% interval"):
         table.add_column(name, justify="left" if name in ("run", "flips") else "right")
     for each in found.differences[:MOST_ROWS]:
         interval = f"{each.low:+.1%} to {each.high:+.1%}"
         table.add_row(*map(Text, (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", interval)))
+    n = len(found.rows)
+    are, these = "is" if n == 1 else "are", "this" if found.n_graphs == 1 else "these"
     return [
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
         table,
-        f"An interval that holds 0 shows no difference on these {found.one}s.",
-        f"{len(found.rows):,} {found.one}s are answered otherwise or certified against other numbers of flips.",
+        f"An interval that holds 0 shows no difference on {these} {several(found.n_graphs, found.one)}.",
+        f"{counted(n, found.one)} {are} answered otherwise or certified against other numbers of flips.",
     ]

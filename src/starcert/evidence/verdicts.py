@@ -390,7 +390,8 @@ class _Settling:
             if price > self._own.own.left:
                 number = f"{len(weighed.rest):,} of {weighed.scheme.n_attacks:,}"
                 return Verdict(
-                    "open", f"{number} attacks need about {price:,} more votes of their own, and fewer are left"
+                    "open",
+                    f"{number} attacks need about {price:,} more votes of their own, and fewer are left (own_samples)",
                 )
             why = self._not_harmless(weighed, bet)
             if not why:

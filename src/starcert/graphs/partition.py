@@ -102,10 +102,12 @@ class Partition:
             >>> Partition.from_node_sets(atoms, between={"bridge": ("ring", "tail")})
             Partition(ring, tail, bridge)
         """
-        node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in sets.items()}
+        given = _by_region(sets, "sets", "its nodes", {"motif": [0, 1, 2], "random": [3, 4, 5]})
+        node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
         parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
         sides = [(region, (nodes, nodes)) for region, nodes in node_sets.items()]
-        for region, names in (between or {}).items():
+        example = {"bridge": (*node_sets, "motif", "random")[:2]}
+        for region, names in _by_region(between or {}, "between", "the names of two sets", example).items():
             left, right = _two_sets(names, node_sets, f"between[{region}]")
             parts.append((region, Across((left, right))))
             sides.append((region, (left, right)))
@@ -130,6 +132,11 @@ class Partition:
             >>> Partition.from_node_labels({"C1": "carbon", "C2": "carbon", "O": "oxygen"}, between="mixed")
             Partition(carbon, oxygen, mixed)
         """
+        if between is not None and not isinstance(between, str):
+            raise InvalidParameterError("between", "be the name of one region", between, 'Write between="mixed".')
+        if not isinstance(labels, Iterable):
+            hint = "Write labels={0: 'carbon', 1: 'oxygen'} or labels=['carbon', 'oxygen']."
+            raise InvalidParameterError("labels", "have a label for each node", labels, hint)
         groups: dict[str, tuple[Hashable, list[Node]]] = {}
         for node, label in labels.items() if isinstance(labels, Mapping) else enumerate(labels):
             first, members = groups.setdefault(str(label), (label, []))
@@ -160,9 +167,9 @@ class Partition:
         """
         home: dict[Pair, str] = {}
         parts = []
-        for region, pairs in regions.items():
+        for region, pairs in _by_region(regions, "regions", "its pairs", {"ring": [(0, 1), (1, 2)]}).items():
             listed = set()
-            for pair in pairs:
+            for pair in _each(pairs, f"regions[{region}]", "be pairs of nodes"):
                 key = _as_pair(pair, f"regions[{region}]")
                 if key in listed:
                     raise InvalidParameterError(f"regions[{region}]", "hold each pair once", f"{tuple(pair)!r} twice")
@@ -213,8 +220,8 @@ class Partition:
             Sites(forth: 2, back: 1)
         """
         parts = []
-        for region, arcs in regions.items():
-            listed = list(arcs)
+        for region, arcs in _by_region(regions, "regions", "its arcs", {"forth": [(0, 1), (1, 2)]}).items():
+            listed = list(_each(arcs, f"regions[{region}]", "be pairs of nodes"))
             for arc in listed:
                 _as_pair(arc, f"regions[{region}]")
             listed = [(source, target) for source, target in listed]
@@ -232,6 +239,9 @@ class Partition:
             >>> Partition.of_layers(bonds="pairs", atoms="x").sites(graph)
             Sites(bonds: 3, atoms: 3)
         """
+        if layers is not None and not isinstance(layers, Mapping):
+            hint = 'Write Partition.of_layers(bonds="pairs").'
+            raise InvalidParameterError("layers", "give for the name of each region its layer", layers, hint)
         given = {**(layers or {}), **regions}
         for region, layer in given.items():
             if not isinstance(layer, str):
@@ -251,7 +261,9 @@ class Partition:
             >>> Partition.from_nodes("x", {"first": [0], "others": [1, 2]}).sites(graph)
             Sites(first: 2, others: 4)
         """
-        return cls(tuple((region, OfLayer(layer, _as_nodes(nodes, region))) for region, nodes in sets.items()))
+        given = _by_region(sets, "sets", "its nodes", {"first": [0, 1], "others": [2, 3]})
+        found = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
+        return cls(tuple((region, OfLayer(layer, nodes)) for region, nodes in found.items()))
 
     @classmethod
     def from_columns(cls, layer: str, sets: Mapping[str, Iterable[int]]) -> Partition:
@@ -263,8 +275,8 @@ class Partition:
             Sites(first: 3, second: 3)
         """
         parts = []
-        for region, columns in sets.items():
-            listed = list(columns)
+        for region, columns in _by_region(sets, "sets", "its columns", {"first": [0], "second": [1]}).items():
+            listed = list(_each(columns, f"sets[{region}]", "be numbers of columns, each once"))
             if not all(is_index(column) for column in listed) or len(set(listed)) < len(listed):
                 raise InvalidParameterError(f"sets[{region}]", "be numbers of columns, each once", columns)
             parts.append((region, OfLayer(layer, None, frozenset(map(int, listed)))))
@@ -338,6 +350,21 @@ def _leaves_out_just_the_edges(block: Region, graph: Graph) -> bool:
         return block.size >= FEWEST and 0 < graph.n_edges == graph.layers[0].size - block.size
     edges = pairs.whole.locate(*graph.edges.T)
     return len(pairs.holes) >= FEWEST and len(np.unique(edges[edges >= 0])) == len(pairs.holes)
+
+
+def _by_region(given: Mapping[str, Any], parameter: str, what: str, example: Mapping[str, object]) -> Mapping[str, Any]:
+    """What is given for each region, checked: a mapping from their names."""
+    if not isinstance(given, Mapping):
+        hint = f"Write {parameter}={example!r}."
+        raise InvalidParameterError(parameter, f"give for the name of each region {what}", given, hint)
+    return given
+
+
+def _each(given: Iterable[Any], name: str, requirement: str) -> Iterable[Any]:
+    """What can be gone through one by one, checked."""
+    if not isinstance(given, Iterable):
+        raise InvalidParameterError(name, requirement, given)
+    return given
 
 
 def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> tuple[Nodes, Nodes]:

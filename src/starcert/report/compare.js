@@ -72,7 +72,7 @@
     SvgPlot.draw(div, traces, shown);
     const sure = clear.flat().filter(Boolean).length;
     $("difference-caption").replaceChildren("Blue: ", Text.name(after), " has more, orange: ", Text.name(before), " has more. ",
-      `Of ${map.graphs} ${data.one}s${one ? "" : " with sites on both axes"}. * the 95% interval of the difference does not hold 0, each by itself: ${sure} of ${clear.flat().length} cells.`);
+      `Of ${map.graphs} ${data.one}${map.graphs === 1 ? "" : "s"}${one ? "" : " with sites on both axes"}. * the 95% interval of the difference does not hold 0, each by itself: ${sure} of ${clear.flat().length} cells.`);
     div.setAttribute("aria-label", $("difference-caption").textContent);
   }
 

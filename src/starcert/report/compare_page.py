@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
 from starcert.archive import Archive
+from starcert.errors import StarcertError
+from starcert.report.compare_notices import comparison_notices
 from starcert.report.compared_runs import ComparedRun, Mask, compared_runs, shared_axes
 from starcert.report.difference_maps import DifferenceMap, difference_maps, run_pairs
-from starcert.report.document import KeyFigure, assemble, resources, target, write_page
-from starcert.report.findings import Notice, counted
+from starcert.report.document import KeyFigure, as_bytes, assemble, resources, target, write_page
+from starcert.report.findings import Notice, counted, several
 from starcert.report.intervals import paired_difference
 
 __all__ = ["Comparison", "Difference", "compare", "write_comparison"]
@@ -62,7 +65,7 @@ class Comparison:
         curves: for each run and axis, the shares by the number of flips there alone.
         differences: of each run but the first.
         maps: how many graphs each run certifies over two axes, and where that differs for sure.
-        notices: what a reader must know: graphs and axes that are left out.
+        notices: what a reader must know: what is left out, other data, other attackers.
         heads: the columns of `rows`.
         rows: the graphs on which answers or radii differ, the most different first.
     """
@@ -95,9 +98,7 @@ def compare(runs: Mapping[str, Archive]) -> Comparison:
     among = np.array([label is not None for label in first.labels]) if known else all_of_them
     hits = [each.right if known else all_of_them for each in found]
     shared = shared_axes(found)
-    one = (
-        "node" if first.archive.nodes is not None else str(first.archive.settings.get("objects", "graphs")).rstrip("s")
-    )
+    one = first.one
     return Comparison(
         names=tuple(runs),
         one=one,
@@ -106,32 +107,10 @@ def compare(runs: Mapping[str, Archive]) -> Comparison:
         curves=tuple(curve for each in found for curve in _curves(each, known)),
         differences=tuple(_differences(found, hits, among, shared)),
         maps=tuple(difference_maps(found, hits, among)),
-        notices=tuple(_notices(found, shared, one)),
+        notices=tuple(comparison_notices(found, shared)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
         rows=tuple(_rows(found, shared)),
     )
-
-
-def _notices(runs: Sequence[ComparedRun], shared: Sequence[str], one: str) -> Iterator[Notice]:
-    first = runs[0]
-    others = {run.name: len(run.archive) - len(run.rows) for run in runs if len(run.archive) > len(run.rows)}
-    if others:
-        left = "; ".join(f"{name}, {counted(n, one)}" for name, n in others.items())
-        text = f"What only some runs have is left out: {left}. Names tell which are the same."
-        yield Notice(f"Compared on the {counted(len(first.rows), one)} that all runs have", text)
-    for run in runs[1:]:
-        same = run.archive.names == first.archive.names
-        digests = [each.archive.settings.get("digests") for each in (first, run)]
-        before, now = (each.get("data") if isinstance(each, Mapping) else None for each in digests)
-        if same and before and now and before != now:
-            text = f"Their {one}s have the same names and classes as those of {first.name}, but not the same content."
-            yield Notice(f"{run.name} was made from other data", text)
-    alone = {run.name: [axis for axis in run.axes if axis not in shared] for run in runs}
-    told = "; ".join(f"{name}: {', '.join(axes)}" for name, axes in alone.items() if axes)
-    if told:
-        head = "Some axes are not those of all runs" if shared else "The runs have no axis in common"
-        text = f"Only curves show what lies on an axis that some runs alone have ({told})."
-        yield Notice(head, text if shared else f"{text} Without flips their answers are compared all the same.")
 
 
 def _curves(run: ComparedRun, known: bool) -> Iterator[dict[str, object]]:
@@ -191,20 +170,21 @@ def write_comparison(path: str | os.PathLike[str], runs: Mapping[str, Archive]) 
     """Writes a comparison as one self-contained HTML page, and returns what it says.
 
     Args:
-        path: the file to write; one that is there is replaced.
+        path: the file to write; one that is there with other content is refused.
         runs: the archives of two or more runs, by name.
     """
     file = target(path)
     found = compare(runs)
-    what = "right and certified" if found.known else "certified"
+    what, n_rows = "right and certified" if found.known else "certified", len(found.rows)
     said = {
         "found": found,
+        "same": found.one if found.n_graphs == 1 else counted(found.n_graphs, found.one),
         "what": what,
         "shown": found.rows[:MOST_DIFFERENT],
         "numbers": [
             KeyFigure(f"{len(found.names)}", "runs", "number-runs"),
-            KeyFigure(f"{found.n_graphs:,}", f"{found.one}s", "number-graphs"),
-            KeyFigure(f"{len(found.rows):,}", f"{found.one}s on which they differ", "number-different"),
+            KeyFigure(f"{found.n_graphs:,}", several(found.n_graphs, found.one), "number-graphs"),
+            KeyFigure(f"{n_rows:,}", f"{several(n_rows, found.one)} on which they differ", "number-different"),
         ],
         "notices": found.notices,
         "origin": [{name: list(_about(archive))} for name, archive in runs.items()],
@@ -219,8 +199,22 @@ def write_comparison(path: str | os.PathLike[str], runs: Mapping[str, Archive]) 
         | {"differences": [asdict(each) for each in found.differences]}
         | {"pairs": run_pairs(len(found.names)), "maps": [asdict(each) for each in found.maps]},
     )
-    write_page(file, html)
+    if not _is_there(file, html):
+        write_page(file, html)
     return found
+
+
+def _is_there(file: Path, html: str) -> bool:
+    """Whether a file holds this page already; one that holds anything else is refused."""
+    if not file.is_file():
+        return False
+    try:
+        same = file.read_bytes() == as_bytes(html)
+    except OSError:
+        same = False  # nobody knows what it holds
+    if not same:
+        raise StarcertError(f"{file}: is there already, with other content. Name another file: --out another.html")
+    return True
 
 
 _TOLD = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")

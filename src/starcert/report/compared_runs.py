@@ -18,6 +18,9 @@ from starcert.report.radius_tables import Slices, project
 
 __all__ = ["ComparedRun", "Mask", "compared_runs", "shared_axes"]
 
+MOST_NAMED = 20
+"""So many classes are named in a message."""
+
 Mask = npt.NDArray[np.bool_]
 
 
@@ -34,6 +37,13 @@ class ComparedRun:
     name: str
     archive: Archive
     rows: tuple[int, ...]
+
+    @property
+    def one(self) -> str:
+        """What is compared: a graph, a node, a row of a table."""
+        if self.archive.nodes is not None:
+            return "node"
+        return str(self.archive.settings.get("objects", "graphs")).rstrip("s")
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -118,16 +128,38 @@ def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
         for name, each, place in zip(names, archives, places, strict=True)
     ]
     for run, place in zip(found[1:], places[1:], strict=True):
-        for what, differs in (
-            ("names", not place or (not shared and run is found[-1])),
-            ("class names", run.archive.class_names != first.class_names),
-            ("labels", run.labels != found[0].labels),
-        ):
-            if differs:
-                must = f"be about the same graphs and classes as {names[0]}"
-                hint = "Certify both runs on the same data, or on parts of it that overlap."
-                raise InvalidParameterError(run.name, must, f"other {what}", hint)
+        why = _differs(run, found[0]) if place else _apart(run, found[0])
+        if why:
+            must = f"be about the same {run.one}s and classes as {names[0]}"
+            hint = "Certify both runs on the same data, or on parts of it that overlap."
+            raise InvalidParameterError(run.name, must, why[0], f"{why[1]} {hint}")
+    if not shared:
+        must, hint = f"have a {found[0].one} in common", "Compare those that have one two by two."
+        raise InvalidParameterError("runs", must, f"no name of a {found[0].one} that is in all of them", hint)
     return found
+
+
+def _differs(run: ComparedRun, first: ComparedRun) -> tuple[str, str] | None:
+    """What a run says otherwise than the first about classes, and a sentence about it; None: nothing."""
+    here, there = (each.archive.class_names for each in (run, first))
+    if here != there:
+        called, others = (", ".join(names[:MOST_NAMED]) for names in (here, there))
+        return "other class names", f"Its classes are called {called}, those of {first.name} {others}."
+    for row, own, other in zip(first.rows, run.labels, first.labels, strict=True):
+        if own != other:
+            true, told = ("not known" if label is None else here[label] for label in (own, other))
+            return "other labels", f"The true class of {first.archive.names[row]} is {true} here, and {told} there."
+    return None
+
+
+def _apart(run: ComparedRun, first: ComparedRun) -> tuple[str, str]:
+    """Why no graph of a run is one of the first."""
+    there = set(first.archive.names)
+    both = next((name for name in run.archive.names if name in there), None)
+    if both is not None:
+        return "the same name twice", f"The names that are in both, such as {both}, are those of several {run.one}s."
+    own, other = (next(iter(each.archive.names), "none") for each in (run, first))
+    return "other names", f"No {run.one}'s name is in both: here is for example {own}, there {other}."
 
 
 def _places(archive: Archive, first: Archive) -> dict[int, int]:

@@ -24,7 +24,7 @@ from starcert.system.files import write_whole
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["KeyFigure", "assemble", "render", "resources", "target", "templates", "write_page"]
+__all__ = ["KeyFigure", "as_bytes", "assemble", "render", "resources", "target", "templates", "write_page"]
 
 LONGEST_VALUE = 2_000
 """A value with more characters is cut: a page is for reading, the settings file for repeating."""
@@ -91,11 +91,15 @@ class _Trusted(str):
         return str(self)
 
 
+def as_bytes(html: str) -> bytes:
+    """A page as its file holds it; a lone surrogate, as file names may have, is no text: it is shown as its number."""
+    return html.encode("utf-8", "backslashreplace")
+
+
 def write_page(path: Path, html: str) -> None:
     """Writes a page; it appears under its name only when it is complete."""
     try:
-        # A lone surrogate, as file names may have, is no text: it is shown as its number.
-        write_whole(path, [html.encode("utf-8", "backslashreplace").decode("utf-8")])
+        write_whole(path, [as_bytes(html)])
     except OSError as error:
         advice = "See that the folder may be written to and has room, then run the same again."
         raise StarcertError(f"{path}: cannot write the report ({error.strerror or error}). {advice}") from error

@@ -24,6 +24,7 @@ __all__ = [
     "nothing_to_flip",
     "notices",
     "out_of_reach",
+    "several",
     "summary",
 ]
 
@@ -230,7 +231,12 @@ def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
 
 def counted(n: int, what: str) -> str:
     """A number with its noun: 1 graph, 2 graphs."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
+    return f"{n:,} {several(n, what)}"
+
+
+def several(n: int, what: str) -> str:
+    """The noun for so many: graph, graphs."""
+    return f"{what}{'s' * (n != 1)}"
 
 
 def _abstentions(counts: ReportSummary, words: Words) -> Notice | None:

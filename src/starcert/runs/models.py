@@ -10,7 +10,8 @@ import inspect
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
 
@@ -31,7 +32,16 @@ if TYPE_CHECKING:
 
     from starcert.graphs.rule import Rule
 
-__all__ = ["LARGEST_DENSE", "ModelInputs", "aligned", "as_classifier", "asks_for", "call_model", "clean_answers"]
+__all__ = [
+    "LARGEST_DENSE",
+    "ModelInputs",
+    "aligned",
+    "as_classifier",
+    "asks_for",
+    "call_model",
+    "check_device",
+    "clean_answers",
+]
 
 LARGEST_DENSE = 128
 """A module that can run on dense adjacency (it has a method `dense`) does so where no graph has more nodes."""
@@ -385,11 +395,26 @@ def _on_device(module: Any, device: str | None) -> Any:  # noqa: ANN401  (torch 
 
     if device is None:
         return module
-    try:
+    with _usable(device):
         return module.to(torch.device(device))
+
+
+def check_device(device: str) -> None:
+    """Refuses a device that torch cannot use here, by asking it for room there."""
+    import torch  # noqa: PLC0415
+
+    with _usable(device):
+        torch.empty(1, device=device)
+
+
+@contextmanager
+def _usable(device: str) -> Iterator[None]:
+    """Says of what torch refuses inside that the device is not to be used here."""
+    try:
+        yield
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
-        hint = f"({reason}.) Use --device cpu, or a machine that has one."
+        hint = f"({reason}.) Use --device cpu, or a machine that has a GPU."
         raise InvalidParameterError("device", "be one that torch can use here", device, hint) from error
 
 

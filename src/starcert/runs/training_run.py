@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs.content import digest
 from starcert.runs.inputs import RunInputs, describe_rule, needs_model, read_inputs
-from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model
+from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, check_device
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.train_settings import TrainSettings
@@ -113,6 +113,7 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
     from starcert.models import TrainingCheckpoint, how_made, save_weights  # noqa: PLC0415  (torch is slow to import)
     from starcert.models.fitting import own_generator  # noqa: PLC0415
 
+    check_device(run.device or "cpu")
     with one_thread(run.device or "cpu"):
         with own_generator(settings.seed, run.device or "cpu"):  # the model's file may be imported here
             inputs = read_inputs(replace(run, limit=None)) if of_nodes else _divided(run)
