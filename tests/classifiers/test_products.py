@@ -85,7 +85,7 @@ def inputs(batch, dtype=torch.float32):
 def both(module, x, edge_index, owner, n_nodes: int, **more):
     n_copies = len(owner) // n_nodes
     with torch.inference_mode():
-        plain = module(x, edge_index, owner)
+        plain = module(x, edge_index, owner.clone())
         with Products(owner, n_copies, n_nodes, **more) as found:
             other = module(x, edge_index, owner)
     return plain, other, found.used
@@ -124,6 +124,22 @@ def test_targets_that_are_known_to_ascend_are_not_sorted(monkeypatch):
     torch.testing.assert_close(other, plain)
 
 
+def test_targets_that_are_overwritten_are_sorted_again():
+    class Reversed(Net):
+        def forward(self, x, edge_index, batch):
+            edge_index.copy_(edge_index.flip(1))
+            return super().forward(x, edge_index, batch)
+
+    x, edge_index, owner = inputs(copies(graph()), torch.float64)
+    edge_index = edge_index[:, edge_index[1].argsort(stable=True)].contiguous()
+    module = Reversed("gin").eval().double()
+    with torch.inference_mode():
+        plain = module(x, edge_index.clone(), owner)
+        with Products(owner, COPIES, 12, ascending=edge_index[1]):
+            other = module(x, edge_index, owner)
+    torch.testing.assert_close(other, plain)
+
+
 class Overwritten(nn.Module):
     """Rows are taken, then what they are made of is changed: the rows are those from before."""
 
@@ -149,6 +165,8 @@ class Overwritten(nn.Module):
             source.zero_()
         elif self.what == "out":
             torch.neg(x, out=x)
+        elif self.what == "batch":
+            batch = batch.copy_(batch.flip(0))  # the first copy is the last now
         index = target.view(-1, 1).expand_as(rows)
         first = x.new_zeros(x.shape).scatter_add_(0, index, rows)
         if self.what == "targets":  # the matrix of the first sum is of no use for the second
@@ -159,7 +177,7 @@ class Overwritten(nn.Module):
 
 
 @pytest.mark.parametrize(
-    "what", ["nothing", "features", "functional", "by place", "items", "weights", "sources", "out", "targets"]
+    "what", ["nothing", "features", "functional", "by place", "items", "weights", "sources", "out", "targets", "batch"]
 )
 def test_rows_are_those_that_were_there_when_they_were_taken(what):
     plain, other, _ = both(Overwritten(what).eval(), *inputs(copies(graph()), torch.float64), 12)

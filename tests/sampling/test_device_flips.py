@@ -111,9 +111,11 @@ def test_counts_are_binomial(n_sites, p):
 
 
 @pytest.mark.parametrize("place", DEVICES)
+@pytest.mark.parametrize("often", [0.0, 1.0], ids=["each site", "those that flip"])
 @pytest.mark.parametrize("listed", [False, True])
-def test_every_set_of_flips_has_its_probability(listed, place, monkeypatch):
+def test_every_set_of_flips_has_its_probability(listed, often, place, monkeypatch):
     """All 2⁵ sets of flips of a pool of five sites among eight, against the law."""
+    monkeypatch.setattr(device_flips, "OFTEN", often)
     if listed:
         pool = Pool(first=2, size=8, p=0.3, only=np.array([2, 4, 5, 7, 9]))
         monkeypatch.setattr(device_flips, "FEW", 0)
@@ -160,6 +162,17 @@ def test_portions_are_the_copies_of_a_chunk(held, wanted, place, monkeypatch):
     assert len(portions) > 1 or held > 1000
     np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), whole[:wanted])
     assert (sampler(sites, noise, place).draw(stream(1), 70).values != whole).any()
+
+
+@pytest.mark.parametrize("place", DEVICES)
+def test_a_large_pool_that_flips_nearly_always_is_drawn_at_once(place, monkeypatch):
+    """Drawn one by one, the last of its sites would take as many rounds as there are sites."""
+    pool = Pool(first=5, size=200_000, p=1 - 2**-30, but=np.array([7, 9]))
+    there = device_flips._DevicePool(pool, torch.device(place))
+    monkeypatch.setattr(there, "_chosen", lambda *_: pytest.fail("they were drawn one by one"))
+    copy, position = there.draw(stream(), torch.Generator(device=place).manual_seed(1), 2)
+    assert len(copy) >= 2 * (200_000 - 2) - 50
+    assert set(np.unique(position.cpu().numpy())) <= set(range(5, 200_005)) - {7, 9}
 
 
 def test_nothing_and_everything_flips():

@@ -112,6 +112,7 @@ class Products(TorchFunctionMode):
         self._batch, self._n_copies, self._n_nodes, self._ascending = batch, n_copies, n_nodes, ascending
         self._matrices: dict[tuple[int, ...], tuple[Tensor, list[Tensor]]] = {}
         self._promised: WeakSet[Rows] = WeakSet()
+        self._batch_stands = True
         self.used = 0
 
     def __torch_function__(
@@ -142,7 +143,7 @@ class Products(TorchFunctionMode):
         return func(*args, **given)
 
     def _before_writing(self, place: object) -> None:
-        """Takes the rows, and forgets the matrices, that are made of what is about to be overwritten."""
+        """Takes the rows, and forgets the matrices and all else, that hang by what is about to be overwritten."""
         for each in [place] if isinstance(place, Tensor) else []:
             there = _storage(each)
             for rows in list(self._promised):
@@ -150,6 +151,9 @@ class Products(TorchFunctionMode):
                     rows.fetched()
             for key in [key for key, (_, parts) in self._matrices.items() if there in map(_storage, parts)]:
                 del self._matrices[key]
+            self._batch_stands = self._batch_stands and there != _storage(self._batch)
+            if self._ascending is not None and there == _storage(self._ascending):
+                self._ascending = None
 
     # Rules: what is answered instead of what is written, or UNKNOWN.
 
@@ -226,7 +230,12 @@ class Products(TorchFunctionMode):
     def _is_batch(self, index: Tensor) -> bool:
         """Whether it is the number of each node's copy, or that beside itself."""
         own = self._batch
-        same = index.data_ptr() == own.data_ptr() and index.shape[:1] == own.shape and index.stride(0) == own.stride(0)
+        same = (
+            self._batch_stands
+            and index.data_ptr() == own.data_ptr()
+            and index.shape[:1] == own.shape
+            and index.stride(0) == own.stride(0)
+        )
         return same and all(
             step == 0 or size == 1 for size, step in zip(index.shape[1:], index.stride()[1:], strict=True)
         )

@@ -2,8 +2,8 @@
 
 The law is that of `starcert.sampling.sparse`, exactly. How many sites of a pool flip is drawn here, to the last digit
 of the binomial law; which ones, on the device: uniformly, without a remainder, and again where a site was drawn before.
-All sites of a pool are treated alike by that, so every set of so many sites is equally likely. Pools of few sites are
-looked at site by site.
+All sites of a pool are treated alike by that, so every set of so many sites is equally likely. Pools of few sites, and
+those that flip often, are looked at site by site.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ __all__ = ["CleanEdges", "DeviceFlipSampler", "DeviceFlippedDraw", "DeviceFlippe
 
 FEW = 2**20
 """Pools of so many listed sites are looked at site by site."""
+
+OFTEN = 1 / 8
+"""So are pools whose sites flip more often: those that are left would have to be drawn again and again."""
 
 NUMBERS = 2**25
 """So many random numbers are drawn together, or those of one copy."""
@@ -274,13 +277,15 @@ class _DevicePool:
 
     def __init__(self, pool: Pool, device: torch.device) -> None:
         self._pool, self._device = pool, device
-        listed = pool.only is not None and pool.n_sites <= FEW and pool.p > 1e-9
-        self._digits = (
-            DeviceDigits([Fraction(pool.p)], np.zeros(pool.n_sites, dtype=np.int64), device) if listed else None
-        )
-        self._only = None if pool.only is None else torch.tensor(pool.only, device=device)
+        only = pool.only
+        each = pool.p > OFTEN or (only is not None and pool.n_sites <= FEW and pool.p > 1e-9)
+        if each and only is None:
+            only = np.setdiff1d(np.arange(pool.first, pool.first + pool.size), pool.but, assume_unique=True)
+        chances = [Fraction(pool.p)]
+        self._digits = DeviceDigits(chances, np.zeros(pool.n_sites, dtype=np.int64), device) if each else None
+        self._only = None if only is None else torch.tensor(only, device=device)
         self._but = torch.tensor(np.sort(pool.but) - pool.first, device=device)
-        self.numbers = pool.n_sites if listed else pool.n_sites * pool.p + 1
+        self.numbers = pool.n_sites if each else pool.n_sites * pool.p + 1
 
     def draw(self, stream: WordStream, generator: torch.Generator, copies: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Copy and position of every flip."""
