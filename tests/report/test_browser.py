@@ -18,19 +18,6 @@ from starcert.graphs.pairsets import Across, Within
 from starcert.report import write_report
 
 
-@pytest.fixture
-def shown(quiet, tmp_path):
-    """Writes a report and opens it."""
-
-    def show(archive, sites, **told):
-        path = tmp_path / "report.html"
-        write_report(path, archive, sites, **told)
-        open_page(quiet, path.as_uri())
-        return quiet
-
-    return show
-
-
 @pytest.fixture(scope="module")
 def sure(tmp_path_factory):
     """A report that several tests look at."""

@@ -16,19 +16,6 @@ from starcert.report.drawings import drawings
 LABELS = [0, 1] * 6
 
 
-@pytest.fixture
-def shown(quiet, tmp_path):
-    """Writes a report and opens it."""
-
-    def show(archive, sites, **told):
-        path = tmp_path / "report.html"
-        write_report(path, archive, sites, **told)
-        open_page(quiet, path.as_uri())
-        return quiet
-
-    return show
-
-
 def test_a_page_is_small(tmp_path):
     write_report(tmp_path / "report.html", *world(FOUR, random_counts(12, 2, seed=3), labels=LABELS))
     assert (tmp_path / "report.html").stat().st_size < 300_000
