@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +15,13 @@ from torch.nn.parameter import is_lazy
 
 from starcert.classifiers.base import checked_names
 from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
-from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_sources_of, edge_weight_of
+from starcert.classifiers.edge_features import (
+    EdgeFeatures,
+    edge_attr_of,
+    edge_attr_of_types,
+    edge_sources_of,
+    edge_weight_of,
+)
 from starcert.classifiers.features import (
     Features,
     features_of_copies,
@@ -24,10 +33,12 @@ from starcert.classifiers.features import (
 from starcert.classifiers.modules import ModuleClassifier, is_short_of_memory
 from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
 from starcert.classifiers.products import Products, can_watch
+from starcert.classifiers.promises import Given
 from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from starcert.classifiers.dense_layers import Matrices
     from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
@@ -40,7 +51,10 @@ LAYER_WIDTH = 64
 """Numbers that a layer holds for a node, where nobody knows the model."""
 
 COMPARED = 8
-"""So many copies are asked with products and without at first, to see whether the answers are the same."""
+"""So many copies are asked in another way and as it is written at first, to see whether the answers are the same."""
+
+MOST_DENSE_NODES = {"cpu": 64, "cuda": 128}
+"""Layers of PyG multiply with dense adjacency where a graph has so many nodes at most."""
 
 ROUNDING = 2048
 """Logits are the same if they differ by so many last digits of the largest, at most."""
@@ -50,6 +64,14 @@ BATCH, LARGER_BATCH = 96, 512
 
 MESSAGES = 2
 """Numbers that a layer holds at once along an edge, for each column: what it gathers, and what it makes of it."""
+
+
+class Asking(Enum):
+    """How a module is asked: as it is written, with sums as products, or with layers of PyG on dense adjacency too."""
+
+    WRITTEN = 0
+    PRODUCTS = 1
+    MATRICES = 2
 
 
 class TorchClassifier(ModuleClassifier):
@@ -95,7 +117,9 @@ class TorchClassifier(ModuleClassifier):
             hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
             raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._input: tuple[str, list[torch.Tensor | None]] | None = None
-        self._multiplies = None if not dense and can_watch(model) else False
+        watched = not dense and can_watch(model)
+        self._agrees: dict[Asking, bool] = {} if watched else dict.fromkeys((Asking.PRODUCTS, Asking.MATRICES), False)
+        """Whether it answers the same in another way than it is written, as far as that was tried."""
 
     def _content(self) -> tuple[object, ...]:
         return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
@@ -166,20 +190,39 @@ class TorchClassifier(ModuleClassifier):
         return picked(self._calling.call(self.model, inputs, n_copies), self.output)
 
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        if self._multiplies is None and len(graphs) > 1:
-            self._multiplies = self._can_multiply(graphs[:COMPARED])
-            if self._multiplies and self.device.type == "cpu":
-                self.batch_size = LARGER_BATCH
-        # A copy alone is asked as it is written: so voting compares both ways on every graph.
-        logits = self._logits(graphs, products=bool(self._multiplies) and len(graphs) > 1)[0]
+        logits = self._logits(graphs, self._way(graphs))[0]
         if self.nodes is None:
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
 
-    def _logits(self, graphs: NoisyGraphs, *, products: bool) -> tuple[torch.Tensor, int]:
-        """The logits of all copies, with or without products, and how many products there were."""
-        inputs, n_copies, n_nodes = self.inputs(graphs), len(graphs), graphs.frame.n_nodes
-        if not products:
+    def _way(self, graphs: NoisyGraphs) -> Asking:
+        """How these copies are asked about: the fastest way that gives the same logits."""
+        if len(graphs) == 1:
+            return Asking.WRITTEN  # so voting compares both ways on every graph
+        for way in (Asking.MATRICES, Asking.PRODUCTS):
+            if way is Asking.MATRICES and not self._are_small(graphs.frame):
+                continue
+            if way not in self._agrees:
+                self._agrees[way] = self._agree(graphs[:COMPARED], way)
+                if self._agrees[way] and self.device.type == "cpu":
+                    self.batch_size = LARGER_BATCH
+            if self._agrees[way]:
+                return way
+        return Asking.WRITTEN
+
+    def _are_small(self, frame: Frame) -> bool:
+        """Whether dense adjacency pays, and is multiplied with to the last digit."""
+        on = (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul, torch.backends)
+        exact = self._dtype == torch.float64 or all(each.fp32_precision in ("none", "ieee") for each in on)
+        return exact and 0 < frame.n_nodes <= MOST_DENSE_NODES.get(self.device.type, 0)
+
+    def _logits(self, graphs: NoisyGraphs, way: Asking) -> tuple[torch.Tensor, int]:
+        """The logits of all copies, asked in some way, and how many products there were that are not written so."""
+        n_copies, n_nodes = len(graphs), graphs.frame.n_nodes
+        if way is Asking.MATRICES:
+            return self._logits_of_layers(graphs)
+        inputs = self.inputs(graphs)
+        if way is Asking.WRITTEN:
             return self.logits_from(inputs, n_copies, n_nodes), 0
         edge_index, batch = inputs["edge_index"], inputs["batch"]
         assert edge_index is not None  # they are always among the inputs
@@ -187,25 +230,69 @@ class TorchClassifier(ModuleClassifier):
         with Products(batch, n_copies, n_nodes, ascending=edge_index[1] if graphs.by_target else None) as found:
             return self.logits_from(inputs, n_copies, n_nodes), found.used
 
-    def _can_multiply(self, graphs: NoisyGraphs) -> bool:
-        """Whether there is anything to multiply, and the logits are the same, up to rounding."""
+    def _logits_of_layers(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, int]:
+        """The logits of all copies, with layers of PyG on dense adjacency, and how many layers multiplied."""
+        from starcert.classifiers.dense_layers import Matrices, converted  # noqa: PLC0415  (needs PyG)
+
+        n_copies, n_nodes = len(graphs), graphs.frame.n_nodes
+        matrices = Matrices(graphs, self._dtype, self.device)
+        batch = torch.arange(n_copies, device=self.device).repeat_interleave(n_nodes)
+        found = Products(batch, n_copies, n_nodes)
+        with converted(self.model), found:
+            logits = self.logits_from(self._promised(graphs, matrices, found, batch), n_copies, n_nodes)
+        return (logits, matrices.used) if matrices.are_sums() else self._logits(graphs, Asking.PRODUCTS)
+
+    def _promised(
+        self, graphs: NoisyGraphs, matrices: Matrices, found: Products, batch: torch.Tensor
+    ) -> dict[str, torch.Tensor | None]:
+        """The same as `inputs`, not made before it is looked at."""
+        wanted, device = self._calling.wanted, self.device
+
+        def edge_index() -> torch.Tensor:
+            index = graphs.edge_index_on(device)[0]
+            found.ascending = index[1] if graphs.by_target else None
+            return index
+
+        promised = Given(edge_index, matrices, shape=(2, None), dtype=torch.int64, device=device)
+        given: dict[str, torch.Tensor | None] = {"edge_index": promised, "batch": batch}
+        if "x" in wanted:
+            given["x"] = self._rows_of(graphs, promised=True)
+        if "edge_attr" in wanted:
+            table = edge_attr_of_types(self._edge_sources, graphs.frame, self._dtype, device)
+            make = partial(edge_attr_of, self._edge_sources, graphs, self._dtype, device)
+            width = 0 if table is None else table.shape[1]
+            given["edge_attr"] = (
+                make() if table is None else Given(make, table, shape=(None, width), dtype=self._dtype, device=device)
+            )
+        if "edge_weight" in wanted:
+            given["edge_weight"] = edge_weight_of(self.edge_weight, graphs, self._dtype, device)
+        return given
+
+    def _agree(self, graphs: NoisyGraphs, way: Asking) -> bool:
+        """Whether there is anything to multiply in some way, and the logits are the same, up to rounding."""
+        if way is Asking.MATRICES and not _has_layers(self.model):
+            return False
         try:
-            plain, _ = self._logits(graphs, products=False)
-            other, used = self._logits(graphs, products=True)
+            plain, _ = self._logits(graphs, Asking.WRITTEN)
+            other, used = self._logits(graphs, way)
         except Exception as error:
             if is_short_of_memory(error):
                 raise
-            return False  # whatever it is: it is not tried again, and said if it comes up without products
+            return False  # whatever it is: it is not tried again, and said if it comes up as it is written
         rounding = ROUNDING * torch.finfo(plain.dtype).eps * plain.abs().max() if plain.is_floating_point() else 0
         return used > 0 and plain.shape == other.shape and bool(((plain - other).abs() <= rounding).all())
 
-    def _rows_of(self, graphs: NoisyGraphs) -> torch.Tensor:
-        """The features of all nodes of all copies, a row each."""
+    def _rows_of(self, graphs: NoisyGraphs, *, promised: bool = False) -> torch.Tensor:
+        """The features of all nodes of all copies, a row each; a promise, if that is enough, where all share them."""
         source = self._sources[0]
         if isinstance(source, SparseFeatures):
             return sparse_rows(source, graphs, self._dtype, self.device)
         x, of_copies = self._features_of(graphs)
-        return x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
+        if of_copies:
+            return x.flatten(0, 1)
+        make = partial(x.repeat, len(graphs), *[1] * (x.dim() - 1))
+        shape = (len(graphs) * len(x), *x.shape[1:])
+        return Given(make, x, shape=shape, dtype=x.dtype, device=x.device) if promised else make()
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""
@@ -236,6 +323,15 @@ class TorchClassifier(ModuleClassifier):
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_input": None}
+
+
+def _has_layers(model: torch.nn.Module) -> bool:
+    """Whether a module has layers of PyG that can multiply with dense adjacency."""
+    if "torch_geometric.nn" not in sys.modules:
+        return False
+    from starcert.classifiers.dense_layers import has_layers  # noqa: PLC0415  (who has such layers has PyG loaded)
+
+    return has_layers(model)
 
 
 def from_pyg(
