@@ -14,15 +14,19 @@ noise adds has what the graph says for such.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.promises import Given
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
@@ -31,9 +35,9 @@ __all__ = [
     "EdgeFeatures",
     "EdgeSources",
     "edge_attr_of",
-    "edge_attr_of_types",
     "edge_sources_of",
     "edge_weight_of",
+    "promised_edge_attr",
 ]
 
 EdgeFeatures: TypeAlias = "str | npt.ArrayLike | tuple[str | npt.ArrayLike, ...] | None"
@@ -87,14 +91,18 @@ def edge_attr_of(
     return None if not parts else parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-def edge_attr_of_types(
-    sources: EdgeSources, frame: Frame, dtype: torch.dtype, device: torch.device
+def promised_edge_attr(
+    sources: EdgeSources, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device
 ) -> torch.Tensor | None:
-    """The features of an edge of each type, shape (types, features); None if they depend on more, or there are none."""
-    known = _known(sources, frame)
+    """The same; a promise where the type of an edge says all, whose content has a row for each type."""
+    known = _known(sources, graphs.frame)
+    made = partial(edge_attr_of, known, graphs, dtype, device)
     if not known or any(isinstance(source, str) and source != TYPES for source in known):
-        return None
-    return torch.cat([_table_of(source, frame).to(device, dtype) for source in known], dim=1)
+        return made()
+    table = torch.cat([_table_of(source, graphs.frame).to(device, dtype) for source in known], dim=1)
+    return Given(
+        cast("Callable[[], torch.Tensor]", made), table, shape=(None, table.shape[1]), dtype=dtype, device=device
+    )
 
 
 def _known(sources: EdgeSources, frame: Frame) -> tuple[str | torch.Tensor, ...]:

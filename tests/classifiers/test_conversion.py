@@ -11,8 +11,10 @@ import torch
 from torch import nn
 
 import starcert as sc
-from starcert.classifiers import from_pyg
+from starcert.classifiers import conversion, from_pyg
+from starcert.classifiers.conversion import SLOT, converted
 from starcert.classifiers.identity import identity
+from starcert.classifiers.matrices import Matrices
 from starcert.classifiers.promises import Given
 from starcert.classifiers.torch import MOST_DENSE_NODES, Asking
 from starcert.sampling.sampler import sampler
@@ -22,9 +24,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import torch_geometric.nn as pyg
     from torch_geometric.utils import degree, dropout_edge
-
-    from starcert.classifiers import dense_layers
-    from starcert.classifiers.dense_layers import SLOT, Matrices, converted
 
 COPIES = 24
 TYPES = ("single", "double", "aromatic")
@@ -356,7 +355,7 @@ def test_a_layer_that_is_compiled_is_left_alone():
     classifier = from_pyg(Net(compiled), n_classes=3)
     assert not classifier._agrees[Asking.MATRICES]
     with converted(classifier.model):
-        assert not any(isinstance(vars(each).get(SLOT), dense_layers._Converted) for each in classifier.model.modules())
+        assert not any(isinstance(vars(each).get(SLOT), conversion._Converted) for each in classifier.model.modules())
 
 
 def test_linear_layers_with_hooks_see_all_rows():
@@ -460,7 +459,7 @@ def test_large_graphs_are_not_dense():
 
 def test_a_copy_alone_is_asked_as_it_is_written(monkeypatch):
     classifier = from_pyg(Net(), n_classes=3)
-    monkeypatch.setattr(dense_layers, "converted", lambda _: pytest.fail("it was converted"))
+    monkeypatch.setattr("starcert.classifiers.torch.converted", lambda _: pytest.fail("it was converted"))
     classifier.logits(copies(graph(), 1))
 
 
