@@ -111,8 +111,7 @@ def _both(layer: Any, sent: Tensor, rows: Tensor, others: Any, own: Any, matrice
 
 def _matrices_for(layer: MessagePassing, edges: object) -> Matrices | None:
     """The matrices of the edges that a layer is called with, if it is set up plainly and nobody has looked at them."""
-    plain = layer.flow == "source_to_target" and layer.node_dim == -2 and layer.decomposed_layers == 1
-    plain &= not layer.explain and is_untouched(layer.aggr_module)
+    plain = layer.flow == "source_to_target" and layer.node_dim == -2 and is_untouched(layer.aggr_module)
     return matrices_of(layer, edges) if plain else None
 
 
