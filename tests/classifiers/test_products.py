@@ -10,7 +10,7 @@ from torch import nn
 import starcert as sc
 from starcert.classifiers import from_pyg, products
 from starcert.classifiers.products import Products, Rows, can_watch
-from starcert.classifiers.torch import LARGER_BATCH
+from starcert.classifiers.torch import LARGER_BATCH, MOST_DENSE_NODES, Asking
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -31,6 +31,12 @@ with warnings.catch_warnings():
 
 COPIES = 40
 POOLS = {"sum": global_add_pool, "max": global_max_pool, "mean": global_mean_pool}
+
+
+@pytest.fixture(autouse=True)
+def _no_matrices(monkeypatch):
+    """Layers on dense adjacency have tests of their own."""
+    monkeypatch.setitem(MOST_DENSE_NODES, "cpu", 0)
 
 
 def gin(a: int, b: int) -> GINConv:
@@ -218,7 +224,7 @@ def test_a_classifier_multiplies_where_logits_are_the_same():
     classifier = from_pyg(Net("gcn"), n_classes=3)
     assert classifier.batch_size < LARGER_BATCH
     classifier.logits(copies(graph()))
-    assert classifier._multiplies
+    assert classifier._agrees[Asking.PRODUCTS]
     assert classifier.batch_size == LARGER_BATCH
 
 
@@ -245,7 +251,7 @@ def test_the_plain_way_is_taken_where_they_are_not(kind):
     with torch.inference_mode():
         expected = Net("gin").eval()(*inputs(drawn))
     torch.testing.assert_close(classifier.logits(drawn), expected, rtol=1e-6, atol=1e-6)
-    assert classifier._multiplies is False
+    assert not classifier._agrees[Asking.PRODUCTS]
 
 
 def test_what_works_below_python_is_not_watched():
