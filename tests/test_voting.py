@@ -5,19 +5,22 @@ import multiprocessing
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 import starcert as sc
 import worlds
-from starcert import voting
-from starcert.classifiers.base import DrawsItself
+from starcert import counting
+from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.counting import count_chunk
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError
+from starcert.jobs import Chunk, Job, chunks_of
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
-from starcert.voting import Chunk, Job, chunks_of, count_chunk, tallies
+from starcert.voting import tallies
 
 SAMPLES = 5000
 WANTED = {"samples": SAMPLES, "selection_samples": 300, "seed": 7}
@@ -273,6 +276,149 @@ def test_selection_votes_are_counted_exactly_however_few():
     assert votes.selection.sum(axis=1).tolist() == [3] * 3
 
 
+# ---- several chunks as one batch
+
+
+class Several(Classifier):
+    """Wants to see five chunks at once; two targets, or the graph itself."""
+
+    n_classes, description, together = 2, "several chunks at once", 5
+
+    def __init__(self, targets: int | None = None) -> None:
+        self.targets, self.asked = targets, []
+
+    def n_targets(self, frame):
+        return self.targets
+
+    def classify(self, graphs):
+        self.asked.append(len(graphs))
+        answers = worlds.dense_core(graphs)
+        return answers if self.targets is None else np.stack([answers, 1 - answers], axis=1)
+
+
+def counted_together(classifier: Several, noise=worlds.NOISE, **more) -> tuple[Job, list]:
+    sites = tuple(map(worlds.PARTITION.sites, worlds.graphs(2)))
+    job = Job(classifier, sc.Problem(noise, sites), seed=7, **more)
+    wanted = [
+        *chunks_of(0, "selection", 3000, job.chunk_size),
+        *chunks_of(0, "estimation", 7000, job.chunk_size, against=0 if classifier.targets is None else (0, -1)),
+        *chunks_of(
+            1, "estimation", 500, job.chunk_size, by_axis=True, against=1 if classifier.targets is None else (1, 0)
+        ),
+    ]
+    return job, wanted
+
+
+@pytest.mark.parametrize("targets", [None, 2])
+@pytest.mark.parametrize("in_threads", [False, True])
+def test_chunks_counted_together_are_chunks_counted_alone(targets, in_threads):
+    classifier = Several(targets)
+    job, wanted = counted_together(classifier)
+    alone = {chunk: count_chunk(classifier, job.sites[chunk.graph], job, chunk) for chunk in wanted}
+    classifier.asked.clear()
+    with ThreadPoolExecutor(2) as pool:
+        found = {tally.chunk: tally for tally in tallies(job, wanted, pool if in_threads else None)}
+    assert found.keys() == alone.keys()
+    for chunk, tally in found.items():
+        np.testing.assert_array_equal(tally.counts, alone[chunk].counts)
+        assert tally.counts.sum() == chunk.samples * (targets or 1)
+        np.testing.assert_equal(*([each and asdict(each) for each in tally.records] for tally in (tally, alone[chunk])))
+    # The classifier is checked on the first chunk of graph 0 by itself; graph 1 has one chunk.
+    assert sorted(size for size in classifier.asked if size > 256) == [2 * 1024, 2 * 1024, 5 * 1024]
+
+
+def test_what_is_given_as_the_size_of_a_batch_is_the_most():
+    classifier = Several()
+    job, wanted = counted_together(classifier, batch_size=2100)
+    assert sum(tally.counts.sum() for tally in tallies(job, wanted)) == 10_500
+    assert max(classifier.asked) == 2048
+
+
+def test_chunks_that_are_no_whole_words_are_counted_one_by_one():
+    classifier = Several()
+    job, wanted = counted_together(classifier, chunk_size=100)
+    counts = sum(tally.counts for tally in tallies(job, wanted))
+    assert max(classifier.asked) == 100
+    alone = sum(count_chunk(classifier, job.sites[chunk.graph], job, chunk).counts for chunk in wanted)
+    np.testing.assert_array_equal(counts, alone)
+
+
+def test_a_classifier_that_fails_on_several_chunks_is_named_with_the_first():
+    class Failing(Several):
+        def classify(self, graphs):
+            if len(graphs) > 1024:
+                raise RuntimeError("too many")
+            return super().classify(graphs)
+
+    job, wanted = counted_together(Failing())
+    with pytest.raises(ClassifierError, match="graph 0, selection chunk 1: RuntimeError: too many"):
+        list(tallies(job, wanted))
+
+
+# ---- chunks of several graphs at once
+
+
+class Gathering(Several):
+    """Wants to be asked about chunks of several graphs, so many nodes in all; may fail on those of one of them."""
+
+    together, batch_size = 1, 1024
+
+    def __init__(self, gathers: int, fails_on: int | None = None) -> None:
+        super().__init__()
+        self.gathers, self.fails_on, self.groups = gathers, fails_on, []
+
+    def classify(self, graphs):
+        if graphs.frame.n_nodes == self.fails_on:
+            raise RuntimeError("not this one")
+        return super().classify(graphs)
+
+    def classify_each(self, batches):
+        self.groups.append([graphs.frame.n_nodes for graphs in batches])
+        return super().classify_each(batches)
+
+    def scored_each(self, batches):
+        self.groups.append([graphs.frame.n_nodes for graphs in batches])
+        return super().scored_each(batches)
+
+
+def different_graphs() -> list[sc.Graph]:
+    return [sc.Graph(12 + i, graph.edges) for i, graph in enumerate(worlds.graphs())]
+
+
+def test_votes_do_not_depend_on_what_is_gathered():
+    wanted = {"samples": 300, "selection_samples": 200, "seed": 7}
+    alone = worlds.smoothed().vote(different_graphs(), **wanted)
+    gathering = Gathering(500 * 12 + 500 * 13)
+    votes = sc.SmoothedClassifier(gathering, worlds.NOISE, worlds.PARTITION).vote(different_graphs(), **wanted)
+    np.testing.assert_array_equal(votes.counts, alone.counts)
+    np.testing.assert_array_equal(votes.selection, alone.selection)
+    assert gathering.groups == [[12, 12, 13, 13], [14, 14]]
+    assert gathering.asked.count(1) > 3  # copies alone, of every graph
+
+
+def test_nothing_is_gathered_beyond_what_is_wanted_or_with_a_size_of_batches():
+    for gathering, more in ((Gathering(1000), {}), (Gathering(10**9), {"batch_size": 50})):
+        smoothed = sc.SmoothedClassifier(gathering, worlds.NOISE, worlds.PARTITION)
+        assert same(smoothed.vote(worlds.graphs(), **WANTED, **more))
+        assert gathering.groups == []
+
+
+def test_who_fails_among_gathered_graphs_is_named():
+    smoothed = sc.SmoothedClassifier(Gathering(10**9, fails_on=13), worlds.NOISE, worlds.PARTITION)
+    with pytest.raises(ClassifierError, match="failed on graph 1, selection chunk 0: RuntimeError: not this one"):
+        smoothed.vote(different_graphs(), samples=100, seed=7)
+
+
+def test_a_classifier_that_looks_beside_a_graph_is_refused_when_gathered():
+    class Beside(Gathering):
+        def scored_each(self, batches):
+            return [Scores(1 - np.asarray(found.answers)) for found in super().scored_each(batches)]
+
+    smoothed = sc.SmoothedClassifier(Beside(10**9), worlds.NOISE, worlds.PARTITION)
+    with pytest.raises(ClassifierError, match=r"in a batch of .* alone"):
+        smoothed.vote(different_graphs(), samples=100, seed=7)
+
+
 # ---- samplers are kept for their classifier
 
 
@@ -306,7 +452,7 @@ def drawn_on(classifier, graph):
     """The mark of the sampler that voting uses for this classifier."""
     sites = worlds.PARTITION.sites(graph)
     return (
-        voting._sampler_of(classifier, sites, worlds.NOISE)
+        counting._sampler_of(classifier, sites, worlds.NOISE)
         .draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 2)
         .mark
     )
@@ -332,7 +478,7 @@ def test_every_classifier_has_its_own_sampler():
     assert drawn_on(one, graph) == "cuda:1"
     plain = worlds.smoothed().base
     sites = worlds.PARTITION.sites(graph)
-    assert voting._sampler_of(plain, sites, worlds.NOISE) is not voting._sampler_of(other, sites, worlds.NOISE)
+    assert counting._sampler_of(plain, sites, worlds.NOISE) is not counting._sampler_of(other, sites, worlds.NOISE)
     for number in range(50):  # a new one may come to lie where an old one was
         assert drawn_on(OnDevice("cuda:0", f"number {number}"), graph) == f"number {number}"
 

@@ -12,8 +12,9 @@ from scipy.stats import binom, chi2
 
 import starcert as sc
 from device_worlds import CUDA, DEVICES, chain, clean_bits, torch, web
+from starcert.counting import count_chunk
+from starcert.jobs import Chunk, Job
 from starcert.sampling.streams import WordStream
-from starcert.voting import Chunk, Job, count_chunk
 
 pytest.importorskip("torch_geometric")
 
