@@ -12,13 +12,11 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool, global_mean_pool
 
 from starcert.errors import InvalidParameterError, whole_number
+from starcert.models.layers import POOLS, GCNConv, GINConv
 
 __all__ = ["GCN"]
-
-_POOLS = {"max": global_max_pool, "mean": global_mean_pool, "sum": global_add_pool}
 
 
 class GCN(nn.Module):
@@ -50,8 +48,8 @@ class GCN(nn.Module):
             whole_number(name, value, 1)
         if conv not in ("gcn", "gin"):
             raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
-        if pooling not in _POOLS:
-            raise InvalidParameterError("pooling", f"be one of {', '.join(_POOLS)}", pooling)
+        if pooling not in POOLS:
+            raise InvalidParameterError("pooling", f"be one of {', '.join(POOLS)}", pooling)
         self.settings: dict[str, Any] = {
             "in_channels": in_channels,
             "n_classes": n_classes,
@@ -68,8 +66,7 @@ class GCN(nn.Module):
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index).relu()
-        pooled: torch.Tensor = _POOLS[self.settings["pooling"]](x, batch)
-        return self.linear(pooled)  # type: ignore[no-any-return]
+        return self.linear(POOLS[self.settings["pooling"]](x, batch))  # type: ignore[no-any-return]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes settings and weights."""
@@ -128,5 +125,5 @@ def _mix(adjacency: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None = N
     return torch.matmul(adjacency, x) if bias is None else torch.matmul(adjacency, x) + bias
 
 
-def _mlp(in_channels: int, out_channels: int) -> nn.Module:
+def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
