@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from starcert.errors import InvalidParameterError, whole_number
+from starcert.models.fused import can_fuse, pooled_units
 from starcert.models.layers import POOLS, GCNConv, GINConv
 
 __all__ = ["GCN"]
@@ -98,8 +99,10 @@ class DenseGCN(nn.Module):
     def forward(self, x: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
         """Logits of each copy."""
         settings = self.model.settings
-        conv: Any
+        conv: Any = self.model.convs[0]
         gcn, maximum = settings["conv"] == "gcn", settings["pooling"] == "max"
+        if gcn and maximum and settings["layers"] == 1 and can_fuse(x, adjacency):
+            return self.model.linear(pooled_units(adjacency, conv.lin(x), conv.bias))  # type: ignore[no-any-return]
         if gcn:  # D^(−1/2) (A + I) D^(−1/2), once for all layers
             degrees = adjacency.view(-1, adjacency.shape[2]) @ adjacency.new_ones(adjacency.shape[2])
             scale = (degrees.view(adjacency.shape[:2]) + 1).rsqrt()

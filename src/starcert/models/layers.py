@@ -86,7 +86,7 @@ class GINEConv(nn.Module):
     """The same on edges with features (Hu et al. 2020): what a neighbour sends is relu(x + what its edge carries).
 
     Args:
-        network: the small network that the sums pass through; its weights are drawn anew.
+        network: the small network that the sums pass through, a linear map first; its weights are drawn anew.
         edge_channels: features of an edge.
     """
 
@@ -95,7 +95,9 @@ class GINEConv(nn.Module):
         self.nn = network
         self.register_buffer("eps", torch.zeros(1))
         self.eps: Tensor
-        self.lin = nn.Linear(edge_channels, network[0].in_features)
+        first = network[0]
+        assert isinstance(first, nn.Linear)
+        self.lin = nn.Linear(edge_channels, first.in_features)
         _draw_anew(network)
         bound = math.sqrt(6 / ((1 + math.sqrt(5) ** 2) * edge_channels))
         nn.init.uniform_(self.lin.weight, -bound, bound)
