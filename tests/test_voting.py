@@ -5,6 +5,7 @@ import multiprocessing
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import starcert as sc
 import worlds
 from starcert import voting
-from starcert.classifiers.base import DrawsItself
+from starcert.classifiers.base import Classifier, DrawsItself
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.sampler import sampler
@@ -271,6 +272,85 @@ def test_copies_that_are_asked_alone_are_few_and_no_votes():
 def test_selection_votes_are_counted_exactly_however_few():
     votes = worlds.smoothed().vote(worlds.graphs(), samples=500, selection_samples=3, seed=7)
     assert votes.selection.sum(axis=1).tolist() == [3] * 3
+
+
+# ---- several chunks as one batch
+
+
+class Several(Classifier):
+    """Wants to see five chunks at once; two targets, or the graph itself."""
+
+    n_classes, description, together = 2, "several chunks at once", 5
+
+    def __init__(self, targets: int | None = None) -> None:
+        self.targets, self.asked = targets, []
+
+    def n_targets(self, frame):
+        return self.targets
+
+    def classify(self, graphs):
+        self.asked.append(len(graphs))
+        answers = worlds.dense_core(graphs)
+        return answers if self.targets is None else np.stack([answers, 1 - answers], axis=1)
+
+
+def counted_together(classifier: Several, noise=worlds.NOISE, **more) -> tuple[Job, list]:
+    sites = tuple(map(worlds.PARTITION.sites, worlds.graphs(2)))
+    job = Job(classifier, sc.Problem(noise, sites), seed=7, **more)
+    wanted = [
+        *chunks_of(0, "selection", 3000, job.chunk_size),
+        *chunks_of(0, "estimation", 7000, job.chunk_size, against=0 if classifier.targets is None else (0, -1)),
+        *chunks_of(
+            1, "estimation", 500, job.chunk_size, by_axis=True, against=1 if classifier.targets is None else (1, 0)
+        ),
+    ]
+    return job, wanted
+
+
+@pytest.mark.parametrize("targets", [None, 2])
+@pytest.mark.parametrize("in_threads", [False, True])
+def test_chunks_counted_together_are_chunks_counted_alone(targets, in_threads):
+    classifier = Several(targets)
+    job, wanted = counted_together(classifier)
+    alone = {chunk: count_chunk(classifier, job.sites[chunk.graph], job, chunk) for chunk in wanted}
+    classifier.asked.clear()
+    with ThreadPoolExecutor(2) as pool:
+        found = {tally.chunk: tally for tally in tallies(job, wanted, pool if in_threads else None)}
+    assert found.keys() == alone.keys()
+    for chunk, tally in found.items():
+        np.testing.assert_array_equal(tally.counts, alone[chunk].counts)
+        assert tally.counts.sum() == chunk.samples * (targets or 1)
+        np.testing.assert_equal(*([each and asdict(each) for each in tally.records] for tally in (tally, alone[chunk])))
+    # The classifier is checked on the first chunk of graph 0 by itself; graph 1 has one chunk.
+    assert sorted(size for size in classifier.asked if size > 256) == [2 * 1024, 2 * 1024, 5 * 1024]
+
+
+def test_what_is_given_as_the_size_of_a_batch_is_the_most():
+    classifier = Several()
+    job, wanted = counted_together(classifier, batch_size=2100)
+    assert sum(tally.counts.sum() for tally in tallies(job, wanted)) == 10_500
+    assert max(classifier.asked) == 2048
+
+
+def test_chunks_that_are_no_whole_words_are_counted_one_by_one():
+    classifier = Several()
+    job, wanted = counted_together(classifier, chunk_size=100)
+    counts = sum(tally.counts for tally in tallies(job, wanted))
+    assert max(classifier.asked) == 100
+    alone = sum(count_chunk(classifier, job.sites[chunk.graph], job, chunk).counts for chunk in wanted)
+    np.testing.assert_array_equal(counts, alone)
+
+
+def test_a_classifier_that_fails_on_several_chunks_is_named_with_the_first():
+    class Failing(Several):
+        def classify(self, graphs):
+            if len(graphs) > 1024:
+                raise RuntimeError("too many")
+            return super().classify(graphs)
+
+    job, wanted = counted_together(Failing())
+    with pytest.raises(ClassifierError, match="graph 0, selection chunk 1: RuntimeError: too many"):
+        list(tallies(job, wanted))
 
 
 # ---- samplers are kept for their classifier

@@ -9,9 +9,10 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,13 @@ from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself, check
 from starcert.core.arithmetic import compiled
 from starcert.core.flips import MOST_SITES, FlipRecord, ShownFlips
 from starcert.errors import ClassifierError, InvalidParameterError
-from starcert.graphs import TargetNodes
+from starcert.graphs import Frame, TargetNodes
 from starcert.laws.outcomes import is_valued, why_not_alike
 from starcert.sampling.batch import flips_of
 from starcert.sampling.draws import LateFlips
 from starcert.sampling.room import check_fit, fitting_batch
-from starcert.sampling.sampler import Sampler, kept_sampler
-from starcert.sampling.streams import Purpose, WordStream
+from starcert.sampling.sampler import Sampler, draw_each, kept_sampler
+from starcert.sampling.streams import Purpose, WordStream, states_of_chunks
 from starcert.sampling.views import clean_copy
 from starcert.system.stages import Stage, add_votes, stage
 from starcert.system.travelling import Parcel, pickles_plainly, spread
@@ -50,6 +51,7 @@ __all__ = [
     "chunk_to_recount",
     "chunks_of",
     "count_chunk",
+    "count_chunks",
     "fitting_batch_of",
     "tallies",
 ]
@@ -61,6 +63,9 @@ NOT_RECORDED = -1
 
 MOST_CHUNK_BYTES = 2**25
 """The flips of one chunk may take so much: a store keeps them as one value."""
+
+TOGETHER_BYTES = 2**21
+"""Copies of several chunks are one batch if their bits and the degrees of their nodes take no more."""
 
 FEW_CLASSES = 8
 """Up to so many classes, to look for each of them is quicker than to sort answers into places."""
@@ -188,27 +193,54 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     workers, to each of which the classifier travels once.
     """
     if executor is None:
-        for chunk in chunks:
-            yield count_chunk(job.classifier, job.sites[chunk.graph], job, chunk)
+        for together in _together(job, chunks):
+            yield from count_chunks(job.classifier, job.sites[together[0].graph], job, together)
         return
     common = Parcel(replace(job, problem=Problem(job.noise, ())), executor)
     _check_travels(common, executor)
-    for chunk, (counts, records) in spread(executor, _count_there, common, _with_sites(job, chunks, executor)):
-        yield Tally(chunk, np.frombuffer(counts, dtype=np.int64).reshape(-1, job.classifier.n_classes), records)
+    n_classes = job.classifier.n_classes
+    for together, (counts, records) in spread(executor, _count_there, common, _with_sites(job, chunks, executor)):
+        rows = np.frombuffer(counts, dtype=np.int64).reshape(len(together), -1, n_classes)
+        yield from map(Tally, together, rows, records)
 
 
-def _with_sites(job: Job, chunks: Iterable[Chunk], executor: Executor) -> Iterator[tuple[Parcel[Sites], Chunk]]:
-    """Each chunk with the sites of its graph: one parcel for chunks that follow each other."""
-    for graph, together in groupby(chunks, key=lambda chunk: chunk.graph):
+Together: TypeAlias = tuple[Chunk, ...]
+"""Chunks of one graph that are counted at once, one or several."""
+
+
+def _together(job: Job, chunks: Iterable[Chunk]) -> Iterator[Together]:
+    """The chunks, each alone, or as many of one graph as a classifier wants to see as one batch."""
+    if job.classifier.together == 1:
+        yield from ((chunk,) for chunk in chunks)
+        return
+    for graph, some in groupby(chunks, key=lambda chunk: chunk.graph):
+        most = _chunks_at_once(job, job.sites[graph])
+        for (_, checked), like in groupby(some, key=lambda chunk: (chunk.purpose, _checks(job, chunk))):
+            while found := tuple(islice(like, 1 if checked else most)):
+                yield found
+
+
+def _chunks_at_once(job: Job, sites: Sites) -> int:
+    """How many chunks of a graph are one batch: of what a classifier wants, as many as stay in the cache of a core."""
+    n_nodes: int = sites.frame.n_nodes if isinstance(sites.frame, Frame) else 0
+    copies = TOGETHER_BYTES // (sites.n_sites // 8 + 4 * n_nodes + 1)
+    if job.batch_size is not None:
+        copies = min(copies, job.batch_size)
+    return max(1, min(job.classifier.together, copies // job.chunk_size))
+
+
+def _with_sites(job: Job, chunks: Iterable[Chunk], executor: Executor) -> Iterator[tuple[Parcel[Sites], Together]]:
+    """Chunks with the sites of their graph: one parcel for those that follow each other."""
+    for graph, some in groupby(_together(job, chunks), key=lambda together: together[0].graph):
         sites = Parcel(job.sites[graph], executor)
-        for chunk in together:
-            yield sites, chunk
+        for together in some:
+            yield sites, together
 
 
-def _count_there(job: Job, sites: Sites, chunk: Chunk) -> tuple[bytes, tuple[FlipRecord | None, ...]]:
-    """What travels back of a tally: a small array takes longer to pickle than its bytes."""
-    tally = count_chunk(job.classifier, sites, job, chunk)
-    return tally.counts.tobytes(), tally.records
+def _count_there(job: Job, sites: Sites, chunks: Together) -> tuple[bytes, list[tuple[FlipRecord | None, ...]]]:
+    """What travels back of tallies: a small array takes longer to pickle than its bytes."""
+    found = count_chunks(job.classifier, sites, job, chunks)
+    return b"".join(tally.counts.tobytes() for tally in found), [tally.records for tally in found]
 
 
 def _check_travels(job: Parcel[Job], executor: Executor) -> None:
@@ -225,13 +257,41 @@ def _check_travels(job: Parcel[Job], executor: Executor) -> None:
             ) from None
 
 
+def count_chunks(classifier: Classifier, sites: Sites, job: Job, chunks: Together) -> list[Tally]:
+    """What `count_chunk` finds for each of these chunks, which are of one graph and purpose; several as one batch.
+
+    Their copies are the same, and so are the votes.
+    """
+    if len(chunks) == 1:
+        return [count_chunk(classifier, sites, job, chunks[0])]
+    size, n_targets = job.chunk_size, classifier.n_targets(sites.frame)
+    with stage("drawing"):
+        states = states_of_chunks(job.seed, sites.clean.key, chunks[0].purpose, [each.number for each in chunks])
+        copies = draw_each(_sampler_of(classifier, sites, job.noise), states, size)
+    if copies is None:
+        return [count_chunk(classifier, sites, job, chunk) for chunk in chunks]
+    with _named_errors(chunks[0]), stage("model"):
+        answers = checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
+    with stage("counting"):
+        samples = np.array([each.samples for each in chunks])
+        counts = _count_each(answers.reshape(len(copies), -1), size, samples, classifier.n_classes)
+        records: list[tuple[FlipRecord | None, ...]] = [()] * len(chunks)
+        for number, chunk in enumerate(chunks):
+            if chunk.against is not None:
+                own, flips = slice(number * size, number * size + chunk.samples), _Flips(chunk, sites, job.noise)
+                flips.add(copies[own], answers[own])
+                records[number] = flips.records()
+    add_votes(int(samples.sum()))
+    return list(map(Tally, chunks, counts, records))
+
+
 def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:
     """Draws the samples of a chunk, asks the classifier, and counts.
 
     Every graph has its selection chunk 0 once. There the classifier shows, before any vote of the graph counts, that it
     answers copies alone as it answers them in the batches that are used.
     """
-    checking = chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
+    checking = _checks(job, chunk)
     drawn = min(max(chunk.samples, LEAST), job.chunk_size) if checking else chunk.samples
     device = classifier.device if isinstance(classifier, DrawsItself) else None
     with stage("drawing", device):
@@ -239,22 +299,17 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
         portions = _sampler_of(classifier, sites, job.noise).portions(stream, job.chunk_size, drawn)
     most = fitting_batch_of(job, sites)
     n_targets = classifier.n_targets(sites.frame)
-    counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
+    counts = _no_votes(classifier, n_targets)
     flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
     recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
     first = 0
     for batch in _batches(portions, most, device):
-        try:
-            with stage("model", device):
-                if checking:
-                    found = scores_of(classifier, batch)
-                    answers = np.asarray(found.answers)
-                else:
-                    answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes, n_targets)
-        except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
-            where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
-            problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
+        with _named_errors(chunk), stage("model", device):
+            if checking:
+                found = scores_of(classifier, batch)
+                answers = np.asarray(found.answers)
+            else:
+                answers = checked_answers(classifier.classify(batch), len(batch), classifier.n_classes, n_targets)
         if checking:
             for copy in asked_alone(chunk.graph, drawn, scored=found.numbers is not None):
                 if first <= copy < first + len(batch):
@@ -271,6 +326,26 @@ def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) ->
     add_votes(chunk.samples)
     with stage(recording, device):
         return Tally(chunk, counts, () if flips is None else flips.records())
+
+
+def _checks(job: Job, chunk: Chunk) -> bool:
+    """Whether a classifier is checked in a chunk: in the first of every graph."""
+    return chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
+
+
+def _no_votes(classifier: Classifier, n_targets: int | None) -> Counts:
+    return np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
+
+
+@contextmanager
+def _named_errors(chunk: Chunk) -> Iterator[None]:
+    """Whatever a user's code may raise: it is named, and nothing is counted."""
+    try:
+        yield
+    except Exception as error:
+        where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
+        problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
 
 
 def _batches(portions: Iterator[NoisyGraphs], most: int, device: object) -> Iterator[NoisyGraphs]:
@@ -351,6 +426,17 @@ def _add_votes(counts: Counts, answers: npt.NDArray[np.signedinteger]) -> None:
         return
     places = answers.reshape(len(answers), n_targets) + n_classes * np.arange(n_targets)
     counts += np.bincount(places.ravel(), minlength=counts.size).reshape(counts.shape)
+
+
+@compiled
+def _count_each(answers, size, samples, n_classes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The votes of each chunk, shape (chunks, targets, classes): chunks have so many copies, the first ones count."""
+    counts = np.zeros((samples.size, answers.shape[1], n_classes), np.int64)
+    for chunk in range(samples.size):
+        for copy in range(chunk * size, chunk * size + samples[chunk]):
+            for target in range(answers.shape[1]):
+                counts[chunk, target, answers[copy, target]] += 1
+    return counts
 
 
 def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcert.sampling.dense import DenseFlips, binary_digits
-from starcert.sampling.streams import WordStream
+from starcert.sampling.streams import WordStream, states_of_chunks
 
 
 def stream(chunk: int = 0) -> WordStream:
@@ -102,3 +102,18 @@ def test_expansions_longer_than_a_portion_are_finished():
     drawn = flips([5e-324] * 3 + [0.5], 64)
     assert drawn[:3].sum() == 0
     assert 10 < drawn[3].sum() < 54
+
+
+@pytest.mark.parametrize("samples", [64, 100, 1024, 1030])
+@pytest.mark.parametrize("n_streams", [1, 3, 4, 6, 9])
+@pytest.mark.parametrize(
+    ("values", "n_sites"),
+    [([0.02, 0.45], 90), ([0.5], 1), ([0.0, 1.0], 7), ([1e-300, 0.3], 40), ([2.0**-60, 0.1, 1.0], 700), ([0.1], 0)],
+    ids=str,
+)
+def test_several_streams_side_by_side_draw_what_each_draws_alone(values, n_sites, n_streams, samples):
+    flips = DenseFlips(np.array(values), np.random.default_rng(3).integers(len(values), size=n_sites).astype(np.uint8))
+    chunks = [5, 2**33, *range(7, 20)][:n_streams]
+    words = flips.draw_each(states_of_chunks(1, "2a", "estimation", chunks), samples)
+    alone = [flips.draw(WordStream.of_chunk(1, "2a", "estimation", chunk), samples) for chunk in chunks]
+    np.testing.assert_array_equal(words, np.concatenate(alone, axis=1))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.sampling.generator import fill, seeded
+from starcert.sampling.generator import FOUR, fill, fill_four, seeded, seeded_each
 
 
 def numpys(numbers, count: int) -> np.ndarray:
@@ -26,3 +26,26 @@ def test_a_long_stream_in_portions(numbers):
         parts.append(np.empty(size, dtype=np.uint64))
         fill(state, parts[-1])
     np.testing.assert_array_equal(np.concatenate(parts), numpys(numbers, 21_008))
+
+
+def test_four_at_once_are_four_alone():
+    states = np.array([seeded([7, i]) for i in range(FOUR)])
+    for size in (1, 0, 5, 3000):  # each moves the states on
+        words, alone = np.empty((FOUR, size), dtype=np.uint64), np.empty((FOUR, size), dtype=np.uint64)
+        expected = states.copy()
+        for state, row in zip(expected, alone, strict=True):
+            fill(state, row)
+        fill_four(states, words)
+        np.testing.assert_array_equal(words, alone)
+        np.testing.assert_array_equal(states, expected)
+
+
+@given(
+    st.lists(st.integers(0, 2**130), max_size=4),
+    st.lists(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 2**40)), max_size=5),
+)
+def test_states_that_differ_in_the_last_number(numbers, lasts):
+    found = seeded_each(numbers, lasts)
+    assert len(found) == len(lasts)
+    for state, last in zip(found, lasts, strict=True):
+        np.testing.assert_array_equal(state, seeded([*numbers, last]))

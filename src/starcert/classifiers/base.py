@@ -71,6 +71,9 @@ class Classifier(ABC):
         batch_size: the most copies that it wants to see at once. Answers must not depend on it.
         chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
         backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
+        together: how many chunks of a graph it wants to see as one batch. More than one is for those that are done with
+            a chunk before the next has begun, and whose answers are known not to hang by the batch: that they do not
+            is shown in batches of one chunk.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -88,6 +91,7 @@ class Classifier(ABC):
     batch_size: int = 256
     chunk_size: int = CHUNK_SIZE
     backend: str = "cpu"
+    together: int = 1
 
     @property
     @abstractmethod

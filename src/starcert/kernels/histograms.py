@@ -26,6 +26,9 @@ __all__ = ["EdgeHistogram", "VertexHistogram", "WeisfeilerLehman"]
 SMALL = 128
 """With so many nodes, a degree fits into seven binary digits."""
 
+OCTET = 8
+"""Binary digits in a byte."""
+
 
 class VertexHistogram(GraphKernel):
     """How many nodes there are of each label. See `GraphKernel` for its parameters.
@@ -42,9 +45,14 @@ class VertexHistogram(GraphKernel):
         """See `GraphKernel`."""
         return count_words(graphs.nodes[:-1], graphs.nodes[1:], graphs.labels)
 
+    @property
+    def is_quick(self) -> bool:
+        """See `GraphKernel`."""
+        return self.labels_used == DEGREE and not self.normalize
+
     def weighed(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """See `GraphKernel`."""
-        if self.labels_used != DEGREE or self.normalize:
+        if not self.is_quick:
             return super().weighed(graphs, weights, sizes)
         n = graphs.frame.n_nodes
         by_degree = _by_degree(self.known_, weights, n)
@@ -146,30 +154,81 @@ def _add_sliced(
 ) -> Floats:
     """`_add_weights` without degrees in between: from words with one site of 64 copies each.
 
-    Every node has a counter whose binary digits are words. Eight copies at a time, the digits of a node become the
-    eight bytes of one word: its degrees less the fixed ones.
+    Every node has a counter whose binary digits are words. The digits of two nodes with few of them, or of one, are
+    eight words at most; of eight copies at a time, they are turned into eight bytes, which tell what these nodes weigh.
     """
-    n = fixed.size
-    every, diagonal = np.uint64(0x0101010101010101), np.uint64(0x8040201008040201)
-    ceiling, octet_mask = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0xFF)
-    counters = new_counters(ends, n)
+    counters = new_counters(ends, fixed.size)
     digits = counters.shape[1]
-    sums = np.empty(64)
-    values = np.empty(count)
+    beside = 2 if 2 * digits <= OCTET else 1
+    groups = -(-fixed.size // beside)
+    which, tables = _tables(fixed, weights, digits, beside)
+    planes = np.zeros((groups, OCTET), np.uint64)
+    octet = np.uint64(0xFF)
+    values = np.empty(64 * words.shape[1])
     for word in range(words.shape[1]):
         count_ends(words, word, ends, counters)
-        sums[:] = 0.0
-        for node in range(n):
-            reached = weights[fixed[node] :]
-            for octet in range(8):
-                degrees = np.uint64(0)
-                for digit in range(digits):
-                    bits = (counters[node, digit] >> np.uint64(8 * octet)) & octet_mask
-                    # Byte i keeps bit i alone; adding 127 carries it to the top of its byte, wherever it was.
-                    apart = ((((bits * every) & diagonal) + ceiling) >> np.uint64(7)) & every
-                    degrees |= apart << np.uint64(digit)
-                for lane in range(8):
-                    sums[8 * octet + lane] += reached[np.int64((degrees >> np.uint64(8 * lane)) & octet_mask)]
-        for i in range(max(0, word * 64 - first), min(count, (word + 1) * 64 - first)):
-            values[i] = sums[first + i - word * 64]
-    return values
+        for node in range(fixed.size):
+            group, side = node // beside, node % beside
+            for digit in range(digits):
+                planes[group, side * digits + digit] = counters[node, digit]
+        for begin in range(0, 64, OCTET):
+            shift = np.uint64(begin)
+            v0 = v1 = v2 = v3 = v4 = v5 = v6 = v7 = 0.0
+            for group in range(groups):
+                bits = np.uint64(0)
+                for plane in range(OCTET):
+                    bits |= ((planes[group, plane] >> shift) & octet) << np.uint64(OCTET * plane)
+                bits = _turned(bits)
+                table = tables[which[group]]
+                v0 += table[np.int64(bits & octet)]
+                v1 += table[np.int64((bits >> np.uint64(8)) & octet)]
+                v2 += table[np.int64((bits >> np.uint64(16)) & octet)]
+                v3 += table[np.int64((bits >> np.uint64(24)) & octet)]
+                v4 += table[np.int64((bits >> np.uint64(32)) & octet)]
+                v5 += table[np.int64((bits >> np.uint64(40)) & octet)]
+                v6 += table[np.int64((bits >> np.uint64(48)) & octet)]
+                v7 += table[np.int64(bits >> np.uint64(56))]
+            at = 64 * word + begin
+            values[at], values[at + 1], values[at + 2], values[at + 3] = v0, v1, v2, v3
+            values[at + 4], values[at + 5], values[at + 6], values[at + 7] = v4, v5, v6, v7
+    return values[first : first + count]
+
+
+@compiled
+def _tables(fixed: Integers, weights: Floats, digits: int, beside: int) -> tuple[Integers, Floats]:
+    """What the nodes beside each other weigh by their digits, for each such group the number of its table, and these.
+
+    Groups whose nodes have the same fixed degrees share a table; a node beyond the last weighs nothing.
+    """
+    groups = -(-fixed.size // beside)
+    which, leaders, tables = np.empty(groups, np.int64), np.empty(groups, np.int64), np.zeros((groups, 1 << OCTET))
+    found = 0
+    for group in range(groups):
+        which[group] = found
+        for table in range(found):
+            same = beside * group + beside <= fixed.size  # the last group may be short
+            for side in range(beside):
+                same = same and fixed[beside * group + side] == fixed[beside * leaders[table] + side]
+            if same:
+                which[group] = table
+        if which[group] < found:
+            continue
+        for code in range(1 << (beside * digits)):
+            for side in range(min(beside, fixed.size - beside * group)):
+                degree = fixed[beside * group + side] + ((code >> (side * digits)) & ((1 << digits) - 1))
+                if degree < weights.size:
+                    tables[found, code] += weights[degree]
+        leaders[found] = group
+        found += 1
+    return which, tables[:found]
+
+
+@compiled
+def _turned(bits: np.uint64) -> np.uint64:
+    """Eight bytes of eight bits, their rows for their columns: bit i of byte k becomes bit k of byte i."""
+    moved = (bits ^ (bits >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)
+    bits = bits ^ moved ^ (moved << np.uint64(7))
+    moved = (bits ^ (bits >> np.uint64(14))) & np.uint64(0x0000CCCC0000CCCC)
+    bits = bits ^ moved ^ (moved << np.uint64(14))
+    moved = (bits ^ (bits >> np.uint64(28))) & np.uint64(0x00000000F0F0F0F0)
+    return bits ^ moved ^ (moved << np.uint64(28))

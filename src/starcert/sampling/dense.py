@@ -25,9 +25,16 @@ import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
 from starcert.sampling.draws import WORD, ValueDraw
+from starcert.sampling.generator import FOUR, State, fill_four
 from starcert.sampling.streams import Words, WordStream
 
 __all__ = ["DenseFlips", "DenseValues", "binary_digits"]
+
+DOZEN = 12
+"""So many binary digits of a uniform number decide most flips."""
+
+PORTION_SITES = 16
+"""Random words of several streams at once are drawn for so many sites at a time: they stay in the cache of a core."""
 
 PORTION = 2**20
 """So many random words for values are held at a time, or those of one copy where that is more."""
@@ -88,7 +95,7 @@ class DenseFlips:
         words = np.empty((self._law.size, kept), dtype=np.uint64)
         row = np.empty(width, dtype=np.uint64)
         site = 0
-        portion = 12 * width * max(1, min(self._law.size, 1536 // max(1, width)))  # some dozen digits a site, in cache
+        portion = DOZEN * width * max(1, min(self._law.size, 1536 // max(1, width)))  # in cache
         while site < self._law.size:
             raw = stream.at_least(portion)
             laws = self._digits, self._lengths, self._certain, self._law
@@ -97,6 +104,14 @@ class DenseFlips:
                 portion *= 2
             stream.use(used)
             site = reached
+        return words
+
+    def draw_each(self, states: State, samples: int) -> Words:
+        """The words that `draw` gives for a new stream of each of these states, side by side."""
+        width = -(-samples // WORD)
+        words = np.empty((self._law.size, width * len(states)), dtype=np.uint64)
+        if words.size:
+            _draw_each(self._digits, self._lengths, self._certain, self._law, width, words, states)
         return words
 
 
@@ -136,6 +151,35 @@ def _draw(digits, lengths, certain, law, start, row, first, words, raw):  # type
         for w in range(words.shape[1]):
             words[site, w] = row[first + w]
     return words.shape[0], used
+
+
+@compiled
+def _draw_each(digits, lengths, certain, law, width, words, states):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fills the words of streams that begin with these states, side by side, four of them at a time.
+
+    Each has room for random words: those that a site without enough of them has read, and after them fresh ones.
+    """
+    n_sites, n_streams = words.shape[0], states.shape[0]
+    kept = width * max(1, lengths.max())
+    fresh = max(kept, PORTION_SITES * DOZEN * width)
+    room, row = np.empty((FOUR, kept + fresh), np.uint64), np.empty(width, np.uint64)
+    four, sites, begins = np.zeros((FOUR, 4), np.uint64), np.empty(FOUR, np.int64), np.empty(FOUR, np.int64)
+    for first in range(0, n_streams, FOUR):
+        many = min(FOUR, n_streams - first)
+        four[:many] = states[first : first + many]
+        begins[:] = kept
+        sites[:] = n_sites
+        sites[:many] = 0
+        while sites.min() < n_sites:
+            fill_four(four, room[:, kept:])
+            for i in range(many):
+                raw = room[i, begins[i] :]
+                there = words[:, (first + i) * width : (first + i + 1) * width]
+                sites[i], used = _draw(digits, lengths, certain, law, sites[i], row, 0, there, raw)
+                left = raw.size - used if sites[i] < n_sites else 0
+                begins[i] = kept - left
+                for k in range(left):
+                    room[i, begins[i] + k] = raw[used + k]
 
 
 class DenseValues:

@@ -6,14 +6,14 @@ a fast classifier takes. Every word here is numpy's (`tests/sampling/test_genera
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
 
-__all__ = ["State", "fill", "seeded"]
+__all__ = ["FOUR", "State", "fill", "fill_four", "seeded", "seeded_each"]
 
 State = npt.NDArray[np.uint64]
 """Three words that are mixed, and one that counts."""
@@ -28,9 +28,27 @@ def seeded(numbers: Iterable[int]) -> State:
         >>> words[0] == np.random.SFC64(np.random.SeedSequence([1, 2])).random_raw()
         np.True_
     """
-    entropy = b"".join(number.to_bytes(4 * max(1, -(-number.bit_length() // 32)), "little") for number in numbers)
-    state: State = _seeded(np.frombuffer(entropy, dtype="<u4").astype(np.uint32))
+    state: State = _seeded(_entropy(numbers))
     return state
+
+
+def seeded_each(numbers: Iterable[int], lasts: Sequence[int]) -> State:
+    """A state for the same numbers and each of these after them, shape (lasts, 4).
+
+    Example:
+        >>> bool((seeded_each([1, 2], [3, 4]) == [seeded([1, 2, 3]), seeded([1, 2, 4])]).all())
+        True
+    """
+    if max(lasts, default=0) >= 2**32:
+        return np.array([seeded([*numbers, last]) for last in lasts])
+    states: State = _seeded_each(_entropy([*numbers, 0]), np.array(lasts, dtype=np.uint32))
+    return states
+
+
+def _entropy(numbers: Iterable[int]) -> npt.NDArray[np.uint32]:
+    """Whole numbers one after the other, each in as few words of 32 digits as do, as numpy lays them out."""
+    octets = b"".join(number.to_bytes(4 * max(1, -(-number.bit_length() // 32)), "little") for number in numbers)
+    return np.frombuffer(octets, dtype="<u4").astype(np.uint32)
 
 
 @compiled
@@ -45,6 +63,36 @@ def fill(state: State, words: npt.NDArray[np.uint64]) -> None:
         c = ((c << np.uint64(24)) | (c >> np.uint64(40))) + word
         words[i] = word
     state[0], state[1], state[2], state[3] = a, b, c, count
+
+
+FOUR = 4
+
+
+@compiled
+def fill_four(states: State, words: npt.NDArray[np.uint64]) -> None:
+    """The same for four generators at once: a word waits for the one before it, and meanwhile a core does the others'.
+
+    Args:
+        states: shape (4, 4).
+        words: shape (4, words of each).
+    """
+    step, right, left, turn, back = np.uint64(1), np.uint64(11), np.uint64(3), np.uint64(24), np.uint64(40)
+    a0, b0, c0, n0 = states[0, 0], states[0, 1], states[0, 2], states[0, 3]
+    a1, b1, c1, n1 = states[1, 0], states[1, 1], states[1, 2], states[1, 3]
+    a2, b2, c2, n2 = states[2, 0], states[2, 1], states[2, 2], states[2, 3]
+    a3, b3, c3, n3 = states[3, 0], states[3, 1], states[3, 2], states[3, 3]
+    for i in range(words.shape[1]):
+        w0, w1, w2, w3 = a0 + b0 + n0, a1 + b1 + n1, a2 + b2 + n2, a3 + b3 + n3
+        n0, n1, n2, n3 = n0 + step, n1 + step, n2 + step, n3 + step
+        a0, a1, a2, a3 = b0 ^ (b0 >> right), b1 ^ (b1 >> right), b2 ^ (b2 >> right), b3 ^ (b3 >> right)
+        b0, b1, b2, b3 = c0 + (c0 << left), c1 + (c1 << left), c2 + (c2 << left), c3 + (c3 << left)
+        c0, c1 = ((c0 << turn) | (c0 >> back)) + w0, ((c1 << turn) | (c1 >> back)) + w1
+        c2, c3 = ((c2 << turn) | (c2 >> back)) + w2, ((c3 << turn) | (c3 >> back)) + w3
+        words[0, i], words[1, i], words[2, i], words[3, i] = w0, w1, w2, w3
+    states[0, 0], states[0, 1], states[0, 2], states[0, 3] = a0, b0, c0, n0
+    states[1, 0], states[1, 1], states[1, 2], states[1, 3] = a1, b1, c1, n1
+    states[2, 0], states[2, 1], states[2, 2], states[2, 3] = a2, b2, c2, n2
+    states[3, 0], states[3, 1], states[3, 2], states[3, 3] = a3, b3, c3, n3
 
 
 POOL = 4
@@ -79,6 +127,15 @@ def _seeded(entropy: npt.NDArray[np.uint32]) -> State:
         state[word] = joined
     fill(state, np.empty(12, np.uint64))
     return state
+
+
+@compiled
+def _seeded_each(entropy: npt.NDArray[np.uint32], lasts: npt.NDArray[np.uint32]) -> State:
+    states = np.empty((lasts.size, 4), np.uint64)
+    for i in range(lasts.size):
+        entropy[-1] = lasts[i]
+        states[i] = _seeded(entropy)
+    return states
 
 
 @compiled

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
     from starcert.sampling.batch import Copies
+    from starcert.sampling.generator import State
     from starcert.sampling.streams import Words, WordStream
 
-__all__ = ["Sampler", "draws_here", "kept_sampler", "sampler", "way_of"]
+__all__ = ["Sampler", "draw_each", "draws_here", "kept_sampler", "sampler", "way_of"]
 
 ALWAYS_DENSE = 4096
 """Up to so many sites, looking at each of them costs next to nothing."""
@@ -94,6 +95,16 @@ class _Viewed:
 
     def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Copies]:
         return map(self.view, self.draws.portions(stream, samples, wanted))
+
+
+def draw_each(of: Sampler, states: State, samples: int) -> Copies | None:
+    """The copies that a sampler draws from a stream of each of these states, one after the other, as one batch.
+
+    None: they are not drawn as words, or `samples` are no whole words; there is nothing to gain from drawing together.
+    """
+    if not isinstance(of, _Viewed) or not isinstance(of.draws, _DenseSampler) or samples % WORD:
+        return None
+    return of.view(of.draws.draw_each(states, samples))
 
 
 _KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object]]] = OrderedDict()
@@ -241,6 +252,10 @@ class _DenseSampler:
             last = left <= WORD * most
             words = self._flips.draw(stream if last else stream.fork(), samples, first=first, most=most)
             yield self._drawn(words, min(left, WORD * most))
+
+    def draw_each(self, states: State, samples: int) -> SlicedDraw:
+        """The copies that `draw` gives for a stream of each state, one after the other; `samples` are whole words."""
+        return self._drawn(self._flips.draw_each(states, samples), samples * len(states))
 
     def _drawn(self, words: Words, samples: int) -> SlicedDraw:
         _invert(words, self._ones)

@@ -25,9 +25,9 @@ from flint import arb, ctx, fmpq, fmpz
 from starcert.core.arithmetic import LOCK, exact_number
 from starcert.core.cells import window
 from starcert.errors import PrecisionError
-from starcert.sampling.generator import fill, seeded
+from starcert.sampling.generator import State, fill, seeded, seeded_each
 
-__all__ = ["DIGIT_WORDS", "Purpose", "WordStream", "Words", "count_table"]
+__all__ = ["DIGIT_WORDS", "Purpose", "WordStream", "Words", "count_table", "states_of_chunks"]
 
 Purpose: TypeAlias = Literal["selection", "estimation", "training"]
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -84,6 +84,11 @@ class WordStream:
         twin = type(self)(0)
         twin._state, twin._pending = self._state.copy(), self._pending
         return twin
+
+
+def states_of_chunks(seed: int, graph_key: str, purpose: Purpose, chunks: Sequence[int]) -> State:
+    """The states that the streams of several chunks begin with, shape (chunks, 4)."""
+    return seeded_each((seed, int(graph_key, 16), _PURPOSES[purpose]), chunks)
 
 
 MAX_EXACT_SITES = 20_000
