@@ -22,16 +22,22 @@ MOST_NODES = 32
 WARPS = 4
 """Copies of a block at a time."""
 
-RESIDENT = 6
+RESIDENT = 4
 """Blocks that a multiprocessor shall hold at once: what they need of registers is kept down to that."""
 
 UNITS = 64
 """Units of a block: two for each lane."""
 
-BLOCKS = 4096
+BLOCKS = 2112
 """Blocks, at most; each goes on with further copies."""
 
 _SOURCE = """
+__device__ __forceinline__ void read(float (&column)[32], const float* adjacency, int copy, int n, int lane) {
+  const float* entries = adjacency + (long long)copy * n * n;
+  #pragma unroll
+  for (int v = 0; v < 32; v++) column[v] = v < n && lane < n ? entries[v * n + lane] : 0.0f;
+}
+
 extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT) pooled_units(
     const float* adjacency, const float* mixed, const float* bias, float* pooled, int copies, int n, int units
 ) {
@@ -46,20 +52,24 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT) pooled_units(
     of_other[u] = u < n && other < units ? mixed[u * units + other] : 0.0f;
   }
   const float bias_one = one < units ? bias[one] : 0.0f, bias_other = other < units ? bias[other] : 0.0f;
-  for (int copy = blockIdx.x * WARPS + warp; copy < copies; copy += gridDim.x * WARPS) {
-    const float* entries = adjacency + (long long)copy * n * n;
-    #pragma unroll 4
-    for (int v = 0; v < n; v++) matrix[v][lane] = lane < n ? entries[v * n + lane] : 0.0f;
+  int copy = blockIdx.x * WARPS + warp;
+  float column[32];
+  if (copy < copies) read(column, adjacency, copy, n, lane);
+  while (copy < copies) {
+    #pragma unroll
+    for (int v = 0; v < 32; v++) if (v < n) matrix[v][lane] = column[v];
     __syncwarp();
     float degree = 1.0f;
-    if (lane < n) {
-      for (int u = 0; u < 32; u++) degree += matrix[lane][(u + lane) % 32];
-      matrix[lane][lane] = 1.0f;
-    }
+    #pragma unroll
+    for (int u = 0; u < 32; u++) degree += lane < n ? matrix[lane][(u + lane) % 32] : 0.0f;
     __syncwarp();
     const float scale = rsqrtf(degree);
-    for (int v = 0; v < n; v++) matrix[v][lane] *= scale;
+    #pragma unroll
+    for (int v = 0; v < 32; v++) if (v < n) matrix[v][lane] = v == lane ? scale : column[v] * scale;
     __syncwarp();
+    float* row = pooled + (long long)copy * units;
+    copy += gridDim.x * WARPS;
+    if (copy < copies) read(column, adjacency, copy, n, lane);  // on its way while this one is worked on
     float top_one = -__int_as_float(0x7f800000), top_other = top_one;
     for (int v = 0; v < n; v++) {
       float sum_one = 0.0f, sum_other = 0.0f;
@@ -83,7 +93,6 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT) pooled_units(
       if (sum_one > top_one || sum_one != sum_one) top_one = sum_one;
       if (sum_other > top_other || sum_other != sum_other) top_other = sum_other;
     }
-    float* row = pooled + (long long)copy * units;
     const float unit_one = top_one + bias_one, unit_other = top_other + bias_other;
     if (one < units) row[one] = unit_one < 0.0f ? 0.0f : unit_one;
     if (other < units) row[other] = unit_other < 0.0f ? 0.0f : unit_other;
@@ -119,7 +128,7 @@ def pooled_units(adjacency: torch.Tensor, mixed: torch.Tensor, bias: torch.Tenso
     units = mixed.shape[1]
     pooled = adjacency.new_empty((copies, units))
     blocks = min(-(-copies // WARPS), BLOCKS), -(-units // UNITS)
-    arguments = [adjacency.contiguous(), mixed.contiguous(), bias, pooled, copies, n, units]
+    arguments: list[torch.Tensor | int] = [adjacency.contiguous(), mixed.contiguous(), bias, pooled, copies, n, units]
     _function(adjacency.device)(blocks, 32 * WARPS, arguments)
     return pooled
 
