@@ -31,6 +31,7 @@ from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
 from starcert.counting import count_chunk
 from starcert.jobs import Chunk, Job
 from starcert.models.gcn import GCN
+from starcert.regions.groups import with_pyg_layers
 from starcert.sampling.streams import WordStream
 from table import Table, Work, shown
 
@@ -157,11 +158,12 @@ def small(bench: Bench, sizes: tuple[int, ...], loop_votes: int) -> None:
     """A GCN on the paper's kind of molecule."""
     graph, noise = molecule(), sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))
     model = wavering(GCN(7, 2).to(bench.device).eval(), graph, noise)
-    obvious(model, graph, 128, bench.device)
-    loop = obvious(model, graph, loop_votes, bench.device)
+    layered = with_pyg_layers(model).to(bench.device)
+    obvious(layered, graph, 128, bench.device)
+    loop = obvious(layered, graph, loop_votes, bench.device)
     edges = edges_left(153, graph.n_edges, 0.04, 0.2)
     for name, make, net, load, most in (
-        ("any PyG module", from_pyg, model, sparse_gcn(18, 153, edges), "6 ms"),
+        ("any PyG module", from_pyg, layered, sparse_gcn(18, 153, edges), "6 ms"),
         ("dense", from_dense, model.dense(), dense_gcn(18, 153), "1.2 ms"),
     ):
         for n in sizes:
@@ -181,7 +183,8 @@ def sparse_noise(bench: Bench, n: int, sizes: tuple[int, ...], loop_votes: int) 
     graph, noise = chain(n), sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n))
     pairs = n * (n - 1) // 2
     load = gin(n, pairs, edges_left(pairs, graph.n_edges, 0.04, 1 / n))
-    model = wavering(GCN(7, 2, layers=3, conv="gin", pooling="sum").to(bench.device).eval(), graph, noise)
+    own = wavering(GCN(7, 2, layers=3, conv="gin", pooling="sum").to(bench.device).eval(), graph, noise)
+    model = with_pyg_layers(own).to(bench.device)
     loop = obvious(model, graph, max(2, loop_votes // n), bench.device, delete=0.04, add=1 / n)
     for n_votes in sizes if n <= 100 else sizes[:1]:
         name = f"GIN 3 × 64, {n} nodes, add 1/{n}"
@@ -211,7 +214,7 @@ def large(bench: Bench, nodes: int, n_votes: int) -> None:
     """A graph whose pairs nobody draws one by one."""
     graph, delete, add = web(nodes, 3 * nodes), 0.04, 1e-7
     noise, pairs = sc.Noise(bonds=sc.Flip(delete=delete, add=add)), nodes * (nodes - 1) // 2
-    model = GCN(7, 2).to(bench.device).eval()
+    model = with_pyg_layers(GCN(7, 2)).to(bench.device).eval()
     copy_by_copy(model, graph, 1, bench.device, delete, add)
     loop = copy_by_copy(model, graph, 4, bench.device, delete, add)
     load = sparse_gcn(nodes, 0, edges_left(pairs, graph.n_edges, delete, add))

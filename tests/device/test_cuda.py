@@ -20,6 +20,7 @@ pytest.importorskip("torch_geometric")
 
 from starcert.classifiers.torch import from_dense, from_pyg
 from starcert.models.gcn import GCN
+from starcert.regions.groups import with_pyg_layers
 
 SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100, 300)}
 DENSE = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))
@@ -62,7 +63,7 @@ def job_of(base, graph: sc.Graph, noise: sc.Noise, chunk_size: int) -> Job:
     ("conv", "n", "noise"), [("gcn", 18, DENSE), ("gin", 18, DENSE), ("gin", 40, SPARSE[40]), ("gin", 100, SPARSE[100])]
 )
 def test_labels_agree_on_the_same_noisy_graphs(conv, n, noise, source, device, record_property):
-    """CPU and device, any PyG module and dense: only what hangs by the last digits may be answered differently."""
+    """CPU and device, any PyG module, own layers, dense: only what hangs by the last digits may differ."""
     graph = chain(n)
     copies = drawn(graph, noise, "cpu" if source == "here" else device, 1024)
     models = {place: network(conv, graph, noise, place) for place in {"cpu", device}}
@@ -72,7 +73,11 @@ def test_labels_agree_on_the_same_noisy_graphs(conv, n, noise, source, device, r
     assert 0.2 < shares < 0.95  # a constant would agree with anything
     ties = margin <= 2 * ROUNDING * largest
     for place, model in models.items():
-        for way, base in (("PyG", from_pyg(model, n_classes=2)), ("dense", from_dense(model.dense(), n_classes=2))):
+        for way, base in (
+            ("PyG", from_pyg(with_pyg_layers(model).to(place), n_classes=2)),
+            ("own layers", from_pyg(model, n_classes=2)),
+            ("dense", from_dense(model.dense(), n_classes=2)),
+        ):
             logits = base.logits(copies).double().cpu().numpy()
             error = np.abs(logits - exact).max()
             assert error <= ROUNDING * largest, (place, way)

@@ -102,9 +102,10 @@ class ModuleClassifier(DrawsItself):
         return Scores(self._answers(logits), self._brought(logits.double()), max(1e-3, 8 * precision))
 
     def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
-        found = logits.argmax(dim=-1).where(~logits.isnan().any(dim=-1), -1)  # one trip from the device for both
+        largest, found = logits.max(dim=-1)  # a NaN counts as the largest
         narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
-        answers: npt.NDArray[np.signedinteger] = self._brought(found.to(narrow))
+        # One trip from the device for answers and NaN.
+        answers: npt.NDArray[np.signedinteger] = self._brought(found.to(narrow).masked_fill_(largest.isnan(), -1))
         if (answers < 0).any():
             raise ValueError("its logits have a NaN")
         return answers

@@ -12,13 +12,12 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_max_pool, global_mean_pool
 
 from starcert.errors import InvalidParameterError, whole_number
+from starcert.models.fused import can_fuse, pooled_units
+from starcert.models.layers import POOLS, GCNConv, GINConv
 
 __all__ = ["GCN"]
-
-_POOLS = {"max": global_max_pool, "mean": global_mean_pool, "sum": global_add_pool}
 
 
 class GCN(nn.Module):
@@ -50,8 +49,8 @@ class GCN(nn.Module):
             whole_number(name, value, 1)
         if conv not in ("gcn", "gin"):
             raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
-        if pooling not in _POOLS:
-            raise InvalidParameterError("pooling", f"be one of {', '.join(_POOLS)}", pooling)
+        if pooling not in POOLS:
+            raise InvalidParameterError("pooling", f"be one of {', '.join(POOLS)}", pooling)
         self.settings: dict[str, Any] = {
             "in_channels": in_channels,
             "n_classes": n_classes,
@@ -68,8 +67,7 @@ class GCN(nn.Module):
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index).relu()
-        pooled: torch.Tensor = _POOLS[self.settings["pooling"]](x, batch)
-        return self.linear(pooled)  # type: ignore[no-any-return]
+        return self.linear(POOLS[self.settings["pooling"]](x, batch))  # type: ignore[no-any-return]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes settings and weights."""
@@ -101,8 +99,10 @@ class DenseGCN(nn.Module):
     def forward(self, x: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
         """Logits of each copy."""
         settings = self.model.settings
-        conv: Any
+        conv: Any = self.model.convs[0]
         gcn, maximum = settings["conv"] == "gcn", settings["pooling"] == "max"
+        if gcn and maximum and settings["layers"] == 1 and can_fuse(x, adjacency):
+            return self.model.linear(pooled_units(adjacency, conv.lin(x), conv.bias))  # type: ignore[no-any-return]
         if gcn:  # D^(−1/2) (A + I) D^(−1/2), once for all layers
             degrees = adjacency.view(-1, adjacency.shape[2]) @ adjacency.new_ones(adjacency.shape[2])
             scale = (degrees.view(adjacency.shape[:2]) + 1).rsqrt()
@@ -128,5 +128,5 @@ def _mix(adjacency: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None = N
     return torch.matmul(adjacency, x) if bias is None else torch.matmul(adjacency, x) + bias
 
 
-def _mlp(in_channels: int, out_channels: int) -> nn.Module:
+def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))

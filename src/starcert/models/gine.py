@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import torch
 from torch import nn
-from torch_geometric.nn import GINConv, GINEConv, global_add_pool
 
 from starcert.errors import whole_number
+from starcert.models.layers import POOLS, GINConv, GINEConv
 
 __all__ = ["GIN", "GINE"]
 
@@ -33,7 +33,7 @@ class GIN(nn.Module):
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index).relu()
-        logits: torch.Tensor = self.linear(global_add_pool(x, batch))
+        logits: torch.Tensor = self.linear(POOLS["sum"](x, batch))
         return logits
 
 
@@ -54,7 +54,7 @@ class GINE(nn.Module):
         super().__init__()
         _check(in_channels=in_channels, edge_channels=edge_channels, n_classes=n_classes, hidden=hidden, layers=layers)
         self.convs = nn.ModuleList(
-            GINEConv(_network(a, b), edge_dim=edge_channels) for a, b in pairwise([in_channels] + [hidden] * layers)
+            GINEConv(_network(a, b), edge_channels) for a, b in pairwise([in_channels] + [hidden] * layers)
         )
         self.linear = nn.Linear(hidden, n_classes)
 
@@ -64,11 +64,11 @@ class GINE(nn.Module):
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index, edge_attr).relu()
-        logits: torch.Tensor = self.linear(global_add_pool(x, batch))
+        logits: torch.Tensor = self.linear(POOLS["sum"](x, batch))
         return logits
 
 
-def _network(in_channels: int, out_channels: int) -> nn.Module:
+def _network(in_channels: int, out_channels: int) -> nn.Sequential:
     return nn.Sequential(
         nn.Linear(in_channels, out_channels),
         nn.BatchNorm1d(out_channels),

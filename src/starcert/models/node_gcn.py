@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch_geometric.nn import GCNConv
 
 from starcert.errors import whole_number
+from starcert.models.layers import GCNConv
 
 __all__ = ["NodeGCN"]
 
@@ -25,9 +25,9 @@ class NodeGCN(nn.Module):
         super().__init__()
         for name, value in (("in_channels", in_channels), ("n_classes", n_classes), ("hidden", hidden)):
             whole_number(name, value, 1)
-        self.first = GCNConv(in_channels, hidden, cached=False)
+        self.first = GCNConv(in_channels, hidden)
         self.dropout = nn.Dropout(dropout)
-        self.second = GCNConv(hidden, n_classes, cached=False)
+        self.second = GCNConv(hidden, n_classes)
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
         """Logits of each node, shape (nodes, classes)."""

@@ -93,6 +93,14 @@ class HoldsModel(Protocol):
     model: object
 
 
+@runtime_checkable
+class BecomesPyg(Protocol):
+    """A layer that PyG has too."""
+
+    def to_pyg(self) -> Any:  # noqa: ANN401  (torch may be missing)
+        """PyG's layer with the same weights."""
+
+
 def explained(
     model: object = None, *, quantile: float = 0.8, attribute: str = "x", epochs: int = 100, seed: int = 0
 ) -> RegionRule:
@@ -208,21 +216,21 @@ def _edge_mask(
 
         def __init__(self) -> None:
             super().__init__()
-            self.model = model
+            self.model = with_pyg_layers(model).requires_grad_(False)
 
         def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
             logits: torch.Tensor = self.model(x, edge_index, torch.zeros(len(x), dtype=torch.int64))
             return logits
 
-    explainer = Explainer(
-        OneGraph(),
-        GNNExplainer(epochs=epochs),
-        explanation_type="model",
-        edge_mask_type="object",
-        model_config={"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"},
-    )
     try:
         with torch.random.fork_rng(devices=[]):
+            explainer = Explainer(
+                OneGraph(),
+                GNNExplainer(epochs=epochs),
+                explanation_type="model",
+                edge_mask_type="object",
+                model_config={"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"},
+            )
             torch.manual_seed(seed)
             explanation = explainer(torch.from_numpy(x), torch.from_numpy(np.ascontiguousarray(arcs.T)))
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
@@ -234,6 +242,16 @@ def _edge_mask(
         ) from error
     mask: npt.NDArray[np.float64] = explanation.edge_mask.detach().numpy().astype(np.float64)
     return mask
+
+
+def with_pyg_layers(module: Any) -> Any:  # noqa: ANN401  (torch may be missing)
+    """A copy of a module where PyG's layers stand in for those that can become one: explainers know no others."""
+    copied = deepcopy(module)
+    for owner in list(copied.modules()):
+        for name, part in owner.named_children():
+            if isinstance(part, BecomesPyg):
+                owner.add_module(name, part.to_pyg())
+    return copied
 
 
 EXPLAINED = Builder(

@@ -123,6 +123,7 @@ class Places:
     Attributes:
         ends: both node indices of every site, shape (2, sites).
         fixed: the fixed edges, shape (2, edges).
+        constant: what an entry that is always 0 holds, and one that is always 1.
         entries: for each entry of an adjacency matrix, row by row, the number of its site, or that of the sites for an
             entry that is always 0, or one more for one that is always 1; None beyond `MOST_DENSE`
             nodes.
@@ -130,6 +131,7 @@ class Places:
 
     ends: torch.Tensor
     fixed: torch.Tensor
+    constant: torch.Tensor
     entries: torch.Tensor | None = None
 
     @classmethod
@@ -138,7 +140,7 @@ class Places:
         first, last = sites.span(sites.clean.layers[0].name)
         n_sites, graph = last - first, sites.graph
         ends = np.stack(sites.coordinates(np.arange(first, last)))
-        arrays = [ends, np.array(sites.fixed_edges.T)]
+        arrays = [ends, np.array(sites.fixed_edges.T), np.array([False, True])]
         if graph.n_nodes <= MOST_DENSE:
             entries = np.full((graph.n_nodes,) * 2, n_sites)
             for u, v, column in ((*ends, np.arange(n_sites)), (*sites.fixed_edges.T, n_sites + 1)):
@@ -237,8 +239,9 @@ class DeviceGraphs(NoisyGraphs):
         if self.places.entries is None:
             raise ValueError(f"dense adjacency matrices are for graphs of at most {MOST_DENSE:,} nodes on a device")
         n, bits = self.frame.n_nodes, self._edge_draw.bits
-        constant = torch.tensor([[False, True]], device=bits.device).expand(len(self), 2)
-        padded = torch.cat([bits, constant], dim=1).to(dtype)  # a site, or always absent, or always present
+        padded = torch.empty((len(self), bits.shape[1] + 2), dtype=dtype, device=bits.device)
+        padded[:, :-2] = bits
+        padded[:, -2:] = self.places.constant
         return padded.index_select(1, self.places.entries).view(len(self), n, n)
 
     def _listed(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
