@@ -18,6 +18,7 @@ from starcert.classifiers.identity import identity
 from starcert.classifiers.matrices import Matrices
 from starcert.classifiers.promises import Given
 from starcert.classifiers.torch import MOST_DENSE_NODES, Asking
+from starcert.models import layers
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -58,14 +59,14 @@ def mlp(a: int, b: int) -> nn.Module:
 LAYERS = {
     "gcn": pyg.GCNConv,
     "gcn without bias": lambda a, b: pyg.GCNConv(a, b, bias=False),
-    "gcn without loops": lambda a, b: pyg.GCNConv(a, b, add_self_loops=False),
-    "gcn not normalised": lambda a, b: pyg.GCNConv(a, b, normalize=False),
     "gin": lambda a, b: pyg.GINConv(mlp(a, b), eps=0.3, train_eps=True),
     "sage": pyg.SAGEConv,
     "sage of sums": lambda a, b: pyg.SAGEConv(a, b, aggr="sum", bias=False),
     "sage normalised": lambda a, b: pyg.SAGEConv(a, b, normalize=True, project=True),
     "sage of others": lambda a, b: pyg.SAGEConv(a, b, root_weight=False),
     "graph": pyg.GraphConv,
+    "own gcn": layers.GCNConv,
+    "own gin": lambda a, b: layers.GINConv(mlp(a, b)),
     "graph of means": lambda a, b: pyg.GraphConv(a, b, aggr="mean", bias=False),
 }
 
@@ -159,7 +160,15 @@ def test_what_edges_carry_may_be_overwritten():
     check(Doubled(3), typed(), 0)
 
 
-@pytest.mark.parametrize("kind", [Bonds, Narrow])
+class OwnBonds(Bonds):
+    """The same with layers of the ready networks."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.convs = nn.ModuleList([layers.GINEConv(mlp(a, 16), width) for a in (4, 16)])
+
+
+@pytest.mark.parametrize("kind", [Bonds, Narrow, OwnBonds])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(
     ("edge_features", "width", "used"),
@@ -338,6 +347,8 @@ def compiled(a, b):
         with_method,
         explained,
         lambda a, b: pyg.GCNConv(a, b, improved=True),
+        lambda a, b: pyg.GCNConv(a, b, add_self_loops=False),
+        lambda a, b: pyg.GCNConv(a, b, normalize=False),
         lambda a, b: pyg.GCNConv(a, b, flow="target_to_source"),
         lambda a, b: pyg.GCNConv(a, b, aggr="max"),
         lambda a, b: pyg.GINConv(mlp(a, b), aggr="mean"),
@@ -456,8 +467,10 @@ def transposed(self, matrices):
     return matrices
 
 
-def without_loops(self, *, loops):
-    return normalised(self, loops=False)
+def without_loops(self):
+    found = normalised(self)
+    found.diagonal(dim1=1, dim2=2).zero_()
+    return found
 
 
 def stale(self):

@@ -46,9 +46,9 @@ class Matrices:
         """Rows divided by the number of their edges."""
         return self._once("mean", lambda: self.plain() / self._degrees().clamp(min=1).unsqueeze(2))
 
-    def normalised(self, *, loops: bool) -> Tensor:
-        """Divided by the roots of the degrees of both ends, where each node has a loop, or none has."""
-        return self._once(("normalised", loops), lambda: self._normalised(loops=loops))
+    def normalised(self) -> Tensor:
+        """With a loop at each node, and divided by the roots of the degrees of both ends."""
+        return self._once("normalised", self._normalised)
 
     def of_types(self, n_types: int) -> Tensor:
         """The edges of each type beside each other, shape (copies, nodes, types · nodes)."""
@@ -89,12 +89,10 @@ class Matrices:
         rows = self.plain().view(-1, self.n_nodes)
         return self._once("degrees", lambda: (rows @ rows.new_ones(self.n_nodes)).view(self.n_copies, self.n_nodes))
 
-    def _normalised(self, *, loops: bool) -> Tensor:
-        degrees = self._degrees()
-        scale = (degrees + 1).rsqrt() if loops else degrees.rsqrt().where(degrees > 0, 0.0)
+    def _normalised(self) -> Tensor:
+        scale = (self._degrees() + 1).rsqrt()
         found = self.plain() * scale.unsqueeze(1)
-        if loops:
-            found.diagonal(dim1=1, dim2=2).copy_(scale)
+        found.diagonal(dim1=1, dim2=2).copy_(scale)
         return found.mul_(scale.unsqueeze(2))
 
     def _of_types(self, n_types: int) -> Tensor:

@@ -16,7 +16,7 @@ from torch.nn.modules import module as modules_of_torch
 from starcert.classifiers.matrices import Matrices
 from starcert.classifiers.promises import Given
 
-__all__ = ["UNKNOWN", "Rule", "edges_of_types", "is_untouched", "matrices_of", "rows_of"]
+__all__ = ["UNKNOWN", "Rule", "edges_of_types", "is_linear", "is_untouched", "matrices_of", "rows_of"]
 
 Rule: TypeAlias = "Callable[..., object]"
 
@@ -50,6 +50,13 @@ def edges_of_types(edge_attr: object) -> Tensor | None:
     """What an edge of each type carries, if that is what the module was given and it stands as it was."""
     known = type(edge_attr) is Given and not edge_attr.seen and isinstance(edge_attr.content, Tensor)
     return edge_attr.content if known else None  # type: ignore[attr-defined]  # it is a Given
+
+
+def is_linear(layer: nn.Module) -> bool:
+    """Whether a layer is a linear map and nothing else; PyG has one of its own, with the same parts."""
+    kind = type(layer)
+    pyg = kind.__name__ == "Linear" and kind.__module__ == "torch_geometric.nn.dense.linear"
+    return (kind is nn.Linear or pyg) and is_untouched(layer)
 
 
 def is_untouched(module: nn.Module) -> bool:
