@@ -1,6 +1,7 @@
 """Copies of several graphs as one batch: the same answers as graph by graph, from one call of the module."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from torch import nn
 import starcert as sc
 from starcert.classifiers import from_dense, from_pyg
 from starcert.classifiers.gathering import gathered
-from starcert.classifiers.torch import GATHERED, TorchClassifier
+from starcert.classifiers.torch import GATHERED, NODE_BYTES, TorchClassifier
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -130,14 +131,16 @@ class TakesData(nn.Module):
 @pytest.mark.parametrize(
     ("base", "device", "gathers"),
     [
-        (from_pyg(Net("gcn", "sum"), n_classes=3), "cuda", GATHERED),
-        (from_pyg(Net("gcn", "sum"), n_classes=3), "cpu", 0),
-        (from_pyg(Net("gcn", "sum"), n_classes=3, targets="nodes"), "cuda", 0),
-        (from_dense(nn.Linear(4, 4), n_classes=4), "cuda", 0),
-        (from_pyg(TakesData(), n_classes=3), "cuda", 0),
+        (from_pyg(Net("gcn", "sum"), n_classes=3), "cuda", True),
+        (from_pyg(Net("gcn", "sum"), n_classes=3), "cpu", False),
+        (from_pyg(Net("gcn", "sum"), n_classes=3, targets="nodes"), "cuda", False),
+        (from_dense(nn.Linear(4, 4), n_classes=4), "cuda", False),
+        (from_pyg(TakesData(), n_classes=3), "cuda", False),
     ],
 )
 def test_who_gathers(base, device, gathers, monkeypatch):
     """A module that takes `data` could ask where each copy begins, as if all had as many nodes."""
     monkeypatch.setattr(TorchClassifier, "device", torch.device(device))
-    assert base.gathers == gathers
+    for memory, most in ((10**12, GATHERED), (10**9, 10**9 // NODE_BYTES)):
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, m=memory: SimpleNamespace(total_memory=m))
+        assert base.gathers == (most if gathers else 0)

@@ -54,8 +54,11 @@ ROUNDING = 2048
 BATCH, LARGER_BATCH = 96, 512
 """Copies in a batch on a CPU that stay in its cache: with a row of numbers for each edge, and without."""
 
-GATHERED = 2**20
-"""Copies of several graphs with so many nodes in all, at most, are one batch on a device."""
+GATHERED, NODE_BYTES = 2**21, 2**14
+"""Copies of several graphs with so many nodes in all are one batch on a device, if it has so much memory for each.
+
+Measured with 10,000 votes a graph: proteins take a quarter to a third less time, molecules half.
+"""
 
 MESSAGES = 2
 """Numbers that a layer holds at once along an edge, for each column: what it gathers, and what it makes of it."""
@@ -253,7 +256,9 @@ class TorchClassifier(ModuleClassifier):
         plain = (
             not self.dense and self.targets == "graph" and not any(each.what == "data" for each in self._calling.places)
         )
-        return GATHERED if plain and self.device.type == "cuda" else 0
+        if not plain or self.device.type != "cuda":
+            return 0
+        return min(GATHERED, torch.cuda.get_device_properties(self.device).total_memory // NODE_BYTES)
 
     def classify_each(self, batches: Sequence[NoisyGraphs]) -> list[npt.ArrayLike]:
         """See `Classifier`: one call for all of them, and one trip from the device."""
