@@ -92,7 +92,7 @@ def both(module, x, edge_index, owner, n_nodes: int, **more):
     n_copies = len(owner) // n_nodes
     with torch.inference_mode():
         plain = module(x, edge_index, owner.clone())
-        with Products(owner, n_copies, n_nodes, **more) as found:
+        with Products(owner, (n_copies, n_nodes), **more) as found:
             other = module(x, edge_index, owner)
     return plain, other, found.used
 
@@ -118,7 +118,7 @@ def test_nothing_is_gathered_row_by_row(monkeypatch):
     """The test above would pass as well if all rows were taken."""
     module, given = Net("gcn").eval(), inputs(copies(graph()))
     monkeypatch.setattr(Rows, "fetched", lambda self: pytest.fail("rows were taken"))
-    with torch.inference_mode(), Products(given[2], COPIES, 12):
+    with torch.inference_mode(), Products(given[2], (COPIES, 12)):
         module(*given)
 
 
@@ -141,7 +141,7 @@ def test_targets_that_are_overwritten_are_sorted_again():
     module = Reversed("gin").eval().double()
     with torch.inference_mode():
         plain = module(x, edge_index.clone(), owner)
-        with Products(owner, COPIES, 12, ascending=edge_index[1]):
+        with Products(owner, (COPIES, 12), ascending=edge_index[1]):
             other = module(x, edge_index, owner)
     torch.testing.assert_close(other, plain)
 
@@ -214,7 +214,7 @@ def test_sums_are_added_to_what_is_there():
 
 def test_rows_that_leave_the_module_are_rows():
     x, edge_index, owner = inputs(copies(graph()))
-    with torch.inference_mode(), Products(owner, COPIES, 12):
+    with torch.inference_mode(), Products(owner, (COPIES, 12)):
         rows = x.index_select(0, edge_index[0])
     assert isinstance(rows, Rows)
     torch.testing.assert_close(rows + 0, x[edge_index[0]])

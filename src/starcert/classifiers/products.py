@@ -14,7 +14,7 @@ given may be a promise too (`Given`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 from weakref import WeakSet
@@ -52,8 +52,7 @@ class Products(TorchFunctionMode):
 
     Args:
         batch: for each node the number of its copy, ascending, as the module is given it.
-        n_copies: how many copies there are.
-        n_nodes: how many nodes each has.
+        blocks: how many copies there are and how many nodes each has, for one graph after the other.
         ascending: the targets of edges that are known to be in ascending order.
 
     Attributes:
@@ -61,9 +60,10 @@ class Products(TorchFunctionMode):
         used: how many sums were found.
     """
 
-    def __init__(self, batch: Tensor, n_copies: int, n_nodes: int, *, ascending: Tensor | None = None) -> None:
+    def __init__(self, batch: Tensor, *blocks: tuple[int, int], ascending: Tensor | None = None) -> None:
         super().__init__()
-        self._batch, self._n_copies, self._n_nodes, self.ascending = batch, n_copies, n_nodes, ascending
+        self._batch, self._blocks, self.ascending = batch, blocks, ascending
+        self._n_copies = sum(n_copies for n_copies, _ in blocks)
         self._matrices: dict[tuple[int, ...], tuple[Tensor, list[Tensor]]] = {}
         self._promised: WeakSet[Rows] = WeakSet()
         self._batch_stands = True
@@ -150,7 +150,9 @@ class Products(TorchFunctionMode):
         if type(rows) is Tensor and self._over_nodes(out, dim, index, rows):
             self.used += 1
             self._before_writing(out)
-            return out.add_(self._blocks(rows).sum(dim=1))
+            for block, there in self._each_block(rows, out):
+                there.add_(block.sum(dim=1))
+            return out
         if not isinstance(rows, Rows) or rows.taken is not None or dim not in (0, -2) or index.shape != rows.shape:
             return UNKNOWN
         if index.stride(1) != 0 or out.shape != rows.source.shape or len(index) > MOST_ENTRIES:
@@ -168,7 +170,9 @@ class Products(TorchFunctionMode):
             return UNKNOWN
         self.used += 1
         self._before_writing(out)
-        return (torch.amax if reduce == "amax" else torch.amin)(self._blocks(rows), dim=1, out=out)
+        for block, there in self._each_block(rows, out):
+            (torch.amax if reduce == "amax" else torch.amin)(block, dim=1, out=there)
+        return out
 
     def _largest(self, index: object, *more: object, **named: object) -> object:
         if more or named or type(index) is not Tensor or index.dim() != 1 or not self._is_batch(index):
@@ -193,8 +197,13 @@ class Products(TorchFunctionMode):
             step == 0 or size == 1 for size, step in zip(index.shape[1:], index.stride()[1:], strict=True)
         )
 
-    def _blocks(self, rows: Tensor) -> Tensor:
-        return rows.view(self._n_copies, self._n_nodes, *rows.shape[1:])
+    def _each_block(self, rows: Tensor, out: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """For each graph the rows of its copies, shape (copies, nodes, …), and the rows of these copies in `out`."""
+        first_row = first_copy = 0
+        for n_copies, n_nodes in self._blocks:
+            last_row, last_copy = first_row + n_copies * n_nodes, first_copy + n_copies
+            yield rows[first_row:last_row].view(n_copies, n_nodes, *rows.shape[1:]), out[first_copy:last_copy]
+            first_row, first_copy = last_row, last_copy
 
     def _matrix(self, target: Tensor, rows: Rows) -> Tensor:
         """The matrix of all copies: the weight of each edge at its target and its source."""
