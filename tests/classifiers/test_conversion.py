@@ -419,25 +419,46 @@ def test_products_of_single_precision_have_all_their_digits():
     assert single._agrees[Asking.MATRICES]
 
 
+class Finite(Net):
+    """Whatever its layer gives, its logits are numbers."""
+
+    def forward(self, x, edge_index, batch):
+        return self.linear(self.pool(self.convs[0](x, edge_index).nan_to_num(0.0, 1.0, -1.0), batch))
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("ask", ["logits", "classify", "scored"])
 @pytest.mark.parametrize("device", DEVICES)
-def test_features_that_are_not_finite(bad, device):
+def test_features_that_are_not_finite(bad, ask, device):
     """0 · ∞ is no number: a product would spread it to nodes that it does not reach."""
     x = np.array(graph().node_data["x"])
     x[3, 1] = bad
     clean = sc.Graph(11, [(i, i + 1) for i in range(10)], node_data={"x": x})
-
-    class Finite(Net):
-        def forward(self, x, edge_index, batch):
-            x = self.convs[0](x, edge_index).nan_to_num(0.0, 1.0, -1.0)
-            return self.linear(self.pool(x, batch))
-
     classifier, drawn = from_pyg(Finite("gin").to(device), n_classes=3), copies(clean, device=device)
+    classifier.logits(copies(graph(), device=device))
+    assert classifier._agrees[Asking.MATRICES]
     with torch.inference_mode():
         plain, _ = classifier._logits(drawn, Asking.WRITTEN)
-        other, _ = classifier._logits(drawn, Asking.MATRICES)
-    torch.testing.assert_close(other, plain)
     assert plain.isfinite().all()
+    if ask == "logits":
+        torch.testing.assert_close(classifier.logits(drawn), plain)
+    elif ask == "classify":
+        np.testing.assert_array_equal(classifier.classify(drawn), plain.argmax(dim=1).cpu())
+    else:
+        np.testing.assert_allclose(classifier.scored(drawn).numbers, plain.double().cpu(), rtol=1e-5)
+    assert not classifier._agrees[Asking.MATRICES]
+    assert classifier._agrees[Asking.PRODUCTS]
+
+
+def test_logits_that_are_no_numbers_are_said():
+    class Broken(Net):
+        def forward(self, x, edge_index, batch):
+            return super().forward(x, edge_index, batch) * float("nan")
+
+    classifier, drawn = from_pyg(Broken(), n_classes=3), copies(graph())
+    with pytest.raises(ValueError, match="its logits have a NaN"):
+        classifier.classify(drawn)
+    assert classifier.logits(drawn).isnan().all()
 
 
 def test_no_edges_are_listed(monkeypatch):
