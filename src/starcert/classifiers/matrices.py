@@ -34,7 +34,7 @@ class Matrices:
     """
 
     def __init__(self, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> None:
-        self._graphs, self.dtype, self._device = graphs, dtype, device
+        self._graphs, self.dtype, self.device = graphs, dtype, device
         self.n_copies, self.n_nodes = len(graphs), graphs.frame.n_nodes
         self._made: dict[str, Tensor] = {}
         self._first_rows: list[Tensor] = []
@@ -95,7 +95,7 @@ class Matrices:
         return self._made[name]
 
     def _plain(self) -> Tensor:
-        return self._by_target(self._graphs.adjacency_on(self._device)).to(self.dtype)
+        return self._by_target(self._graphs.adjacency_on(self.device)).to(self.dtype)
 
     def _mean(self) -> Tensor:
         return self.plain() / self._degrees().clamp(min=1).unsqueeze(2)
@@ -116,8 +116,8 @@ class Matrices:
         return found.mul_(scale.unsqueeze(2))
 
     def _of_types(self, n_types: int) -> Tensor:
-        types = self._by_target(torch.from_numpy(self._graphs.adjacency()).to(self._device))
-        numbers = torch.arange(1, n_types + 1, dtype=types.dtype, device=self._device)
+        types = self._by_target(torch.from_numpy(self._graphs.adjacency()).to(self.device))
+        numbers = torch.arange(1, n_types + 1, dtype=types.dtype, device=self.device)
         return (types.unsqueeze(2) == numbers.view(-1, 1)).to(self.dtype).flatten(2)
 
 

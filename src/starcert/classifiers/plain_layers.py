@@ -31,7 +31,7 @@ def matrices_of(layer: nn.Module, edges: object) -> Matrices | None:
     """
     if type(edges) is not Given or edges.seen or not isinstance(edges.content, Matrices):
         return None
-    return edges.content if is_untouched(layer) and not torch.is_autocast_enabled(edges.device.type) else None
+    return edges.content if is_untouched(layer) and not torch.is_autocast_enabled(edges.content.device.type) else None
 
 
 def rows_of(x: object, matrices: Matrices, *, shared: bool = True) -> Tensor | None:
@@ -39,11 +39,14 @@ def rows_of(x: object, matrices: Matrices, *, shared: bool = True) -> Tensor | N
 
     None where they are something else.
     """
-    if type(x) is Given:
-        x = x.content if shared and not x.seen and isinstance(x.content, Tensor) else x.fetched()
-    elif type(x) is not Tensor or len(x) != matrices.n_copies * matrices.n_nodes:
+    use_shared = type(x) is Given and shared and not x.seen and isinstance(x.content, Tensor)
+    found = (x.content if use_shared else x.fetched()) if type(x) is Given else x
+    if type(found) is not Tensor:
         return None
-    return x if x.dim() == 2 and x.dtype == matrices.dtype and x.layout == torch.strided else None
+    with torch._C.DisableTorchFunction():
+        known = found.dim() == 2 and found.dtype == matrices.dtype and found.layout == torch.strided
+        n_rows = matrices.n_nodes if use_shared else matrices.n_copies * matrices.n_nodes
+        return found if known and len(found) == n_rows else None
 
 
 def edges_of_types(edge_attr: object) -> Tensor | None:
