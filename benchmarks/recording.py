@@ -18,8 +18,9 @@ import numpy as np
 
 import starcert as sc
 from starcert.classifiers import Classifier
+from starcert.counting import count_chunk
 from starcert.graphs import Sites
-from starcert.voting import Chunk, Job, count_chunk
+from starcert.jobs import Chunk, Job
 from table import Table, Work
 
 VOTES = 100 * 1024

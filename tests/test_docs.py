@@ -50,7 +50,7 @@ NEEDS = {
 }
 """What the examples of each page need besides the package itself; `test_gallery.py` runs those of the gallery."""
 
-SLOW = {"cluster", "paper", "tutorial", "models", "regions", "voting"}
+SLOW = {"bonds-results", "cluster", "commands", "models", "paper", "regions", "tutorial", "voting"}
 NOT_RUN = {
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),

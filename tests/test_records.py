@@ -9,16 +9,17 @@ import pytest
 
 import starcert as sc
 import worlds
-from starcert import plans, voting
+from starcert import counting, plans
 from starcert.binding import axes_of_sites
 from starcert.classifiers import Classifier
 from starcert.core.flips import FlipRecord
+from starcert.counting import count_chunk
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError
+from starcert.jobs import Chunk, Job
 from starcert.plans import FixedPlan, Plan, Wanted
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.store import VoteStore
-from starcert.voting import Chunk, Job, count_chunk
 
 SIZE = 128
 SAMPLES = 1000
@@ -261,7 +262,7 @@ def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monk
     np.testing.assert_array_equal(votes.counts, whole.counts)
 
 
-@pytest.mark.parametrize(("module", "constant"), [(voting, "MOST_CHUNK_BYTES"), (plans, "MOST_BYTES")])
+@pytest.mark.parametrize(("module", "constant"), [(counting, "MOST_CHUNK_BYTES"), (plans, "MOST_BYTES")])
 @pytest.mark.parametrize("most", [40, 300])
 @pytest.mark.parametrize("order", [list, lambda tallies: reversed(list(tallies))])
 def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module, constant, most, order):
@@ -282,7 +283,7 @@ def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module
 
 def vote_whole(noise):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(voting, "MOST_CHUNK_BYTES", 2**25)
+        patch.setattr(counting, "MOST_CHUNK_BYTES", 2**25)
         patch.setattr(plans, "MOST_BYTES", 2**28)
         return vote(noise)
 
@@ -384,7 +385,7 @@ def test_a_plan_that_looks_goes_on_from_records(tmp_path):
 
 
 def test_a_bounded_record_is_the_same_from_a_store(tmp_path, monkeypatch):
-    monkeypatch.setattr(voting, "MOST_CHUNK_BYTES", 40)
+    monkeypatch.setattr(counting, "MOST_CHUNK_BYTES", 40)
     file = tmp_path / "votes.db"
     first = vote(store=file)
     assert not first.records[0].complete

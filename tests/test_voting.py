@@ -12,13 +12,15 @@ import pytest
 
 import starcert as sc
 import worlds
-from starcert import voting
-from starcert.classifiers.base import Classifier, DrawsItself
+from starcert import counting
+from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.counting import count_chunk
 from starcert.errors import ClassifierError, ExecutorError, InvalidParameterError
+from starcert.jobs import Chunk, Job, chunks_of
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
-from starcert.voting import Chunk, Job, chunks_of, count_chunk, tallies
+from starcert.voting import tallies
 
 SAMPLES = 5000
 WANTED = {"samples": SAMPLES, "selection_samples": 300, "seed": 7}
@@ -353,6 +355,70 @@ def test_a_classifier_that_fails_on_several_chunks_is_named_with_the_first():
         list(tallies(job, wanted))
 
 
+# ---- chunks of several graphs at once
+
+
+class Gathering(Several):
+    """Wants to be asked about chunks of several graphs, so many nodes in all; may fail on those of one of them."""
+
+    together, batch_size = 1, 1024
+
+    def __init__(self, gathers: int, fails_on: int | None = None) -> None:
+        super().__init__()
+        self.gathers, self.fails_on, self.groups = gathers, fails_on, []
+
+    def classify(self, graphs):
+        if graphs.frame.n_nodes == self.fails_on:
+            raise RuntimeError("not this one")
+        return super().classify(graphs)
+
+    def classify_each(self, batches):
+        self.groups.append([graphs.frame.n_nodes for graphs in batches])
+        return super().classify_each(batches)
+
+    def scored_each(self, batches):
+        self.groups.append([graphs.frame.n_nodes for graphs in batches])
+        return super().scored_each(batches)
+
+
+def different_graphs() -> list[sc.Graph]:
+    return [sc.Graph(12 + i, graph.edges) for i, graph in enumerate(worlds.graphs())]
+
+
+def test_votes_do_not_depend_on_what_is_gathered():
+    wanted = {"samples": 300, "selection_samples": 200, "seed": 7}
+    alone = worlds.smoothed().vote(different_graphs(), **wanted)
+    gathering = Gathering(500 * 12 + 500 * 13)
+    votes = sc.SmoothedClassifier(gathering, worlds.NOISE, worlds.PARTITION).vote(different_graphs(), **wanted)
+    np.testing.assert_array_equal(votes.counts, alone.counts)
+    np.testing.assert_array_equal(votes.selection, alone.selection)
+    assert gathering.groups == [[12, 12, 13, 13], [14, 14]]
+    assert gathering.asked.count(1) > 3  # copies alone, of every graph
+
+
+def test_nothing_is_gathered_beyond_what_is_wanted_or_with_a_size_of_batches():
+    for gathering, more in ((Gathering(1000), {}), (Gathering(10**9), {"batch_size": 50})):
+        smoothed = sc.SmoothedClassifier(gathering, worlds.NOISE, worlds.PARTITION)
+        assert same(smoothed.vote(worlds.graphs(), **WANTED, **more))
+        assert gathering.groups == []
+
+
+def test_who_fails_among_gathered_graphs_is_named():
+    smoothed = sc.SmoothedClassifier(Gathering(10**9, fails_on=13), worlds.NOISE, worlds.PARTITION)
+    with pytest.raises(ClassifierError, match="failed on graph 1, selection chunk 0: RuntimeError: not this one"):
+        smoothed.vote(different_graphs(), samples=100, seed=7)
+
+
+def test_a_classifier_that_looks_beside_a_graph_is_refused_when_gathered():
+    class Beside(Gathering):
+        def scored_each(self, batches):
+            return [Scores(1 - np.asarray(found.answers)) for found in super().scored_each(batches)]
+
+    smoothed = sc.SmoothedClassifier(Beside(10**9), worlds.NOISE, worlds.PARTITION)
+    with pytest.raises(ClassifierError, match=r"in a batch of .* alone"):
+        smoothed.vote(different_graphs(), samples=100, seed=7)
+
+
 # ---- samplers are kept for their classifier
 
 
@@ -386,7 +452,7 @@ def drawn_on(classifier, graph):
     """The mark of the sampler that voting uses for this classifier."""
     sites = worlds.PARTITION.sites(graph)
     return (
-        voting._sampler_of(classifier, sites, worlds.NOISE)
+        counting._sampler_of(classifier, sites, worlds.NOISE)
         .draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 2)
         .mark
     )
@@ -412,7 +478,7 @@ def test_every_classifier_has_its_own_sampler():
     assert drawn_on(one, graph) == "cuda:1"
     plain = worlds.smoothed().base
     sites = worlds.PARTITION.sites(graph)
-    assert voting._sampler_of(plain, sites, worlds.NOISE) is not voting._sampler_of(other, sites, worlds.NOISE)
+    assert counting._sampler_of(plain, sites, worlds.NOISE) is not counting._sampler_of(other, sites, worlds.NOISE)
     for number in range(50):  # a new one may come to lie where an old one was
         assert drawn_on(OnDevice("cuda:0", f"number {number}"), graph) == f"number {number}"
 

@@ -18,9 +18,9 @@ from starcert.system.stages import staged
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from starcert.jobs import Job
     from starcert.store import VoteStore
     from starcert.system.output import Advance
-    from starcert.voting import Job
 
 __all__ = ["evidence_of", "verdicts_of", "with_evidence"]
 

@@ -37,10 +37,11 @@ from starcert.binding import axes_of_sites
 from starcert.core.confidence import Votes
 from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.errors import InvalidParameterError, StarcertWarning
+from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.sampler import way_of
 from starcert.system.stages import staged
-from starcert.voting import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of, tallies
+from starcert.voting import tallies
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose

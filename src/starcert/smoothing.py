@@ -31,6 +31,7 @@ from starcert.graphs import CleanObject, Graph, Sites, Vector
 from starcert.graphs.convert import is_networkx
 from starcert.graphs.convert_pyg import is_pyg
 from starcert.graphs.vectors import matrix_of
+from starcert.jobs import Job, check_memory
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
@@ -38,7 +39,6 @@ from starcert.plans import FixedPlan, Plan, Wanted, count_votes
 from starcert.system.output import progress_bar
 from starcert.system.provenance import provenance
 from starcert.system.stages import stage
-from starcert.voting import Job, check_memory
 
 if TYPE_CHECKING:
     from starcert.store import VoteStore

@@ -11,9 +11,9 @@ import starcert as sc
 import worlds
 from starcert.classifiers import from_callable
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers, is_classifier
+from starcert.counting import answers_on
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.sampler import sampler
-from starcert.voting import answers_on
 
 WANTED = {"samples": 500, "seed": 1}
 

@@ -10,7 +10,7 @@ from torch import nn
 import starcert as sc
 from starcert.classifiers import from_pyg, products
 from starcert.classifiers.products import Products, Rows, can_watch
-from starcert.classifiers.torch import LARGER_BATCH
+from starcert.classifiers.torch import LARGER_BATCH, MOST_DENSE_NODES, Asking
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -31,6 +31,12 @@ with warnings.catch_warnings():
 
 COPIES = 40
 POOLS = {"sum": global_add_pool, "max": global_max_pool, "mean": global_mean_pool}
+
+
+@pytest.fixture(autouse=True)
+def _no_matrices(monkeypatch):
+    """Layers on dense adjacency have tests of their own."""
+    monkeypatch.setitem(MOST_DENSE_NODES, "cpu", 0)
 
 
 def gin(a: int, b: int) -> GINConv:
@@ -86,7 +92,7 @@ def both(module, x, edge_index, owner, n_nodes: int, **more):
     n_copies = len(owner) // n_nodes
     with torch.inference_mode():
         plain = module(x, edge_index, owner.clone())
-        with Products(owner, n_copies, n_nodes, **more) as found:
+        with Products(owner, (n_copies, n_nodes), **more) as found:
             other = module(x, edge_index, owner)
     return plain, other, found.used
 
@@ -112,7 +118,7 @@ def test_nothing_is_gathered_row_by_row(monkeypatch):
     """The test above would pass as well if all rows were taken."""
     module, given = Net("gcn").eval(), inputs(copies(graph()))
     monkeypatch.setattr(Rows, "fetched", lambda self: pytest.fail("rows were taken"))
-    with torch.inference_mode(), Products(given[2], COPIES, 12):
+    with torch.inference_mode(), Products(given[2], (COPIES, 12)):
         module(*given)
 
 
@@ -135,7 +141,7 @@ def test_targets_that_are_overwritten_are_sorted_again():
     module = Reversed("gin").eval().double()
     with torch.inference_mode():
         plain = module(x, edge_index.clone(), owner)
-        with Products(owner, COPIES, 12, ascending=edge_index[1]):
+        with Products(owner, (COPIES, 12), ascending=edge_index[1]):
             other = module(x, edge_index, owner)
     torch.testing.assert_close(other, plain)
 
@@ -208,7 +214,7 @@ def test_sums_are_added_to_what_is_there():
 
 def test_rows_that_leave_the_module_are_rows():
     x, edge_index, owner = inputs(copies(graph()))
-    with torch.inference_mode(), Products(owner, COPIES, 12):
+    with torch.inference_mode(), Products(owner, (COPIES, 12)):
         rows = x.index_select(0, edge_index[0])
     assert isinstance(rows, Rows)
     torch.testing.assert_close(rows + 0, x[edge_index[0]])
@@ -218,7 +224,7 @@ def test_a_classifier_multiplies_where_logits_are_the_same():
     classifier = from_pyg(Net("gcn"), n_classes=3)
     assert classifier.batch_size < LARGER_BATCH
     classifier.logits(copies(graph()))
-    assert classifier._multiplies
+    assert classifier._agrees[Asking.PRODUCTS]
     assert classifier.batch_size == LARGER_BATCH
 
 
@@ -245,7 +251,7 @@ def test_the_plain_way_is_taken_where_they_are_not(kind):
     with torch.inference_mode():
         expected = Net("gin").eval()(*inputs(drawn))
     torch.testing.assert_close(classifier.logits(drawn), expected, rtol=1e-6, atol=1e-6)
-    assert classifier._multiplies is False
+    assert not classifier._agrees[Asking.PRODUCTS]
 
 
 def test_what_works_below_python_is_not_watched():

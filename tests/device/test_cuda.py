@@ -5,6 +5,7 @@ What is marked `cuda` needs a device and is skipped without: `make test-gpu` run
 
 import math
 from copy import deepcopy
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from scipy.stats import binom, chi2
 
 import starcert as sc
 from device_worlds import CUDA, DEVICES, chain, clean_bits, torch, web
+from starcert.counting import count_chunk
+from starcert.jobs import Chunk, Job
 from starcert.sampling.streams import WordStream
-from starcert.voting import Chunk, Job, count_chunk
 
 pytest.importorskip("torch_geometric")
 
@@ -191,3 +193,32 @@ def test_a_clock_changes_no_vote_and_sees_the_stages(device):
     assert min(times.seconds["drawing"], times.seconds["model"], times.seconds["counting"]) > 0
     assert (times.seconds["transfer"] > 0) == (device != "cpu")
     assert sum(times.seconds.values()) <= times.elapsed
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("record", [False, True])
+def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device, record, monkeypatch):
+    """Of small and large graphs, whose flips are drawn in different ways; on the CPU nothing is gathered."""
+    graphs = [chain(18), chain(40), chain(300), chain(25)]
+    noise = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.01))
+    base = from_pyg(network("gin", graphs[1], noise, device), n_classes=2)
+    smoothed, asked = sc.SmoothedClassifier(base, noise), []
+    wanted = {"samples": 700, "selection_samples": 100, "seed": 3, "record": record}
+    forward = base.model.forward
+
+    def counted(*given):
+        asked.append(int(given[2].max()) + 1)
+        return forward(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(base), "gathers", 0)
+        alone = smoothed.vote(graphs, **wanted)
+    monkeypatch.setattr(base.model, "forward", counted)
+    together = smoothed.vote(graphs, **wanted)
+    np.testing.assert_array_equal(together.counts, alone.counts)
+    np.testing.assert_array_equal(together.selection, alone.selection)
+    for one, other in zip(together.records, alone.records, strict=True):
+        assert (one is not None) == record
+        np.testing.assert_equal(*(each if each is None else asdict(each) for each in (one, other)))
+    if device == "cuda":
+        assert max(asked) == (4 * 700 if record else 4 * 800)

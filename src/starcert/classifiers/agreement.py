@@ -46,7 +46,11 @@ def asked_alone(graph: int, copies: int, *, scored: bool) -> list[int]:
 
 def scores_of(classifier: Classifier, graphs: NoisyGraphs) -> Scores:
     """The answers on a batch, checked, with the numbers that they come from where the classifier offers such."""
-    found = classifier.scored(graphs)
+    return checked_scores(classifier.scored(graphs), classifier, graphs)
+
+
+def checked_scores(found: Scores, classifier: Classifier, graphs: NoisyGraphs) -> Scores:
+    """What a classifier found, its answers checked."""
     n_targets = classifier.n_targets(graphs.frame)
     return found._replace(answers=checked_answers(found.answers, len(graphs), classifier.n_classes, n_targets))
 

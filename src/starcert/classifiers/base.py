@@ -74,6 +74,8 @@ class Classifier(ABC):
         together: how many chunks of a graph it wants to see as one batch. More than one is for those that are done with
             a chunk before the next has begun, and whose answers are known not to hang by the batch: that they do not
             is shown in batches of one chunk.
+        gathers: up to so many nodes in all copies, it wants to be asked about chunks of several graphs at once, with
+            `classify_each` and `scored_each`; 0: about one graph after the other.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -92,6 +94,7 @@ class Classifier(ABC):
     chunk_size: int = CHUNK_SIZE
     backend: str = "cpu"
     together: int = 1
+    gathers: int = 0
 
     @property
     @abstractmethod
@@ -128,6 +131,14 @@ class Classifier(ABC):
         long before an answer changes, and rounding that changes an answer at a tie is no difference.
         """
         return Scores(self.classify(graphs))
+
+    def classify_each(self, batches: Sequence[NoisyGraphs]) -> list[npt.ArrayLike]:
+        """What `classify` answers for each of several batches, which may be copies of different graphs."""
+        return [self.classify(graphs) for graphs in batches]
+
+    def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
+        """What `scored` answers for each of them."""
+        return [self.scored(graphs) for graphs in batches]
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the classifier sees it, in bytes, beside the list of its edges."""

@@ -14,18 +14,31 @@ noise adds has what the graph says for such.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from starcert.classifiers.promises import Given
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["TYPES", "EdgeFeatures", "EdgeSources", "edge_attr_of", "edge_sources_of", "edge_weight_of"]
+__all__ = [
+    "TYPES",
+    "EdgeFeatures",
+    "EdgeSources",
+    "edge_attr_of",
+    "edge_sources_of",
+    "edge_weight_of",
+    "promised_edge_attr",
+]
 
 EdgeFeatures: TypeAlias = "str | npt.ArrayLike | tuple[str | npt.ArrayLike, ...] | None"
 EdgeSources: TypeAlias = "tuple[str | torch.Tensor, ...] | None"
@@ -67,26 +80,48 @@ def edge_attr_of(
     sources: EdgeSources, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device
 ) -> torch.Tensor | None:
     """The features of each column of `edge_index`, shape (columns, features); None if edges carry nothing."""
-    frame = graphs.frame
-    if sources is None:
-        known = (TYPES,) if frame.type_names else ("edge_attr",) if "edge_attr" in frame.edge_data else ()
-        return edge_attr_of(known, graphs, dtype, device) if known else None
     parts = []
-    for source in sources:
+    for source in _known(sources, graphs.frame):
         if isinstance(source, str) and source != TYPES:
             numbers = graphs.edge_data_on(source, device).to(dtype)
             parts.append(numbers if numbers.dim() == 2 else numbers.unsqueeze(1))
             continue
-        n_types = len(frame.type_names)
-        if not n_types:
-            raise ValueError("edge_features asks for types, and the edges of the graph have none: give it edge_types")
-        table = torch.eye(n_types) if isinstance(source, str) else source
-        if len(table) != n_types:
-            names = ", ".join(map(str, frame.type_names))
-            raise ValueError(f"edge_features has {len(table)} rows; the graph has {n_types} types of edges: {names}")
-        types = graphs.edge_types_on(device).long() - 1
-        parts.append(torch.nn.functional.embedding(types, table.to(device, dtype)))
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+        table = _table_of(source, graphs.frame).to(device, dtype)
+        parts.append(torch.nn.functional.embedding(graphs.edge_types_on(device).long() - 1, table))
+    return None if not parts else parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+
+def promised_edge_attr(
+    sources: EdgeSources, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device
+) -> torch.Tensor | None:
+    """The same; a promise where the type of an edge says all, whose content has a row for each type."""
+    known = _known(sources, graphs.frame)
+    made = partial(edge_attr_of, known, graphs, dtype, device)
+    if not known or any(isinstance(source, str) and source != TYPES for source in known):
+        return made()
+    table = torch.cat([_table_of(source, graphs.frame).to(device, dtype) for source in known], dim=1)
+    return Given(
+        cast("Callable[[], torch.Tensor]", made), table, shape=(None, table.shape[1]), dtype=dtype, device=device
+    )
+
+
+def _known(sources: EdgeSources, frame: Frame) -> tuple[str | torch.Tensor, ...]:
+    """What `edge_attr` is put together from, for a graph."""
+    if sources is not None:
+        return sources
+    return (TYPES,) if frame.type_names else ("edge_attr",) if "edge_attr" in frame.edge_data else ()
+
+
+def _table_of(source: str | torch.Tensor, frame: Frame) -> torch.Tensor:
+    """A table with a row for each type."""
+    n_types = len(frame.type_names)
+    if not n_types:
+        raise ValueError("edge_features asks for types, and the edges of the graph have none: give it edge_types")
+    table = torch.eye(n_types) if isinstance(source, str) else source
+    if len(table) != n_types:
+        names = ", ".join(map(str, frame.type_names))
+        raise ValueError(f"edge_features has {len(table)} rows; the graph has {n_types} types of edges: {names}")
+    return table
 
 
 def edge_weight_of(

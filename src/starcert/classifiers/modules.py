@@ -34,6 +34,12 @@ DEVICE_CHUNK = 131_072
 PROBE = 64
 """So many copies tell what one of them takes on a device."""
 
+HELD_LAYERS = 32
+"""So many layers of numbers a model may hold at once, where it was not tried."""
+
+ALWAYS_FITS = 2**33
+"""Bytes that are free on a device as a rule: to try what a few copies take would take longer than their answers."""
+
 PORTION = 2**27
 """Bytes that the features of copies take at a time on a CPU."""
 
@@ -97,7 +103,9 @@ class ModuleClassifier(DrawsItself):
 
     def scored(self, graphs: Copies) -> Scores:
         """One class for each copy, or for each target, and the logits."""
-        logits = self.logits(graphs)
+        return self._scores(self.logits(graphs))
+
+    def _scores(self, logits: torch.Tensor) -> Scores:
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
         return Scores(self._answers(logits), self._brought(logits.double()), max(1e-3, 8 * precision))
 
@@ -155,6 +163,8 @@ class ModuleClassifier(DrawsItself):
             return max(1, PORTION // max(1, self._feature_bytes(graphs.frame)))
         if self.device.type != "cuda" or len(graphs) <= PROBE:
             return len(graphs)
+        if 4 * HELD_LAYERS * len(graphs) * self._numbers(graphs.frame) <= ALWAYS_FITS:
+            return len(graphs)  # and is asked about in halves, should it not fit
         kept = self._fits
         if kept is None or kept[0] != graphs.frame.key:
             torch.cuda.reset_peak_memory_stats(self.device)

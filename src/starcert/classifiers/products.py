@@ -7,13 +7,15 @@ recognised and multiplied; and sums, means and largest values over the nodes of 
 taken block by block. Both add in a fixed order. Everything else is done as it is written.
 
 What is taken is not known to be summed until it is. So rows that are taken are a promise (`Rows`), which is kept, row
-by row, as soon as anything else is asked of it, or what it was made of is about to be overwritten.
+by row, as soon as anything else is asked of it, or what it was made of is about to be overwritten. What the module is
+given may be a promise too (`Given`).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 from weakref import WeakSet
 
@@ -23,9 +25,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
+from starcert.classifiers.promises import OF_SHAPE, Given, Rows, kept, of_shape
 from starcert.core.arithmetic import compiled
 
-__all__ = ["Products", "can_watch"]
+__all__ = ["Products", "Rows", "can_watch"]
 
 UNKNOWN = object()
 """What a rule answers that does not apply."""
@@ -36,62 +39,12 @@ MOST_ENTRIES = 2**31 - 1
 
 def can_watch(model: torch.nn.Module) -> bool:
     """Whether what a module does can be seen: compiled and scripted ones work below Python."""
-    inner = [type(each).__name__ for each in model.modules()]
-    return not any(isinstance(each, torch.jit.ScriptModule) for each in model.modules()) and (
-        "OptimizedModule" not in inner
+    return not any(
+        isinstance(each, torch.jit.ScriptModule)
+        or type(each).__name__ == "OptimizedModule"
+        or isinstance(each._compiled_call_impl, FunctionType)  # compiled where it is
+        for each in model.modules()
     )
-
-
-class Rows(Tensor):
-    """The rows `source[which]`, each times its weight, not yet taken.
-
-    Attributes:
-        source: where they are taken from, shape (nodes, features).
-        which: the number of each, shape (edges,).
-        weight: a number for each, shape (edges, 1); None: 1.
-        taken: the rows, once they were.
-    """
-
-    source: Tensor
-    which: Tensor
-    weight: Tensor | None
-    taken: Tensor | None
-
-    @staticmethod
-    def __new__(cls: type[Rows], source: Tensor, index: Tensor, weight: Tensor | None = None) -> Rows:
-        """A promise of rows."""
-        shape = (index.shape[0], source.shape[1])
-        made: Rows = Tensor._make_wrapper_subclass(cls, shape, dtype=source.dtype, device=source.device)
-        made.source, made.which, made.weight, made.taken = source, index, weight, None
-        return made
-
-    def fetched(self) -> Tensor:
-        """The rows."""
-        if self.taken is None:
-            rows = self.source.index_select(0, self.which)
-            self.taken = rows if self.weight is None else self.weight * rows
-        return self.taken
-
-    def made_of(self) -> list[Tensor]:
-        """What the rows depend on."""
-        return [self.source, self.which] + ([] if self.weight is None else [self.weight])
-
-    @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: object, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:  # noqa: ANN401
-        """Whatever is asked of rows that nobody watches: they are taken."""
-        if func in _OF_SHAPE:
-            with torch._C.DisableTorchFunctionSubclass():
-                return func(*args, **(kwargs or {}))
-        return func(*_taken(args), **_taken(kwargs or {}))
-
-    @classmethod
-    def __torch_dispatch__(  # type: ignore[override]  # torch has a function of another shape there
-        cls, func: Callable[..., Any], types: object, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:  # noqa: ANN401
-        """The same, below Python."""
-        return func(*_taken(args), **_taken(kwargs or {}))
 
 
 class Products(TorchFunctionMode):
@@ -99,17 +52,18 @@ class Products(TorchFunctionMode):
 
     Args:
         batch: for each node the number of its copy, ascending, as the module is given it.
-        n_copies: how many copies there are.
-        n_nodes: how many nodes each has.
+        blocks: how many copies there are and how many nodes each has, for one graph after the other.
         ascending: the targets of edges that are known to be in ascending order.
 
     Attributes:
+        ascending: as above, until they are overwritten; whoever makes edges while the module works says so here.
         used: how many sums were found.
     """
 
-    def __init__(self, batch: Tensor, n_copies: int, n_nodes: int, *, ascending: Tensor | None = None) -> None:
+    def __init__(self, batch: Tensor, *blocks: tuple[int, int], ascending: Tensor | None = None) -> None:
         super().__init__()
-        self._batch, self._n_copies, self._n_nodes, self._ascending = batch, n_copies, n_nodes, ascending
+        self._batch, self._blocks, self.ascending = batch, blocks, ascending
+        self._n_copies = sum(n_copies for n_copies, _ in blocks)
         self._matrices: dict[tuple[int, ...], tuple[Tensor, list[Tensor]]] = {}
         self._promised: WeakSet[Rows] = WeakSet()
         self._batch_stands = True
@@ -124,16 +78,22 @@ class Products(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         """One of the rules, or what is written."""
         given = kwargs or {}
+        if Rows in types or Given in types:
+            if func in OF_SHAPE:
+                return of_shape(func, args, given)
+            if func in _NEW:
+                return func(torch.empty(0, dtype=args[0].dtype, device=args[0].device), *args[1:], **given)
+        if Given in types:
+            if func in _UNCHANGED and _UNCHANGED[func](*args, **given):
+                return args[0]
+            args, given = tree_map_only(Given, Given.fetched, (tuple(args), given))
         rule = _RULES.get(func)
         if rule is not None:
             found = rule(self, *args, **given)
             if found is not UNKNOWN:
                 return found
         if Rows in types:
-            if func in _OF_SHAPE:
-                with torch._C.DisableTorchFunctionSubclass():
-                    return func(*args, **given)
-            args, given = _taken(args), _taken(given)
+            args, given = kept(args), kept(given)
         if func in _READING and not given and bool not in map(type, args):  # as a rule
             return func(*args)
         if _overwrites(func, args, given):
@@ -152,8 +112,8 @@ class Products(TorchFunctionMode):
             for key in [key for key, (_, parts) in self._matrices.items() if there in map(_storage, parts)]:
                 del self._matrices[key]
             self._batch_stands = self._batch_stands and there != _storage(self._batch)
-            if self._ascending is not None and there == _storage(self._ascending):
-                self._ascending = None
+            if self.ascending is not None and there == _storage(self.ascending):
+                self.ascending = None
 
     # Rules: what is answered instead of what is written, or UNKNOWN.
 
@@ -184,19 +144,15 @@ class Products(TorchFunctionMode):
     def _like(self, view: object, rows: object) -> object:
         return view.expand(rows.shape) if isinstance(rows, Rows) and type(view) is Tensor else UNKNOWN
 
-    def _new_zeros(self, rows: object, *size: Any, **more: Any) -> object:  # noqa: ANN401
-        return rows.source.new_zeros(*size, **more) if isinstance(rows, Rows) else UNKNOWN
-
-    def _new_ones(self, rows: object, *size: Any, **more: Any) -> object:  # noqa: ANN401
-        return rows.source.new_ones(*size, **more) if isinstance(rows, Rows) else UNKNOWN
-
     def _add(self, out: object, dim: int, index: object, rows: object) -> object:
         if type(out) is not Tensor or type(index) is not Tensor:
             return UNKNOWN
         if type(rows) is Tensor and self._over_nodes(out, dim, index, rows):
             self.used += 1
             self._before_writing(out)
-            return out.add_(self._blocks(rows).sum(dim=1))
+            for block, there in self._each_block(rows, out):
+                there.add_(block.sum(dim=1))
+            return out
         if not isinstance(rows, Rows) or rows.taken is not None or dim not in (0, -2) or index.shape != rows.shape:
             return UNKNOWN
         if index.stride(1) != 0 or out.shape != rows.source.shape or len(index) > MOST_ENTRIES:
@@ -214,8 +170,9 @@ class Products(TorchFunctionMode):
             return UNKNOWN
         self.used += 1
         self._before_writing(out)
-        blocks = self._blocks(rows)
-        return out.copy_(blocks.amax(dim=1) if reduce == "amax" else blocks.amin(dim=1))
+        for block, there in self._each_block(rows, out):
+            (torch.amax if reduce == "amax" else torch.amin)(block, dim=1, out=there)
+        return out
 
     def _largest(self, index: object, *more: object, **named: object) -> object:
         if more or named or type(index) is not Tensor or index.dim() != 1 or not self._is_batch(index):
@@ -240,8 +197,13 @@ class Products(TorchFunctionMode):
             step == 0 or size == 1 for size, step in zip(index.shape[1:], index.stride()[1:], strict=True)
         )
 
-    def _blocks(self, rows: Tensor) -> Tensor:
-        return rows.view(self._n_copies, self._n_nodes, *rows.shape[1:])
+    def _each_block(self, rows: Tensor, out: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """For each graph the rows of its copies, shape (copies, nodes, …), and the rows of these copies in `out`."""
+        first_row = first_copy = 0
+        for n_copies, n_nodes in self._blocks:
+            last_row, last_copy = first_row + n_copies * n_nodes, first_copy + n_copies
+            yield rows[first_row:last_row].view(n_copies, n_nodes, *rows.shape[1:]), out[first_copy:last_copy]
+            first_row, first_copy = last_row, last_copy
 
     def _matrix(self, target: Tensor, rows: Rows) -> Tensor:
         """The matrix of all copies: the weight of each edge at its target and its source."""
@@ -249,7 +211,7 @@ class Products(TorchFunctionMode):
         key = tuple(number for part in parts for number in (part.data_ptr(), part.stride(0), part.shape[0]))
         if key not in self._matrices:
             n_rows = len(self._batch)
-            known = self._ascending
+            known = self.ascending
             if known is not None and (known.data_ptr(), known.stride(0)) == key[:2] and len(known) == len(target):
                 starts, order = _starts(target.contiguous(), n_rows), None
             else:
@@ -275,35 +237,24 @@ _RULES: dict[object, Callable[..., Any]] = {
     Tensor.__mul__: Products._times,
     Tensor.__rmul__: Products._times,
     Tensor.expand_as: Products._like,
-    Tensor.new_zeros: Products._new_zeros,
-    Tensor.new_ones: Products._new_ones,
     Tensor.scatter_add_: Products._add,
     Tensor.scatter_reduce_: Products._extreme,
     Tensor.max: Products._largest,
 }
 
-_OF_SHAPE = frozenset(
-    [
-        Tensor.size,
-        Tensor.dim,
-        Tensor.numel,
-        Tensor.is_floating_point,
-        Tensor.__len__,
-        *(
-            getattr(Tensor, name).__get__
-            for name in ("shape", "dtype", "device", "ndim", "layout", "is_cuda", "requires_grad", "is_sparse")
-        ),
-    ]
-)
-"""What can be asked of rows without taking them."""
+_NEW = frozenset([Tensor.new_zeros, Tensor.new_ones, Tensor.new_empty, Tensor.new_full])
+"""What makes something else of the same kind."""
+
+_UNCHANGED: dict[object, Callable[..., bool]] = {
+    torch.nn.functional.dropout: lambda _, p=0.5, training=True, inplace=False: not training,
+    Tensor.float: lambda given: given.dtype == torch.float32,
+    Tensor.long: lambda given: given.dtype == torch.int64,
+}
+"""What gives back what it is given, and when."""
 
 
 _READING: set[object] = set()
 """Functions that were seen to write nothing where no argument is named."""
-
-
-def _taken(values: Any) -> Any:  # noqa: ANN401
-    return tree_map_only(Rows, Rows.fetched, values)
 
 
 def _overwrites(func: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]) -> bool:

@@ -25,9 +25,9 @@ from starcert.system.travelling import Parcel, spread
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
     from starcert.graphs import Sites
+    from starcert.jobs import Job
     from starcert.noise import Noise
     from starcert.store import VoteStore
-    from starcert.voting import Job
 
 __all__ = ["AttackVotes", "OwnTally", "OwnVotes", "RecordedVotes"]
 

@@ -20,6 +20,7 @@ import torch
 
 from starcert.classifiers import from_pyg
 from starcert.classifiers.sparse_features import sparse
+from starcert.counting import answers_on
 from starcert.datasets.npz_files import NodeDataset, npz
 from starcert.errors import StarcertError
 from starcert.graphs import Graph
@@ -28,7 +29,6 @@ from starcert.models.fitting import fit_nodes_with_noise
 from starcert.models.node_gcn import NodeGCN
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
-from starcert.voting import answers_on
 
 __all__ = ["NOISES", "REGIONS", "CoraSettings", "NodeSplit", "cora", "split_nodes", "vote_on"]
 

@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 
 from starcert.binding import bind_all
 from starcert.classifiers import from_sklearn, from_torch
+from starcert.counting import answers_on
 from starcert.display.drawing import COLOURS, PAGE, new_figure
 from starcert.display.maps import RadiusMap, stacked
 from starcert.experiments.evidence_study import RadiusTally, tallies, verdict_bars
@@ -31,7 +32,6 @@ from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.threads import one_torch_thread
 from starcert.transforms import noisy_rows
-from starcert.voting import answers_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

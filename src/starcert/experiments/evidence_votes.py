@@ -24,13 +24,13 @@ from starcert.datasets import tu
 from starcert.datasets.tu_files import local_names
 from starcert.experiments.levels import ALPHA, draw_of_data
 from starcert.experiments.parts import Part, StudyParts
+from starcert.jobs import Job
 from starcert.judging import with_evidence
 from starcert.laws import Flip
 from starcert.models import vertex_histogram_svm
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
 from starcert.system.threads import one_torch_thread
-from starcert.voting import Job
 
 if TYPE_CHECKING:
     from starcert.binding import Problem

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from starcert.binding import Problem
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Votes, clopper_pearson
+from starcert.counting import answers_on
 from starcert.experiments.parts import Part
 from starcert.graphs import Partition
 from starcert.metrics import accuracy
 from starcert.noise import Noise
 from starcert.smoothing import SmoothedClassifier
-from starcert.voting import answers_on
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

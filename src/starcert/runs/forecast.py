@@ -8,7 +8,9 @@ from pathlib import Path
 
 from starcert.binding import Problem
 from starcert.classifiers.base import named_classes
+from starcert.counting import count_chunk
 from starcert.errors import ClassifierError
+from starcert.jobs import Chunk, Job, check_memory, fitting_batch_of
 from starcert.metrics import votes_needed
 from starcert.report.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
@@ -19,7 +21,6 @@ from starcert.store import VoteStore
 from starcert.store.file import target_file
 from starcert.system.output import duration
 from starcert.system.threads import one_thread
-from starcert.voting import Chunk, Job, check_memory, count_chunk, fitting_batch_of
 
 __all__ = ["forecast", "forecast_of", "forecast_of_levels"]
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
 
 from starcert.classifiers.base import Classifier, is_classifier, named_classes
 from starcert.classifiers.identity import identity
+from starcert.counting import answers_on
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.graphs import Graph, Partition, Sites, Vector
 from starcert.noise import Noise
@@ -25,7 +26,6 @@ from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
 from starcert.sampling.streams import WordStream
 from starcert.system.output import progress_bar, say
-from starcert.voting import answers_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,184 @@
+"""What is counted: a job, and the chunks that it is done in.
+
+The unit of work is a chunk: a fixed number of samples of one graph for one purpose, with its own random stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.binding import Problem
+from starcert.classifiers.agreement import LEAST
+from starcert.classifiers.base import CHUNK_SIZE, Classifier
+from starcert.core.flips import MOST_SITES, FlipRecord
+from starcert.errors import InvalidParameterError
+from starcert.graphs import TargetNodes
+from starcert.laws.outcomes import why_not_alike
+from starcert.sampling.room import check_fit, fitting_batch
+from starcert.sampling.streams import Purpose
+
+if TYPE_CHECKING:
+    from starcert.graphs import Sites
+    from starcert.noise import Noise
+
+__all__ = [
+    "NOT_RECORDED",
+    "PURPOSES",
+    "Chunk",
+    "Counts",
+    "Job",
+    "Tally",
+    "check_memory",
+    "chunk_to_recount",
+    "chunks_of",
+    "fitting_batch_of",
+]
+
+PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
+
+NOT_RECORDED = -1
+"""In the place of the class of a target whose flips are not recorded."""
+
+Counts = npt.NDArray[np.int64]
+
+
+class Chunk(NamedTuple):
+    """So many samples of one graph for one purpose: the first `samples` of the chunk's stream.
+
+    With a class in `against`, the flips of the votes against it are recorded; with several, those against the class of
+    each target, `NOT_RECORDED` for none. With `by_axis` it is how many flips there are on each axis.
+    """
+
+    graph: int
+    purpose: Purpose
+    number: int
+    samples: int
+    against: int | tuple[int, ...] | None = None
+    by_axis: bool = False
+
+
+class Tally(NamedTuple):
+    """A chunk, the votes it gave, shape (targets, classes), and for each target the flips of those against a class.
+
+    There are no flips where nobody asked for them.
+    """
+
+    chunk: Chunk
+    counts: Counts
+    records: tuple[FlipRecord | None, ...] = ()
+
+    @property
+    def record(self) -> FlipRecord | None:
+        """The flips of the votes on the first target."""
+        return self.records[0] if self.records else None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all chunks of a run have in common.
+
+    Attributes:
+        classifier: the base classifier.
+        problem: the graphs, their noise and their regions, bound once.
+        seed: the seed of all streams.
+        chunk_size: samples drawn for a chunk, whether or not all of them are used.
+        batch_size: the most graphs that the classifier sees at once; None: as many as it wants.
+    """
+
+    classifier: Classifier
+    problem: Problem
+    seed: int
+    chunk_size: int = CHUNK_SIZE
+    batch_size: int | None = None
+
+    @property
+    def noise(self) -> Noise:
+        """The noise."""
+        return self.problem.noise
+
+    @property
+    def sites(self) -> tuple[Sites, ...]:
+        """The sites of each graph."""
+        return self.problem.sites
+
+    def n_targets(self, graph: int) -> int:
+        """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
+        n_targets = self.classifier.n_targets(self.sites[graph].frame)
+        return 1 if n_targets is None else n_targets
+
+    @property
+    def target_nodes(self) -> TargetNodes | None:
+        """The node of each target of all graphs; None where the targets of some graph are no nodes."""
+        frames = [each.frame for each in self.sites]
+        nodes = [self.classifier.target_nodes(frame) for frame in frames]
+        known = [each for each in nodes if each is not None]
+        if len(known) < len(nodes):
+            return None
+        for graph, each in enumerate(known):
+            if len(each) != self.n_targets(graph):
+                must = f"name a node for each of the {self.n_targets(graph)} targets of graph {graph}"
+                raise InvalidParameterError("target_nodes", must, f"{len(each)} nodes")
+        return TargetNodes.of(frames, known)
+
+    def records(self, graph: int) -> bool:
+        """Whether the flips of votes on a graph can be recorded."""
+        alike = not any(why_not_alike(self.noise[region]) for region in self.noise)
+        return alike and self.sites[graph].n_sites <= MOST_SITES
+
+
+def chunks_of(
+    graph: int,
+    purpose: Purpose,
+    samples: int,
+    chunk_size: int,
+    first: int = 0,
+    against: int | tuple[int, ...] | None = None,
+    *,
+    by_axis: bool = False,
+) -> Iterator[Chunk]:
+    """The chunks that make up so many samples; the last one may be partial.
+
+    Args:
+        graph: the number of the graph.
+        purpose: what the samples are for.
+        samples: how many there are in all.
+        chunk_size: samples in a whole chunk.
+        first: so many are there already, in whole chunks, and are left out.
+        against: the class whose opposing votes are recorded, or that of each target.
+        by_axis: whether only the numbers of flips on each axis are.
+
+    Example:
+        >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
+        [1024, 1024, 452]
+    """
+    for start in range(first, samples, chunk_size):
+        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start), against, by_axis)
+
+
+def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
+    """Which of the stored chunks of a graph is counted again before more votes are added; None if nothing is stored.
+
+    It is selection chunk 0, in which the classifier is checked as well, where that has votes enough to tell.
+    """
+    return min(
+        stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number), default=None
+    )
+
+
+def fitting_batch_of(job: Job, sites: Sites) -> int:
+    """How many copies of an object the classifier sees at once."""
+    base = job.classifier
+    return job.batch_size or fitting_batch(
+        sites, job.noise, wanted=base.batch_size, device=base.backend, copy_bytes=base.copy_bytes
+    )
+
+
+def check_memory(job: Job) -> None:
+    """Refuses graphs whose noisy copies cannot fit into memory, before anything is counted."""
+    base = job.classifier
+    check_fit(job.sites, job.noise, free=base.free_memory(), device=base.backend, copy_bytes=base.copy_bytes)
