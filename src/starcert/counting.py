@@ -63,8 +63,8 @@ def count_chunks(classifier: Classifier, sites: Sites, job: Job, chunks: Sequenc
         records: list[tuple[FlipRecord | None, ...]] = [()] * len(chunks)
         for number, chunk in enumerate(chunks):
             if chunk.against is not None:
-                own, flips = slice(number * size, number * size + chunk.samples), _Flips(chunk, sites, job.noise)
-                flips.add(copies[own], answers[own])
+                first, flips = number * size, _Flips(chunk, sites, job.noise)
+                flips.add(copies, answers[first : first + chunk.samples], first)
                 records[number] = flips.records()
     add_votes(int(samples.sum()))
     return list(map(Tally, chunks, counts, records))
@@ -199,15 +199,15 @@ class _Flips:
         self._answers: list[npt.NDArray[np.signedinteger]] = []
         self._flips: list[Flips | LateFlips] = []
 
-    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger]) -> None:
-        """Takes in the answers on the copies of a batch, or on the first of them."""
+    def add(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
+        """Takes in the answers on the copies of a batch, or on some of them, from the first on."""
         answers = answers.reshape(len(answers), len(self._labels))
         if len(self._labels) == 1:
             against = _others(answers[:, 0], self._labels[0])
         else:  # a copy is fetched once for all targets that it is against
             against = np.flatnonzero(((answers != self._labels) & (self._labels != NOT_RECORDED)).any(axis=1))
         self._answers.append(answers[against])
-        self._flips.append(flips_of(batch, against))
+        self._flips.append(flips_of(batch, against + first if first else against))
 
     def records(self) -> tuple[FlipRecord | None, ...]:
         """The record of the chunk for each target."""
