@@ -74,6 +74,19 @@ class DeviceValuedGraphs(DeviceGraphs):
         edges = super().edges()
         return edges._replace(types=self._types().cpu().numpy()) if self.frame.type_names else edges
 
+    def typed_adjacency_on(self, device: torch.device) -> torch.Tensor:
+        """See `NoisyGraphs`: nothing leaves the device."""
+        entries, n, drawn = self.places.entries, self.frame.n_nodes, self._edge_draw.shown
+        if entries is None:
+            return super().typed_adjacency_on(device)
+        found = torch.nn.functional.pad(drawn, (0, 2)).index_select(1, entries).view(len(self), n, n)
+        u, v = self.places.fixed
+        fixed = torch.tensor(self._sites.fixed_types, dtype=torch.uint8, device=drawn.device)
+        found[:, u, v] = fixed
+        if not self.frame.directed:
+            found[:, v, u] = fixed
+        return found.to(device)
+
     def edge_types_on(self, device: torch.device) -> torch.Tensor:
         """See `NoisyGraphs`: in the order of `edge_index_on`."""
         types = self._types()
