@@ -73,3 +73,16 @@ def test_where_it_does_not_fit_the_steps_are_taken(device):
         assert not fused.can_fuse(*(part.to(device) for part in worlds(33, 2)))
     logits = network().to(device).dense()(x, adjacency)
     logits.sum().backward()
+
+
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=CUDA)])
+def test_a_compiler_that_fails_is_not_needed(device, monkeypatch):
+    x, adjacency = (part.to(device) for part in worlds(8))
+    there = network().to(device).dense()
+    with torch.no_grad():
+        expected = there(x, adjacency)
+        monkeypatch.setattr(fused, "_SOURCE", "no CUDA")
+        fused._function.cache_clear()
+        assert not fused.can_fuse(x, adjacency)
+        torch.testing.assert_close(there(x, adjacency), expected)
+    fused._function.cache_clear()

@@ -116,7 +116,7 @@ class Matrices:
         return found.mul_(scale.unsqueeze(2))
 
     def _of_types(self, n_types: int) -> Tensor:
-        types = self._by_target(torch.from_numpy(self._graphs.adjacency()).to(self.device))
+        types = self._by_target(self._graphs.typed_adjacency_on(self.device))
         numbers = torch.arange(1, n_types + 1, dtype=types.dtype, device=self.device)
         return (types.unsqueeze(2) == numbers.view(-1, 1)).to(self.dtype).flatten(2)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModuleClassifier", "NotANumberError", "is_short_of_memory"]
 
-DRAWN = 2
+DRAWN = 3
 """How noise is drawn on a device: the number goes up where the same seed draws other copies than before."""
 
 DEVICE_CHUNK = 131_072

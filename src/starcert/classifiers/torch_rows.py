@@ -66,7 +66,7 @@ def from_torch(
 ) -> TorchRowClassifier:
     """A base classifier from any module that takes rows of `Bits` or `Categories` and returns one row of logits each.
 
-    On another device than the CPU, bits are drawn there.
+    On another device than the CPU, rows are drawn there.
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode. It is called with floats of

@@ -112,7 +112,7 @@ def can_fuse(x: torch.Tensor, adjacency: torch.Tensor) -> bool:
         and 0 < adjacency.shape[1] <= MOST_NODES
         and 0 < adjacency.shape[0] < 2**31
         and not torch.is_grad_enabled()
-        and can_compile()
+        and _function(adjacency.device) is not None
     )
 
 
@@ -129,13 +129,19 @@ def pooled_units(adjacency: torch.Tensor, mixed: torch.Tensor, bias: torch.Tenso
     pooled = adjacency.new_empty((copies, units))
     blocks = min(-(-copies // WARPS), BLOCKS), -(-units // UNITS)
     arguments: list[torch.Tensor | int] = [adjacency.contiguous(), mixed.contiguous(), bias, pooled, copies, n, units]
-    _function(adjacency.device)(blocks, 32 * WARPS, arguments)
+    function = _function(adjacency.device)
+    assert function is not None  # see `can_fuse`
+    function(blocks, 32 * WARPS, arguments)
     return pooled
 
 
 @cache
-def _function(device: torch.device) -> CudaFunction:
+def _function(device: torch.device) -> CudaFunction | None:
+    """The compiled function; None where it cannot be had."""
     source = _SOURCE
     for name, number in (("WARPS", WARPS), ("UNITS", UNITS), ("RESIDENT", RESIDENT)):
         source = source.replace(name, str(number))
-    return CudaFunction(source, "pooled_units", device)
+    try:
+        return CudaFunction(source, "pooled_units", device) if can_compile() else None
+    except RuntimeError:  # a compiler that does not know the device
+        return None

@@ -6,10 +6,11 @@ they agree, with the next ones. (The digits agree once in 10¹⁹ draws; it is l
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ import torch
 from starcert.core.flips import ListedFlips
 from starcert.errors import StarcertError
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.draws import LateFlips
+from starcert.sampling.draws import Draw, LateFlips
 
 if TYPE_CHECKING:
     from starcert.core.flips import Flips
@@ -26,7 +27,17 @@ if TYPE_CHECKING:
     from starcert.sampling.draws import Nonzero
     from starcert.sampling.streams import WordStream
 
-__all__ = ["DeviceDigits", "DeviceDraw", "DeviceFlips", "DeviceGraphs", "DeviceSampler", "DeviceVectors", "Places"]
+__all__ = [
+    "AnyDraw",
+    "DeviceDigits",
+    "DeviceDraw",
+    "DeviceFlips",
+    "DeviceGraphs",
+    "DeviceRows",
+    "DeviceSampler",
+    "DeviceVectors",
+    "Places",
+]
 
 DIGITS = 63
 
@@ -46,6 +57,22 @@ HELD = 2**32
 """So many noisy bits, of one byte, are held at a time, or those of the copies that are drawn together."""
 
 
+Drawn = TypeVar("Drawn")
+"""What a sampler makes of rows."""
+
+
+class AnyDraw(Draw, Protocol):
+    """A draw on a device."""
+
+    @property
+    def bits(self) -> torch.Tensor:
+        """Which sites are not 0, shape (copies, sites)."""
+
+    @property
+    def shown(self) -> torch.Tensor:
+        """The value of every site."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceDraw:
     """Bits of copies on a device, shape (copies, sites)."""
@@ -57,6 +84,11 @@ class DeviceDraw:
 
     def __getitem__(self, samples: slice) -> DeviceDraw:
         return DeviceDraw(self.bits[samples])
+
+    @property
+    def shown(self) -> torch.Tensor:
+        """The value of every site."""
+        return self.bits
 
     def part(self, start: int, stop: int) -> DeviceDraw:
         """See `Draw`."""
@@ -160,9 +192,9 @@ class DeviceGraphs(NoisyGraphs):
         places: which node pairs they are.
     """
 
-    _draw: DeviceDraw
+    _draw: AnyDraw
 
-    def __init__(self, sites: Sites, draw: DeviceDraw, places: Places) -> None:
+    def __init__(self, sites: Sites, draw: AnyDraw, places: Places) -> None:
         super().__init__(sites, draw)
         self.places = places
 
@@ -216,10 +248,10 @@ class DeviceGraphs(NoisyGraphs):
     def node_values_on(self, name: str, device: torch.device) -> torch.Tensor:
         """See `NoisyGraphs`: the values stay where they were drawn."""
         shape = self._node_sites(name).values.shape
-        drawn = self._draw.part(*self._sites.span(name)).bits
+        drawn = self._draw.part(*self._sites.span(name)).shown
         fixed, numbers = node_places(self._sites, name)
         if numbers is not None:
-            values = torch.from_numpy(fixed.astype(bool)).to(drawn.device).repeat(len(self), 1)
+            values = torch.tensor(fixed).to(drawn.device, drawn.dtype).repeat(len(self), 1)
             values[:, torch.from_numpy(numbers).to(drawn.device)] = drawn
             drawn = values
         return drawn.view(len(self), *shape).to(device)
@@ -256,21 +288,66 @@ class DeviceGraphs(NoisyGraphs):
 
 
 class DeviceVectors(NoisyVectors):
-    """Copies of a plain vector as bits on a device."""
+    """Copies of a plain vector as values on a device."""
 
-    _draw: DeviceDraw
+    _draw: AnyDraw
 
     def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
         """See `NoisyVectors`: nothing leaves the device."""
-        places, bits = self._places_of(layer), self._draw.bits
-        constant = torch.tensor([[False, True]], device=bits.device).expand(len(self), 2)
-        columns = np.where(places.order < 0, bits.shape[1] + places.fixed.astype(np.int64), places.order)
-        padded = torch.cat([bits, constant], dim=1)  # a site, or always 0, or always 1
-        return padded.index_select(1, torch.from_numpy(columns).to(bits.device)).to(device, torch.uint8)
+        places, drawn = self._places_of(layer), self._draw.shown
+        vectors = torch.from_numpy(places.fixed).to(drawn.device).repeat(len(self), 1)
+        numbers, positions = (torch.from_numpy(each).to(drawn.device) for each in places[1:])
+        vectors[:, numbers] = drawn.index_select(1, positions).to(torch.uint8)
+        return vectors.to(device)
 
 
-class DeviceSampler:
-    """Draws the copies of a chunk on a device. The stream of the chunk seeds the device's own generator.
+class DeviceRows(ABC, Generic[Drawn]):
+    """Draws the copies of a chunk on a device, a row of sites each. The chunk's stream seeds the device's generator.
+
+    Args:
+        n_sites: how many sites there are.
+        device: where to draw, as torch names it.
+    """
+
+    def __init__(self, n_sites: int, device: str) -> None:
+        self._n_sites, self._device = n_sites, torch.device(device)
+
+    @abstractmethod
+    def _rows(self, generator: torch.Generator, copies: int) -> torch.Tensor:
+        """The sites of so many copies, shape (copies, sites)."""
+
+    @abstractmethod
+    def _kept(self, rows: torch.Tensor) -> Drawn:
+        """Rows as a draw."""
+
+    def draw(self, stream: WordStream, samples: int) -> Drawn:
+        """So many noisy copies; a function of the stream, the device's kind and torch's version."""
+        return next(self._drawn(stream, samples, samples, samples))
+
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Drawn]:
+        """The first `wanted` of those copies, as many at a time as take some gigabytes."""
+        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, self._n_sites)))
+
+    def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[Drawn]:
+        generator = torch.Generator(device=self._device)
+        generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
+        rows = max(64, NUMBERS // max(1, self._n_sites))  # fixed by the graph: the numbers depend on it
+        together = -(-most // rows) * rows
+        for begin in range(0, wanted, together):
+            end = min(begin + together, wanted)
+            try:
+                parts = [self._rows(generator, min(rows, samples - start)) for start in range(begin, end, rows)]
+                whole = parts[0] if len(parts) == 1 else torch.cat(parts)
+            except torch.cuda.OutOfMemoryError as error:
+                raise StarcertError(
+                    f"{end - begin:,} noisy copies with {self._n_sites:,} sites each do not fit on {self._device}. "
+                    "Run it on the CPU, or lower the flip probabilities."
+                ) from error
+            yield self._kept(whole[: end - begin])
+
+
+class DeviceSampler(DeviceRows[DeviceDraw]):
+    """Draws bits on a device.
 
     Args:
         sites: the sites of the clean object.
@@ -282,37 +359,17 @@ class DeviceSampler:
     def __init__(
         self, sites: Sites, values: npt.NDArray[np.float64], law: npt.NDArray[np.unsignedinteger], device: str
     ) -> None:
-        self._device = torch.device(device)
+        super().__init__(sites.n_sites, device)
         clean = np.zeros(sites.n_sites, dtype=np.int64)
         clean[sites.nonzero[0]] = 1
         present = [1 - chance if one else chance for chance in map(Fraction, values.tolist()) for one in (False, True)]
         self._digits = DeviceDigits(present, 2 * law.astype(np.int64) + clean, self._device)
 
-    def draw(self, stream: WordStream, samples: int) -> DeviceDraw:
-        """So many noisy copies; a function of the stream, the device's kind and torch's version."""
-        return next(self._drawn(stream, samples, samples, samples))
+    def _rows(self, generator: torch.Generator, copies: int) -> torch.Tensor:
+        return self._digits.below(generator, copies)
 
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[DeviceDraw]:
-        """The first `wanted` of those copies, as many at a time as take some gigabytes."""
-        return self._drawn(stream, samples, wanted, max(1, HELD // max(1, len(self._digits))))
-
-    def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[DeviceDraw]:
-        generator = torch.Generator(device=self._device)
-        generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        n_sites = len(self._digits)
-        rows = max(64, NUMBERS // max(1, n_sites))  # fixed by the graph: the numbers depend on it
-        together = -(-most // rows) * rows
-        for begin in range(0, wanted, together):
-            end = min(begin + together, wanted)
-            try:
-                parts = [self._digits.below(generator, min(rows, samples - start)) for start in range(begin, end, rows)]
-                bits = parts[0] if len(parts) == 1 else torch.cat(parts)
-            except torch.cuda.OutOfMemoryError as error:
-                raise StarcertError(
-                    f"{end - begin:,} noisy copies with {n_sites:,} sites each do not fit on {self._device}. "
-                    "Run it on the CPU, or lower the flip probabilities."
-                ) from error
-            yield DeviceDraw(bits[: end - begin])
+    def _kept(self, rows: torch.Tensor) -> DeviceDraw:
+        return DeviceDraw(rows)
 
 
 class DeviceDigits:

@@ -49,6 +49,7 @@ class Way(Enum):
     VALUES = "values"
     DEVICE = "device"
     DEVICE_FLIPS = "flips on a device"
+    DEVICE_VALUES = "values on a device"
 
 
 class LateFlips(ABC):

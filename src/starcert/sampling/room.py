@@ -35,6 +35,9 @@ VALUES = 64
 DEVICE_BITS = 36 + 64 * 10
 """Bytes of a site on a device: nodes, digits of its law, clean bit; and 64 copies of a random number and its flip."""
 
+DEVICE_VALUES = 36 + 64 * 13
+"""The same for a site with more than two values."""
+
 FLIPS = SPARSE_BYTES + 40
 """Bytes of a flip in one copy: its position, its place in the table of those seen, and its two nodes."""
 
@@ -138,8 +141,8 @@ def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> fl
         return VALUES * sites.n_sites + seen
     if way in (Way.SPARSE, Way.DEVICE_FLIPS):
         return FLIPS * flips + LISTED * n_edges + seen
-    if way is Way.DEVICE:
-        return DEVICE_BITS * sites.n_sites + 8 * n_nodes**2 + seen
+    if way in (Way.DEVICE, Way.DEVICE_VALUES):
+        return (DEVICE_BITS if way is Way.DEVICE else DEVICE_VALUES) * sites.n_sites + 8 * n_nodes**2 + seen
     return BITS * sites.n_sites + seen
 
 

@@ -71,7 +71,7 @@ class Sampler(Protocol):
 def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
     """The sampler of an object. Which one it is depends on its sites, the noise and the kind of device.
 
-    On another device than the CPU, bits are drawn there: all of them, or, of many node pairs, those that flip.
+    On another device than the CPU, they are drawn there: all sites, or, of many node pairs, those that flip.
     """
     noise = filled_noise(noise, [sites])
     way, flips = way_of(sites, noise, device)
@@ -160,7 +160,8 @@ def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]
     laws = acting_laws(sites, noise)
     if any(law.alphabet > 2 for law in laws):
         counted = zip(laws, sites.counts, strict=True)
-        return Way.VALUES, sum(n * law.change(value) for law, counts in counted for value, n in enumerate(counts))
+        way = Way.VALUES if device == "cpu" else Way.DEVICE_VALUES
+        return way, sum(n * law.change(value) for law, counts in counted for value, n in enumerate(counts))
     pools = _pools(sites, noise)
     flips = sum(pool.n_sites * pool.p for pool in pools)
     there = device != "cpu" and all(pool.p == 0 or pool.p > 1e-9 for pool in pools)
@@ -180,6 +181,10 @@ def _all_pairs(sites: Sites) -> bool:
 def _draws(sites: Sites, noise: Noise, way: Way, flips: float, device: str) -> Draws:
     if way is Way.VALUES:
         return DenseValues(*_transitions(sites, noise))
+    if way is Way.DEVICE_VALUES:
+        from starcert.sampling.device_values import DeviceValueSampler  # noqa: PLC0415  (torch: only where a device is)
+
+        return DeviceValueSampler(*_transitions(sites, noise), device)
     pools = _pools(sites, noise)
     if way is Way.SPARSE:
         return _SparseSampler(sites, pools, flips)

@@ -43,7 +43,7 @@ def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copi
     """The view of an object's noisy copies that were drawn in this way: a function of a draw."""
     if not shows_graphs(sites):
         layers = places_of(sites)
-        if way is Way.DEVICE:
+        if way in (Way.DEVICE, Way.DEVICE_VALUES):
             from starcert.sampling.device import DeviceVectors  # noqa: PLC0415  (torch: only where a device is)
 
             return lambda draw: DeviceVectors(sites, draw, layers)
@@ -70,6 +70,10 @@ def _view_on(sites: Sites, way: Way, device: str) -> Callable[[Any], Copies]:
     from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415
 
     places = Places.of(sites, device)
+    if way is Way.DEVICE_VALUES:
+        from starcert.sampling.device_values import DeviceValuedGraphs  # noqa: PLC0415
+
+        return lambda draw: DeviceValuedGraphs(sites, draw, places)
     return lambda draw: DeviceGraphs(sites, draw, places)
 
 
