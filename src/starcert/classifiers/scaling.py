@@ -23,39 +23,27 @@ WARPS = 4
 BLOCKS = 4224
 """Blocks, at most; each goes on with further matrices."""
 
-HELD = 32
-"""Entries of a matrix that a lane keeps, so that they are on their way together; it reads further ones twice."""
-
 _SOURCE = """
 extern "C" __global__ void scaled(const float* adjacency, float* found, int copies, int n) {
   __shared__ float degrees[WARPS][MOST_NODES];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, size = n * n;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   float* degree = degrees[warp];
   for (int copy = blockIdx.x * WARPS + warp; copy < copies; copy += gridDim.x * WARPS) {
-    const float* entries = adjacency + (long long)copy * size;
-    float* results = found + (long long)copy * size;
-    float held[HELD];
-    #pragma unroll
-    for (int k = 0; k < HELD; k++) held[k] = lane + 32 * k < size ? entries[lane + 32 * k] : 0.0f;
+    const long long first = (long long)copy * n * n;
     for (int v = lane; v < n; v += 32) degree[v] = 1.0f;
     __syncwarp();
-    #pragma unroll
-    for (int k = 0; k < HELD; k++) if (held[k] != 0.0f) atomicAdd(&degree[(lane + 32 * k) / n], held[k]);
-    for (int place = lane + 32 * HELD; place < size; place += 32) {
-      const float entry = entries[place];
-      if (entry != 0.0f) atomicAdd(&degree[place / n], entry);
+    for (int place = lane, v = 0, u = lane; place < n * n; place += 32, u += 32) {
+      while (u >= n) { u -= n; v++; }
+      const float entry = adjacency[first + place];
+      if (entry != 0.0f) atomicAdd(&degree[v], entry);
     }
     __syncwarp();
     for (int v = lane; v < n; v += 32) degree[v] = rsqrtf(degree[v]);
     __syncwarp();
-    #pragma unroll
-    for (int k = 0; k < HELD; k++) {
-      const int place = lane + 32 * k, v = place / n, u = place - v * n;
-      if (place < size) results[place] = (u == v ? 1.0f : held[k]) * degree[u] * degree[v];
-    }
-    for (int place = lane + 32 * HELD; place < size; place += 32) {
-      const int v = place / n, u = place - v * n;
-      results[place] = (u == v ? 1.0f : entries[place]) * degree[u] * degree[v];
+    for (int place = lane, v = 0, u = lane; place < n * n; place += 32, u += 32) {
+      while (u >= n) { u -= n; v++; }
+      const float entry = u == v ? 1.0f : adjacency[first + place];
+      found[first + place] = entry * degree[u] * degree[v];
     }
     __syncwarp();
   }
@@ -85,7 +73,5 @@ def scaled(adjacency: torch.Tensor) -> torch.Tensor:
 
 @cache
 def _function(device: torch.device) -> CudaFunction:
-    source = _SOURCE
-    for name, number in (("WARPS", WARPS), ("MOST_NODES", MOST_NODES), ("HELD", HELD)):
-        source = source.replace(name, str(number))
+    source = _SOURCE.replace("WARPS", str(WARPS)).replace("MOST_NODES", str(MOST_NODES))
     return CudaFunction(source, "scaled", device)
