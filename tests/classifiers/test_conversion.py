@@ -16,6 +16,7 @@ from starcert.classifiers import conversion, from_pyg
 from starcert.classifiers.conversion import SLOT, converted
 from starcert.classifiers.identity import identity
 from starcert.classifiers.matrices import Matrices
+from starcert.classifiers.plain_layers import UNKNOWN
 from starcert.classifiers.promises import Given
 from starcert.classifiers.torch import MOST_DENSE_NODES, Asking
 from starcert.models import layers
@@ -378,6 +379,8 @@ class Called(Net):
                 x = conv(x, edge_index.flip(0))
             elif self.how == "two":
                 x = conv((x, x), edge_index)
+            elif self.how == "more":
+                x = conv(torch.cat([x, x]), edge_index)[: len(x)]
             elif self.how == "autocast":
                 with torch.autocast("cpu", torch.bfloat16):
                     x = conv(x, edge_index).to(x.dtype)
@@ -385,9 +388,20 @@ class Called(Net):
         return self.linear(self.pool(x, batch))
 
 
-@pytest.mark.parametrize("how", ["weight", "others", "two", "autocast"])
+@pytest.mark.parametrize("how", ["weight", "others", "two", "more", "autocast"])
 def test_layers_that_are_called_otherwise_answer_themselves(how):
     check(Called(how), graph(directed=True), 0)
+
+
+@pytest.mark.parametrize("what", ["nothing", "cached", "filled"])
+def test_layers_that_keep_edges_answer_themselves(what):
+    drawn, conv = copies(graph()), pyg.GCNConv(4, 16, cached=what == "cached").eval()
+    if what == "filled":
+        conv._cached_edge_index = (torch.zeros((2, 0), dtype=torch.int64), torch.zeros(0))
+    matrices = Matrices(drawn, torch.float32, torch.device("cpu"))
+    edges = Given(list, matrices, shape=(2, None), dtype=torch.int64, device=matrices.device)
+    found = conversion._rules()[pyg.GCNConv](conv, torch.ones(COPIES * 11, 4), edges)
+    assert (found is UNKNOWN) == (what != "nothing")
 
 
 def test_a_layer_that_is_compiled_is_left_alone():
@@ -466,6 +480,20 @@ def test_no_edges_are_listed(monkeypatch):
     monkeypatch.setattr(type(drawn), "edge_index_on", lambda *_: pytest.fail("edges were listed"))
     with torch.inference_mode():
         classifier._logits(drawn, Asking.MATRICES)
+
+
+def test_matrices_that_the_last_batch_needed_are_made_before_the_module_begins():
+    begun = []
+
+    class Beginning(Net):
+        def forward(self, x, edge_index, batch):
+            begun.append(edge_index.content.made if type(edge_index) is Given else None)
+            return super().forward(x, edge_index, batch)
+
+    classifier, drawn = from_pyg(Beginning(), n_classes=3), copies(graph())
+    classifier.logits(drawn)
+    classifier.logits(drawn)
+    assert begun == [None, frozenset(), {"plain", "normalised"}, {"plain", "normalised"}]  # as written, compared, asked
 
 
 class Dropped(Net):
