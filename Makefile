@@ -32,7 +32,7 @@ test-slow: $(READY) ## the slow studies: more noises, more classifiers, more rep
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
 
 test-gpu: $(READY) ## the tests that need a CUDA device
-	$(BIN)/python -m pytest -m cuda -rP tests/device tests/sampling
+	$(BIN)/python -m pytest -m cuda -rP tests/device tests/sampling tests/classifiers
 
 test-oldest:     ## a smoke test with the oldest versions that pyproject.toml admits, in .venv-oldest (no torch)
 	$(PYTHON) -m venv .venv-oldest

@@ -11,12 +11,14 @@ import torch
 from torch import nn
 
 import starcert as sc
+from device_worlds import DEVICES
 from starcert.classifiers import conversion, from_pyg
 from starcert.classifiers.conversion import SLOT, converted
 from starcert.classifiers.identity import identity
 from starcert.classifiers.matrices import Matrices
 from starcert.classifiers.promises import Given
 from starcert.classifiers.torch import MOST_DENSE_NODES, Asking
+from starcert.models import layers
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -40,10 +42,11 @@ def typed(**more) -> sc.Graph:
     return graph(edge_types=[TYPES[i % 3] for i in range(11)], type_names=TYPES, **more)
 
 
-def copies(clean: sc.Graph, count: int = COPIES):
+def copies(clean: sc.Graph, count: int = COPIES, device: str = "cpu"):
     noise = sc.Noise(all=sc.Edges(delete=0.3, add=0.2, change=0.2)) if clean.type_names else NOISE
     problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda g: 0), noise).problem([clean])
-    return sampler(problem.sites[0], problem.noise).draw(WordStream.of_chunk(1, clean.key, "estimation", 0), count)
+    draws = sampler(problem.sites[0], problem.noise, device)
+    return draws.draw(WordStream.of_chunk(1, clean.key, "estimation", 0), count)
 
 
 def mlp(a: int, b: int) -> nn.Module:
@@ -56,14 +59,14 @@ def mlp(a: int, b: int) -> nn.Module:
 LAYERS = {
     "gcn": pyg.GCNConv,
     "gcn without bias": lambda a, b: pyg.GCNConv(a, b, bias=False),
-    "gcn without loops": lambda a, b: pyg.GCNConv(a, b, add_self_loops=False),
-    "gcn not normalised": lambda a, b: pyg.GCNConv(a, b, normalize=False),
     "gin": lambda a, b: pyg.GINConv(mlp(a, b), eps=0.3, train_eps=True),
     "sage": pyg.SAGEConv,
     "sage of sums": lambda a, b: pyg.SAGEConv(a, b, aggr="sum", bias=False),
     "sage normalised": lambda a, b: pyg.SAGEConv(a, b, normalize=True, project=True),
     "sage of others": lambda a, b: pyg.SAGEConv(a, b, root_weight=False),
     "graph": pyg.GraphConv,
+    "own gcn": layers.GCNConv,
+    "own gin": lambda a, b: layers.GINConv(mlp(a, b)),
     "graph of means": lambda a, b: pyg.GraphConv(a, b, aggr="mean", bias=False),
 }
 
@@ -87,15 +90,15 @@ class Net(nn.Module):
         return self.linear(self.pool(x, batch))
 
 
-def check(module: nn.Module, clean: sc.Graph, used: int, **more) -> None:
+def check(module: nn.Module, clean: sc.Graph, used: int, device: str = "cpu", **more) -> None:
     """The logits are those of the module as it is written, and so many layers multiplied."""
     for dtype in (torch.float64, torch.float32):
-        classifier = from_pyg(module.to(dtype), n_classes=3, **more)
-        drawn = copies(clean)
+        classifier = from_pyg(module.to(device, dtype), n_classes=3, **more)
+        drawn = copies(clean, device=device)
         with torch.inference_mode():
             plain, _ = classifier._logits(drawn, Asking.WRITTEN)
             other, found = classifier._logits(drawn, Asking.MATRICES)
-        torch.testing.assert_close(other, plain)
+        torch.testing.assert_close(other, plain, rtol=64 * torch.finfo(dtype).eps, atol=64 * torch.finfo(dtype).eps)
         assert plain.std(dim=0).min() > 1e-4  # a constant would agree with anything
         assert torch.equal(plain.argmax(dim=-1), other.argmax(dim=-1))
         assert found == used
@@ -107,14 +110,16 @@ def check(module: nn.Module, clean: sc.Graph, used: int, **more) -> None:
 @pytest.mark.parametrize("pool", [pyg.global_add_pool, pyg.global_mean_pool, pyg.global_max_pool])
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("directed", [False, True])
-def test_logits_are_those_of_the_layers_as_they_are_written(layer, directed, pool):
-    check(Net(layer, pool), graph(directed=directed), 2)
+@pytest.mark.parametrize("device", DEVICES)
+def test_logits_are_those_of_the_layers_as_they_are_written(layer, directed, pool, device):
+    check(Net(layer, pool), graph(directed=directed), 2, device)
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_features_of_each_copy(layer):
+@pytest.mark.parametrize("device", DEVICES)
+def test_features_of_each_copy(layer, device):
     """Nothing is shared: every layer multiplies copy by copy."""
-    check(Net(layer), graph(), 2, features=sc.classifiers.features.one_hot_degree(3))
+    check(Net(layer), graph(), 2, device, features=sc.classifiers.features.one_hot_degree(3))
 
 
 class Bonds(nn.Module):
@@ -143,7 +148,27 @@ class Narrow(Bonds):
         return self.linear(pyg.global_add_pool(x, batch))
 
 
-@pytest.mark.parametrize("kind", [Bonds, Narrow])
+class Doubled(Narrow):
+    """What edges carry is overwritten: it is no longer what their type says."""
+
+    def forward(self, x, edge_index, edge_attr, batch):
+        edge_attr[::3] *= 2.0
+        return super().forward(x, edge_index, edge_attr, batch)
+
+
+def test_what_edges_carry_may_be_overwritten():
+    check(Doubled(3), typed(), 0)
+
+
+class OwnBonds(Bonds):
+    """The same with layers of the ready networks."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.convs = nn.ModuleList([layers.GINEConv(mlp(a, 16), width) for a in (4, 16)])
+
+
+@pytest.mark.parametrize("kind", [Bonds, Narrow, OwnBonds])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(
     ("edge_features", "width", "used"),
@@ -154,9 +179,10 @@ class Narrow(Bonds):
         (("types", "length"), 4, 0),
     ],
 )
-def test_edges_that_carry_what_their_type_says(edge_features, width, used, directed, kind):
+@pytest.mark.parametrize("device", DEVICES)
+def test_edges_that_carry_what_their_type_says(edge_features, width, used, directed, kind, device):
     clean = typed(directed=directed, edge_data={"length": np.linspace(1, 2, 11)}, added_edge_data={"length": 3.0})
-    check(kind(width), clean, used, edge_features=edge_features)
+    check(kind(width), clean, used, device, edge_features=edge_features)
 
 
 class Jumping(Net):
@@ -215,7 +241,8 @@ class Overwrites(Net):
         elif self.what == "edges":
             edge_index[0] = (edge_index[0] + 1) % len(x)
         elif self.what == "edges, below":
-            edge_index.numpy()[0] = edge_index.numpy()[0] // 2
+            below = torch.from_dlpack(edge_index.__dlpack__())
+            below[0] = below[0] // 2
         return super().forward(x, edge_index, batch)
 
 
@@ -267,8 +294,9 @@ class Ready(nn.Module):
         (lambda: Ready(pyg.GraphSAGE), 3),
     ],
 )
-def test_whatever_a_module_does_between_its_layers(make, used):
-    check(make(), graph(), used)
+@pytest.mark.parametrize("device", DEVICES)
+def test_whatever_a_module_does_between_its_layers(make, used, device):
+    check(make(), graph(), used, device)
 
 
 class OwnGCN(pyg.GCNConv):
@@ -287,6 +315,14 @@ def with_hook(name: str):
         return conv
 
     return make
+
+
+def explained(a, b):
+    conv = pyg.GCNConv(a, b)
+    conv.explain = True
+    conv._edge_mask, conv._apply_sigmoid, conv._loop_mask = torch.tensor(0.5), False, torch.tensor(True)
+    conv.explain_message = lambda inputs, dim_size: 2 * inputs
+    return conv
 
 
 def with_method(a, b):
@@ -309,7 +345,10 @@ def compiled(a, b):
         with_hook("message"),
         with_hook("aggregation"),
         with_method,
+        explained,
         lambda a, b: pyg.GCNConv(a, b, improved=True),
+        lambda a, b: pyg.GCNConv(a, b, add_self_loops=False),
+        lambda a, b: pyg.GCNConv(a, b, normalize=False),
         lambda a, b: pyg.GCNConv(a, b, flow="target_to_source"),
         lambda a, b: pyg.GCNConv(a, b, aggr="max"),
         lambda a, b: pyg.GINConv(mlp(a, b), aggr="mean"),
@@ -380,23 +419,46 @@ def test_products_of_single_precision_have_all_their_digits():
     assert single._agrees[Asking.MATRICES]
 
 
+class Finite(Net):
+    """Whatever its layer gives, its logits are numbers."""
+
+    def forward(self, x, edge_index, batch):
+        return self.linear(self.pool(self.convs[0](x, edge_index).nan_to_num(0.0, 1.0, -1.0), batch))
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
-def test_features_that_are_not_finite(bad):
+@pytest.mark.parametrize("ask", ["logits", "classify", "scored"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_features_that_are_not_finite(bad, ask, device):
     """0 · ∞ is no number: a product would spread it to nodes that it does not reach."""
     x = np.array(graph().node_data["x"])
     x[3, 1] = bad
     clean = sc.Graph(11, [(i, i + 1) for i in range(10)], node_data={"x": x})
-
-    class Finite(Net):
-        def forward(self, x, edge_index, batch):
-            x = self.convs[0](x, edge_index).nan_to_num(0.0, 1.0, -1.0)
-            return self.linear(self.pool(x, batch))
-
-    classifier, drawn = from_pyg(Finite("gin"), n_classes=3), copies(clean)
+    classifier, drawn = from_pyg(Finite("gin").to(device), n_classes=3), copies(clean, device=device)
+    classifier.logits(copies(graph(), device=device))
+    assert classifier._agrees[Asking.MATRICES]
     with torch.inference_mode():
         plain, _ = classifier._logits(drawn, Asking.WRITTEN)
-    torch.testing.assert_close(classifier.logits(drawn), plain)
     assert plain.isfinite().all()
+    if ask == "logits":
+        torch.testing.assert_close(classifier.logits(drawn), plain)
+    elif ask == "classify":
+        np.testing.assert_array_equal(classifier.classify(drawn), plain.argmax(dim=1).cpu())
+    else:
+        np.testing.assert_allclose(classifier.scored(drawn).numbers, plain.double().cpu(), rtol=1e-5)
+    assert not classifier._agrees[Asking.MATRICES]
+    assert classifier._agrees[Asking.PRODUCTS]
+
+
+def test_logits_that_are_no_numbers_are_said():
+    class Broken(Net):
+        def forward(self, x, edge_index, batch):
+            return super().forward(x, edge_index, batch) * float("nan")
+
+    classifier, drawn = from_pyg(Broken(), n_classes=3), copies(graph())
+    with pytest.raises(ValueError, match="its logits have a NaN"):
+        classifier.classify(drawn)
+    assert classifier.logits(drawn).isnan().all()
 
 
 def test_no_edges_are_listed(monkeypatch):
@@ -406,8 +468,15 @@ def test_no_edges_are_listed(monkeypatch):
         classifier._logits(drawn, Asking.MATRICES)
 
 
-def test_features_that_all_share_are_multiplied_once():
-    classifier, drawn, seen = from_pyg(Net(), n_classes=3), copies(graph()), []
+class Dropped(Net):
+    def forward(self, x, edge_index, batch):
+        x = nn.functional.dropout(x.float(), 0.5, training=self.training)
+        return super().forward(x, edge_index.long(), batch)
+
+
+@pytest.mark.parametrize("kind", [Net, Dropped])
+def test_features_that_all_share_are_multiplied_once(kind):
+    classifier, drawn, seen = from_pyg(kind(), n_classes=3), copies(graph()), []
     plain = nn.functional.linear
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
         patch.setattr(nn.functional, "linear", lambda x, *more: seen.append(len(x)) or plain(x, *more))
@@ -419,8 +488,10 @@ def transposed(self, matrices):
     return matrices
 
 
-def without_loops(self, *, loops):
-    return normalised(self, loops=False)
+def without_loops(self):
+    found = normalised(self)
+    found.diagonal(dim1=1, dim2=2).zero_()
+    return found
 
 
 def stale(self):

@@ -16,6 +16,7 @@ from typing import Any
 
 from torch import nn
 
+from starcert.classifiers import own_layers
 from starcert.classifiers.plain_layers import UNKNOWN, Rule
 
 __all__ = ["SLOT", "converted", "has_layers"]
@@ -67,9 +68,9 @@ def _is_free(layer: nn.Module) -> bool:
 
 
 def _rules() -> Mapping[type, Rule]:
-    """What is known of layers: those of PyG, where it is loaded."""
+    """What is known of layers: those of the ready networks, and those of PyG, where it is loaded."""
     if "torch_geometric.nn" not in sys.modules:
-        return {}
-    from starcert.classifiers.pyg_layers import RULES  # noqa: PLC0415  (whoever has such layers has PyG)
+        return own_layers.RULES
+    from starcert.classifiers import pyg_layers  # noqa: PLC0415  (whoever has such layers has PyG)
 
-    return RULES
+    return own_layers.RULES | pyg_layers.RULES

@@ -6,12 +6,14 @@ that all copies share are multiplied with the matrices of all copies in one prod
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import isfinite
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+from starcert.classifiers.scaling import can_scale, scaled
 
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
@@ -32,23 +34,33 @@ class Matrices:
     """
 
     def __init__(self, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> None:
-        self._graphs, self.dtype, self._device = graphs, dtype, device
+        self._graphs, self.dtype, self.device = graphs, dtype, device
         self.n_copies, self.n_nodes = len(graphs), graphs.frame.n_nodes
-        self._made: dict[object, Tensor] = {}  # without a layer, not made at all
+        self._made: dict[str, Tensor] = {}
         self._first_rows: list[Tensor] = []
         self.used = 0
 
+    @property
+    def made(self) -> frozenset[str]:
+        """What was made of all that does not depend on a layer."""
+        return frozenset(self._made).intersection(_MAKERS)
+
+    def make(self, names: Iterable[str]) -> None:
+        """Makes what will be asked for: on a device it is on its way then, while the module begins."""
+        for name in names:
+            self._once(name, partial(_MAKERS[name], self))
+
     def plain(self) -> Tensor:
         """1 for each edge."""
-        return self._once("plain", lambda: self._by_target(self._graphs.adjacency_on(self._device)).to(self.dtype))
+        return self._once("plain", self._plain)
 
     def mean(self) -> Tensor:
         """Rows divided by the number of their edges."""
-        return self._once("mean", lambda: self.plain() / self._degrees().clamp(min=1).unsqueeze(2))
+        return self._once("mean", self._mean)
 
-    def normalised(self, *, loops: bool) -> Tensor:
-        """Divided by the roots of the degrees of both ends, where each node has a loop, or none has."""
-        return self._once(("normalised", loops), lambda: self._normalised(loops=loops))
+    def normalised(self) -> Tensor:
+        """With a loop at each node, and divided by the roots of the degrees of both ends."""
+        return self._once("normalised", self._normalised)
 
     def of_types(self, n_types: int) -> Tensor:
         """The edges of each type beside each other, shape (copies, nodes, types · nodes)."""
@@ -67,20 +79,26 @@ class Matrices:
             self.used += 1
             return found
 
-    def are_sums(self) -> bool:
-        """Whether all products were sums along edges.
+    def in_doubt(self, found: Tensor) -> Tensor:
+        """Numbers that were found with products: themselves, or no numbers, if a product was no sum along edges.
 
         One feature that is infinite or no number makes such of all entries of its column of the product, edge or not,
-        the one in the first row too. Then a product is no sum along edges.
+        the one in the first row too. Nobody waits for the device to learn that.
         """
         rows = self._first_rows
-        return not rows or isfinite(rows[0] if len(rows) == 1 else torch.stack(rows).sum())
+        return found if not rows else found.add(rows[0] if len(rows) == 1 else torch.stack(rows).sum(), alpha=0)
 
-    def _once(self, name: object, make: Callable[[], Tensor]) -> Tensor:
+    def _once(self, name: str, make: Callable[[], Tensor]) -> Tensor:
         if name not in self._made:
             with torch._C.DisableTorchFunction():
                 self._made[name] = make()
         return self._made[name]
+
+    def _plain(self) -> Tensor:
+        return self._by_target(self._graphs.adjacency_on(self.device)).to(self.dtype)
+
+    def _mean(self) -> Tensor:
+        return self.plain() / self._degrees().clamp(min=1).unsqueeze(2)
 
     def _by_target(self, matrices: Tensor) -> Tensor:
         return matrices.transpose(1, 2).contiguous() if self._graphs.frame.directed else matrices
@@ -89,15 +107,22 @@ class Matrices:
         rows = self.plain().view(-1, self.n_nodes)
         return self._once("degrees", lambda: (rows @ rows.new_ones(self.n_nodes)).view(self.n_copies, self.n_nodes))
 
-    def _normalised(self, *, loops: bool) -> Tensor:
-        degrees = self._degrees()
-        scale = (degrees + 1).rsqrt() if loops else degrees.rsqrt().where(degrees > 0, 0.0)
+    def _normalised(self) -> Tensor:
+        if can_scale(self.plain()):
+            return scaled(self.plain())
+        scale = (self._degrees() + 1).rsqrt()
         found = self.plain() * scale.unsqueeze(1)
-        if loops:
-            found.diagonal(dim1=1, dim2=2).copy_(scale)
+        found.diagonal(dim1=1, dim2=2).copy_(scale)
         return found.mul_(scale.unsqueeze(2))
 
     def _of_types(self, n_types: int) -> Tensor:
-        types = self._by_target(self._graphs.typed_adjacency_on(self._device))
-        numbers = torch.arange(1, n_types + 1, dtype=types.dtype, device=self._device)
+        types = self._by_target(self._graphs.typed_adjacency_on(self.device))
+        numbers = torch.arange(1, n_types + 1, dtype=types.dtype, device=self.device)
         return (types.unsqueeze(2) == numbers.view(-1, 1)).to(self.dtype).flatten(2)
+
+
+_MAKERS: dict[str, Callable[[Matrices], Tensor]] = {
+    "plain": Matrices._plain,
+    "mean": Matrices._mean,
+    "normalised": Matrices._normalised,
+}

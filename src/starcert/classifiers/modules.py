@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Sampler
 
-__all__ = ["ModuleClassifier", "is_short_of_memory"]
+__all__ = ["ModuleClassifier", "NotANumberError", "is_short_of_memory"]
 
 DRAWN = 3
 """How noise is drawn on a device: the number goes up where the same seed draws other copies than before."""
@@ -45,6 +45,10 @@ PORTION = 2**27
 
 SMALL = 2**20
 """A batch is small if a layer of the model holds so many numbers for it: a thread alone is done in milliseconds."""
+
+
+class NotANumberError(ValueError):
+    """Some logits are no numbers."""
 
 
 class ModuleClassifier(DrawsItself):
@@ -99,11 +103,11 @@ class ModuleClassifier(DrawsItself):
 
     def classify(self, graphs: Copies) -> npt.ArrayLike:
         """One class for each copy, or for each target."""
-        return self._answers(self.logits(graphs))
+        return self._answers(self._portions(graphs))
 
     def scored(self, graphs: Copies) -> Scores:
         """One class for each copy, or for each target, and the logits."""
-        return self._scores(self.logits(graphs))
+        return self._scores(self._portions(graphs))
 
     def _scores(self, logits: torch.Tensor) -> Scores:
         precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
@@ -115,7 +119,7 @@ class ModuleClassifier(DrawsItself):
         # One trip from the device for answers and NaN.
         answers: npt.NDArray[np.signedinteger] = self._brought(found.to(narrow).masked_fill_(largest.isnan(), -1))
         if (answers < 0).any():
-            raise ValueError("its logits have a NaN")
+            raise NotANumberError("its logits have a NaN")
         return answers
 
     @staticmethod
@@ -127,10 +131,14 @@ class ModuleClassifier(DrawsItself):
             return tensor.cpu().numpy()
 
     def logits(self, graphs: Copies) -> torch.Tensor:
-        """What the model gives for each copy, shape (copies, classes), or for each target, (copies, targets, classes).
+        """What the model gives for each copy, shape (copies, classes), or each target, (copies, targets, classes)."""
+        return self._portions(graphs)
 
-        It is asked in portions where memory is short. On a CPU torch works with one thread where the batch is small,
-        and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
+    def _portions(self, graphs: Copies) -> torch.Tensor:
+        """The logits of all copies.
+
+        The model is asked in portions where memory is short. On a CPU torch works with one thread where the batch is
+        small, and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
         """
         if any(part.training for part in self.model.modules()):  # it may have been trained since
             self.model.eval()

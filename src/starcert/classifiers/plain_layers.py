@@ -16,7 +16,7 @@ from torch.nn.modules import module as modules_of_torch
 from starcert.classifiers.matrices import Matrices
 from starcert.classifiers.promises import Given
 
-__all__ = ["UNKNOWN", "Rule", "edges_of_types", "is_untouched", "matrices_of", "rows_of"]
+__all__ = ["UNKNOWN", "Rule", "edges_of_types", "is_linear", "is_untouched", "matrices_of", "rows_of"]
 
 Rule: TypeAlias = "Callable[..., object]"
 
@@ -31,7 +31,7 @@ def matrices_of(layer: nn.Module, edges: object) -> Matrices | None:
     """
     if type(edges) is not Given or edges.seen or not isinstance(edges.content, Matrices):
         return None
-    return edges.content if is_untouched(layer) and not torch.is_autocast_enabled(edges.device.type) else None
+    return edges.content if is_untouched(layer) and not torch.is_autocast_enabled(edges.content.device.type) else None
 
 
 def rows_of(x: object, matrices: Matrices, *, shared: bool = True) -> Tensor | None:
@@ -39,17 +39,27 @@ def rows_of(x: object, matrices: Matrices, *, shared: bool = True) -> Tensor | N
 
     None where they are something else.
     """
-    if type(x) is Given:
-        x = x.content if shared and not x.seen and isinstance(x.content, Tensor) else x.fetched()
-    elif type(x) is not Tensor or len(x) != matrices.n_copies * matrices.n_nodes:
+    use_shared = type(x) is Given and shared and not x.seen and isinstance(x.content, Tensor)
+    found = (x.content if use_shared else x.fetched()) if type(x) is Given else x
+    if type(found) is not Tensor:
         return None
-    return x if x.dim() == 2 and x.dtype == matrices.dtype and x.layout == torch.strided else None
+    with torch._C.DisableTorchFunction():
+        known = found.dim() == 2 and found.dtype == matrices.dtype and found.layout == torch.strided
+        n_rows = matrices.n_nodes if use_shared else matrices.n_copies * matrices.n_nodes
+        return found if known and len(found) == n_rows else None
 
 
 def edges_of_types(edge_attr: object) -> Tensor | None:
     """What an edge of each type carries, if that is what the module was given and it stands as it was."""
     known = type(edge_attr) is Given and not edge_attr.seen and isinstance(edge_attr.content, Tensor)
     return edge_attr.content if known else None  # type: ignore[attr-defined]  # it is a Given
+
+
+def is_linear(layer: nn.Module) -> bool:
+    """Whether a layer is a linear map and nothing else; PyG has one of its own, with the same parts."""
+    kind = type(layer)
+    pyg = kind.__name__ == "Linear" and kind.__module__ == "torch_geometric.nn.dense.linear"
+    return (kind is nn.Linear or pyg) and is_untouched(layer)
 
 
 def is_untouched(module: nn.Module) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from starcert.classifiers.edge_features import (
 from starcert.classifiers.features import Features, sources_of
 from starcert.classifiers.gathering import gathered
 from starcert.classifiers.matrices import Matrices
-from starcert.classifiers.modules import ModuleClassifier, is_short_of_memory
+from starcert.classifiers.modules import ModuleClassifier, NotANumberError, is_short_of_memory
 from starcert.classifiers.node_inputs import NodeInputs
 from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
 from starcert.classifiers.products import Products, can_watch
@@ -45,8 +45,13 @@ LAYER_WIDTH = 64
 COMPARED = 8
 """So many copies are asked in another way and as it is written at first, to see whether the answers are the same."""
 
-MOST_DENSE_NODES = {"cpu": 40, "cuda": 128}
-"""Layers of PyG multiply with dense adjacency where a graph has so many nodes at most."""
+MOST_DENSE_NODES = {"cpu": 40, "cuda": 160}
+"""Layers multiply with dense adjacency where a graph has so many nodes at most.
+
+Measured with noise that adds as many edges as there are: from there on sparse products are as fast, on a CPU for
+networks that spend their time elsewhere (three GIN layers; two GCN layers gain to twice as many nodes), on an H200 for
+these and for one GCN layer. With more noise dense products gain in larger graphs too.
+"""
 
 ROUNDING = 2048
 """Logits are the same if they differ by so many last digits of the largest, at most."""
@@ -62,6 +67,9 @@ Measured with 10,000 votes a graph: proteins take a quarter to a third less time
 
 MESSAGES = 2
 """Numbers that a layer holds at once along an edge, for each column: what it gathers, and what it makes of it."""
+
+
+Found = TypeVar("Found")
 
 
 class Asking(Enum):
@@ -118,6 +126,7 @@ class TorchClassifier(ModuleClassifier):
         watched = not dense and can_watch(model)
         self._agrees: dict[Asking, bool] = {} if watched else dict.fromkeys((Asking.PRODUCTS, Asking.MATRICES), False)
         """Whether it answers the same in another way than it is written, as far as that was tried."""
+        self._makes: frozenset[str] = frozenset()  # which matrices the last batch was multiplied with
 
     def _content(self) -> tuple[object, ...]:
         return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
@@ -182,6 +191,33 @@ class TorchClassifier(ModuleClassifier):
     def _asked(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int) -> torch.Tensor:
         return picked(self._calling.call(self.model, inputs, n_copies), self.output)
 
+    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+        """See `ModuleClassifier`."""
+        return self._surely(lambda: super(TorchClassifier, self).classify(graphs))
+
+    def scored(self, graphs: NoisyGraphs) -> Scores:
+        """See `ModuleClassifier`."""
+        return self._surely(lambda: super(TorchClassifier, self).scored(graphs))
+
+    def logits(self, graphs: NoisyGraphs) -> torch.Tensor:
+        """See `ModuleClassifier`."""
+        found = super().logits(graphs)
+        if self._agrees.get(Asking.MATRICES) and bool(found.isnan().any()):
+            self._agrees[Asking.MATRICES] = False
+            return super().logits(graphs)
+        return found
+
+    def _surely(self, ask: Callable[[], Found]) -> Found:
+        """What is answered: without matrices from now on, where features are not finite, and products tell nothing."""
+        multiplied = self._agrees.get(Asking.MATRICES)
+        try:
+            return ask()
+        except NotANumberError:
+            if not multiplied:
+                raise
+            self._agrees[Asking.MATRICES] = False
+            return ask()
+
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
         logits = self._logits(graphs, self._way(graphs))[0]
         if self.nodes is None:
@@ -220,14 +256,19 @@ class TorchClassifier(ModuleClassifier):
             return self.logits_from(inputs, n_copies, n_nodes), found.used
 
     def _logits_of_layers(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, int]:
-        """The logits of all copies, with layers of PyG on dense adjacency, and how many layers multiplied."""
+        """The logits of all copies, with layers on dense adjacency, and how many layers multiplied.
+
+        No numbers, where features were not finite.
+        """
         n_copies, n_nodes = len(graphs), graphs.frame.n_nodes
         matrices = Matrices(graphs, self._dtype, self.device)
+        matrices.make(self._makes)
         batch = torch.arange(n_copies, device=self.device).repeat_interleave(n_nodes)
         found = Products(batch, (n_copies, n_nodes))
         with converted(self.model), found:
             logits = self.logits_from(self._promised(graphs, matrices, found, batch), n_copies, n_nodes)
-        return (logits, matrices.used) if matrices.are_sums() else self._logits(graphs, Asking.PRODUCTS)
+        self._makes = matrices.made
+        return (matrices.in_doubt(logits), matrices.used) if logits.is_floating_point() else (logits, 0)
 
     def _promised(
         self, graphs: NoisyGraphs, matrices: Matrices, found: Products, batch: torch.Tensor

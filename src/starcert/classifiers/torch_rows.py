@@ -49,11 +49,11 @@ class TorchRowClassifier(ModuleClassifier):
             rows = torch.nn.functional.one_hot(rows.long(), graphs.frame.alphabet)
         return logits_of(self.model(rows.to(self._dtype)), len(graphs), self.n_classes, n_nodes=1, of_nodes=False)
 
-    def logits(self, graphs: NoisyCopies) -> torch.Tensor:
+    def _portions(self, graphs: NoisyCopies) -> torch.Tensor:
         """What the model gives for each row, shape (rows, classes)."""
         if not isinstance(graphs, NoisyVectors):
             raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
-        return super().logits(graphs)
+        return super()._portions(graphs)
 
 
 def from_torch(

@@ -263,12 +263,9 @@ class NoisyGraphs(NoisyCopies, ABC):
         Entries are 1, or the type of the edge.
         """
         edges, n = self.edges(), self.frame.n_nodes
+        types = np.ones(1, np.uint8) if edges.types is None else edges.types
         dense = np.zeros((len(self), n, n), dtype=np.uint8)
-        copies = np.repeat(np.arange(len(self)), np.diff(edges.starts))
-        values = 1 if edges.types is None else edges.types
-        dense[copies, edges.u, edges.v] = values
-        if not self.frame.directed:
-            dense[copies, edges.v, edges.u] = values
+        _put(dense, edges.starts, edges.u, edges.v, types, self.frame.directed)
         return dense
 
     def edge_index(self) -> tuple[Integers, Integers]:
@@ -338,7 +335,8 @@ class NoisyGraphs(NoisyCopies, ABC):
 
     def adjacency_on(self, device: torch.device) -> torch.Tensor:
         """Dense adjacency matrices of floats, on a device: 1 for an edge, whatever its type."""
-        return _on(self.adjacency(), device).bool().float()
+        dense = _on(self.adjacency(), device)
+        return dense.bool().float() if self.frame.type_names else dense.float()
 
     def typed_adjacency_on(self, device: torch.device) -> torch.Tensor:
         """Dense adjacency matrices of bytes, on a device: entries are those of `adjacency`."""
@@ -423,3 +421,14 @@ def _both_directions(starts: Integers, u: Integers, v: Integers, n_nodes: int) -
             index[0, 2 * k] = index[1, 2 * k + 1] = one
             index[1, 2 * k] = index[0, 2 * k + 1] = other
     return index
+
+
+@compiled
+def _put(dense, starts, u, v, types, directed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Puts the type of every edge into the matrices of its copy; one type is that of all."""
+    for i in range(starts.size - 1):
+        for k in range(starts[i], starts[i + 1]):
+            value = types[k] if types.size > 1 else types[0]
+            dense[i, u[k], v[k]] = value
+            if not directed:
+                dense[i, v[k], u[k]] = value
