@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from starcert.core.arithmetic import compiled
 from starcert.sampling.draws import WORD, ValueDraw
-from starcert.sampling.generator import FOUR, State, fill_four
+from starcert.sampling.generator import FOUR, State, fill, fill_four
 from starcert.sampling.streams import Words, WordStream
 
 __all__ = ["DenseFlips", "DenseValues", "binary_digits"]
@@ -171,7 +171,10 @@ def _draw_each(digits, lengths, certain, law, width, words, states):  # type: ig
         sites[:] = n_sites
         sites[:many] = 0
         while sites.min() < n_sites:
-            fill_four(four, room[:, kept:])
+            if many == 1:
+                fill(four[0], room[0, kept:])
+            else:
+                fill_four(four, room[:, kept:])
             for i in range(many):
                 raw = room[i, begins[i] :]
                 there = words[:, (first + i) * width : (first + i + 1) * width]
