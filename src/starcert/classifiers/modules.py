@@ -114,10 +114,13 @@ class ModuleClassifier(DrawsItself):
         return Scores(self._answers(logits), self._brought(logits.double()), max(1e-3, 8 * precision))
 
     def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
-        largest, found = logits.max(dim=-1)  # a NaN counts as the largest
-        narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
-        # One trip from the device for answers and NaN.
-        answers: npt.NDArray[np.signedinteger] = self._brought(found.to(narrow).masked_fill_(largest.isnan(), -1))
+        if logits.device.type == "cpu":
+            answers = _largest_here(logits)
+        else:
+            largest, found = logits.max(dim=-1)  # a NaN counts as the largest
+            narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
+            # One trip from the device for answers and NaN.
+            answers = self._brought(found.to(narrow).masked_fill_(largest.isnan(), -1))
         if (answers < 0).any():
             raise NotANumberError("its logits have a NaN")
         return answers
@@ -206,6 +209,19 @@ class ModuleClassifier(DrawsItself):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_fits": None}
+
+
+def _largest_here(logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
+    """The place of the largest number in each row, -1 where one is a NaN.
+
+    By numpy: torch begins threads for it, however few rows there are, and waits for ever where a process that had some
+    was forked.
+    """
+    numbers = (logits.float() if logits.dtype == torch.bfloat16 else logits).numpy()
+    answers: npt.NDArray[np.int64] = numbers.argmax(axis=-1)
+    if numbers.dtype.kind == "f":
+        answers[np.isnan(numbers).any(axis=-1)] = -1
+    return answers
 
 
 def is_short_of_memory(error: Exception) -> bool:
