@@ -24,10 +24,11 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_re
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.sampler import way_of
 from starcert.system.stages import staged
-from starcert.voting import tallies
+from starcert.voting import tallied, tallies
 
 if TYPE_CHECKING:
     from starcert.sampling.streams import Purpose
@@ -158,8 +159,8 @@ def count_votes(
         _check_stored_votes(job, store, executor)
     count = _Count(job, plan, store, advance, record=record)
     while count.waiting:  # a plan with a second look may want more when all that was sent is back
-        for tally in tallies(job, count.chunks(), executor):
-            count.take(tally)
+        for together in tallied(job, count.chunks(), executor):
+            count.take(together)
     return count.votes()
 
 
@@ -215,30 +216,37 @@ class _Count:
                 for chunk in chunks_of(graph, purpose, now, self._job.chunk_size, before, **recorded._asdict()):
                     found = stored.get(chunk.number)
                     if found is not None and found.chunk.samples == chunk.samples:
-                        self._add(found)
+                        self._add(graph, purpose, [found])
                     else:  # not there, or with another number of samples: the last chunk of another run
                         self._open[graph] += 1
                         yield chunk
-            self._close_one(graph)
+            self._close(graph)
 
     @staged("counting")
-    def take(self, tally: Tally) -> None:
-        """Takes in the votes of a chunk."""
+    def take(self, together: Sequence[Tally]) -> None:
+        """Takes in the votes of chunks that came together."""
         if self._store is not None:
-            _keep(self._store, tally)
-        self._add(tally)
-        self._close_one(tally.chunk.graph)
+            for tally in together:
+                _keep(self._store, tally)
+        for graph, some in groupby(together, key=lambda tally: tally.chunk.graph):
+            alike = list(some)
+            for purpose, of_purpose in groupby(alike, key=lambda tally: tally.chunk.purpose):
+                self._add(graph, purpose, list(of_purpose))
+            self._close(graph, len(alike))
 
-    def _add(self, tally: Tally) -> None:
-        chunk = tally.chunk
-        self._counts[chunk.purpose][self._rows(chunk.graph)] += tally.counts
-        if chunk.against is not None:
-            for recording, record in zip(self._recordings[chunk.graph], tally.records, strict=True):
-                recording.add(chunk.number, record)
-        self._advance(chunk.samples)
+    def _add(self, graph: int, purpose: Purpose, tallies: Sequence[Tally]) -> None:
+        """Adds the votes of chunks of one graph and purpose."""
+        counts = tallies[0].counts if len(tallies) == 1 else np.sum([tally.counts for tally in tallies], axis=0)
+        self._counts[purpose][self._rows(graph)] += counts
+        for chunk, _, records in tallies:
+            if chunk.against is not None:
+                for recording, record in zip(self._recordings[graph], records, strict=True):
+                    recording.add(chunk.number, record)
+        self._advance(sum(tally.chunk.samples for tally in tallies))
 
-    def _close_one(self, graph: int) -> None:
-        self._open[graph] -= 1
+    def _close(self, graph: int, chunks: int = 1) -> None:
+        """So many chunks of a graph are there, or their list has ended."""
+        self._open[graph] -= chunks
         if not self._open[graph]:
             del self._open[graph]
             if self._votes_of(graph) == self._wanted[graph]:

@@ -26,32 +26,38 @@ if TYPE_CHECKING:
     from starcert.core.flips import FlipRecord
     from starcert.graphs import Sites
 
-__all__ = ["tallies"]
+__all__ = ["tallied", "tallies"]
 
 TOGETHER_BYTES = 2**21
 """Copies of several chunks are one batch if their bits and the degrees of their nodes take no more."""
 
 
 def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
-    """The votes of every chunk, in whatever order they come.
+    """The votes of every chunk, in whatever order they come."""
+    for together in tallied(job, chunks, executor):
+        yield from together
 
-    Without an executor the chunks are counted here, one after the other. With one they are spread over its
-    workers, to each of which the classifier travels once.
+
+def tallied(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[list[Tally]]:
+    """The same, those that were counted at once together.
+
+    Without an executor the chunks are counted here, one after the other or several at once. With one they are spread
+    over its workers, to each of which the classifier travels once.
     """
     if executor is None and job.classifier.gathers and job.batch_size is None:
         for together in _gathered(job, chunks):
-            yield from count_gathered(job.classifier, job, together)
+            yield count_gathered(job.classifier, job, together)
         return
     if executor is None:
         for together in _together(job, chunks):
-            yield from count_chunks(job.classifier, job.sites[together[0].graph], job, together)
+            yield count_chunks(job.classifier, job.sites[together[0].graph], job, together)
         return
     common = Parcel(replace(job, problem=Problem(job.noise, ())), executor)
     _check_travels(common, executor)
     n_classes = job.classifier.n_classes
     for together, (counts, records) in spread(executor, _count_there, common, _with_sites(job, chunks, executor)):
         rows = np.frombuffer(counts, dtype=np.int64).reshape(len(together), -1, n_classes)
-        yield from map(Tally, together, rows, records)
+        yield list(map(Tally, together, rows, records))
 
 
 Together: TypeAlias = tuple[Chunk, ...]
