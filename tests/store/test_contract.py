@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from starcert.errors import InvalidParameterError, StarcertError, StoreError, StoreSettingsError
-from starcert.store import VoteSettings, VoteStore
+from starcert.store import VoteSettings, VoteStore, votes
 from store_worlds import PROVENANCE, SETTINGS, edit, fill, graphs_of, opened, votes_of
 
 
@@ -100,6 +100,30 @@ def test_adding_again_changes_nothing_and_other_votes_are_an_error(path, committ
         assert "stored [5, 5, 0], now [5, 4, 1]. The classifier has changed, or it is not deterministic" in str(e.value)
         store.add(1, "estimation", 7, [5, 5, 0], samples=10)
         assert store.counts("estimation")[1].tolist() == [5, 5, 0]
+
+
+@pytest.mark.parametrize("kept", [1, 64])
+def test_what_is_stored_is_looked_up_once_and_never_forgotten(path, kept, monkeypatch):
+    """Chunks of three graphs take turns, in the file from before, committed since, or waiting."""
+    monkeypatch.setattr(votes, "KEPT_PLACES", kept)
+    with opened(path) as store:
+        fill(store, 5)
+    with opened(path) as store:
+        asked = []
+        store._db.set_trace_callback(asked.append)
+        for chunk in range(5, 40):
+            for graph in range(3):
+                store.add(graph, "estimation", chunk, votes_of(graph, "estimation", chunk), samples=1000)
+            if chunk % 10 == 0:
+                store.flush()
+        looked_up = sum(each.startswith("SELECT") for each in asked)
+        assert looked_up == (3 if kept == 64 else 3 * 35)
+        for chunk in (0, 3, 5, 10, 30, 39):
+            for graph in range(3):
+                others = votes_of(graph, "estimation", chunk)[::-1]
+                with pytest.raises(StoreError, match=f"other votes on graph {graph}, estimation, chunk {chunk}"):
+                    store.add(graph, "estimation", chunk, others, samples=1000)
+        assert store.counts("estimation").sum() == 3 * 40 * 1000
 
 
 @pytest.mark.parametrize("committed", [False, True])

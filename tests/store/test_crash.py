@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from starcert.errors import InvalidParameterError, StoreError
-from starcert.store import VoteStore
+from starcert.store import VoteStore, votes
 from store_worlds import PURPOSES, check_votes, child, fill, go_on, opened, votes_of
 
 
@@ -103,7 +103,9 @@ def test_an_empty_file_is_new(path):
         assert store.counts("selection").sum() == 3000
 
 
-def test_a_full_disk_loses_nothing_that_was_committed(path):
+def test_a_full_disk_loses_nothing_that_was_committed(path, monkeypatch):
+    monkeypatch.setattr(votes, "COMMIT_ROWS", 256)
+
     def run():
         with opened(path) as store:
             fill(store, 4)
@@ -128,7 +130,8 @@ def test_a_full_disk_loses_nothing_that_was_committed(path):
         assert store.summary().chunks == {"selection": 600, "estimation": 600}
 
 
-def test_what_could_not_be_written_is_tried_again(path):
+def test_what_could_not_be_written_is_tried_again(path, monkeypatch):
+    monkeypatch.setattr(votes, "COMMIT_ROWS", 256)
     with opened(path) as store:
         pages = store._db.execute("PRAGMA page_count").fetchone()[0]
         store._db.execute(f"PRAGMA max_page_count = {pages}")

@@ -15,6 +15,7 @@ import json
 import os
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -65,6 +66,9 @@ Counts = npt.NDArray[np.int64]
 Stored: TypeAlias = StoredChunk | StoredTally | StoredFlips | StoredAttack
 Row = TypeVar("Row", StoredChunk, StoredTally, StoredFlips, StoredAttack)
 
+KEPT_PLACES = 64
+"""Of so many graphs, by purpose and target, a writer knows which chunks are stored."""
+
 TABLES: dict[object, tuple[str, ...]] = {
     StoredChunk: ("chunks", "graph", "target", "purpose", "chunk"),
     StoredTally: ("tallies", "graph", "purpose", "chunk"),
@@ -77,7 +81,7 @@ SINCE = {StoredFlips: 3, StoredAttack: 3, StoredTally: FORMAT}
 """The first format that has a kind of row, where it is not the first of all."""
 
 COMMIT_SECONDS = 0.5
-COMMIT_ROWS = 256
+COMMIT_ROWS = 4096
 COMMIT_BYTES = 2**26
 
 MOST_BYTES = 2**31
@@ -140,6 +144,7 @@ class VoteStore:
         self._waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
         self._waiting_since, self._waiting_bytes = 0.0, 0
         self._alarm: threading.Timer | None = None
+        self._numbers: OrderedDict[tuple[object, ...], set[object]] = OrderedDict()
 
     @classmethod
     def open(
@@ -453,6 +458,9 @@ class VoteStore:
                         self._db.execute(f"INSERT OR REPLACE INTO {TABLES[type(new)][0]} VALUES ({values})", row)
             self._tried = False
             self._n_committed += number
+            for new in self._waiting.values():
+                if isinstance(new, StoredChunk) and new.key[:3] in self._numbers:
+                    self._numbers[new.key[:3]].add(new.chunk)
             self._waiting.clear()
             self._stop_alarm()
 
@@ -557,7 +565,26 @@ class VoteStore:
     def _old(self, new: Stored) -> Stored | None:
         """What waits or is stored in the place of a new row."""
         kind: Any = type(new)
-        return self._waiting.get((kind, new.key)) or next(iter(self._committed(kind, *new.key)), None)
+        waiting = self._waiting.get((kind, new.key))
+        if waiting is not None or (isinstance(new, StoredChunk) and new.chunk not in self._numbers_of(new)):
+            return waiting
+        return next(iter(self._committed(kind, *new.key)), None)
+
+    def _numbers_of(self, new: StoredChunk) -> set[object]:
+        """The numbers of the stored chunks of its graph, target and purpose: nobody else writes while this one does.
+
+        Chunks of a graph come together, so that they are looked up once and not one by one.
+        """
+        place = new.key[:3]
+        if place not in self._numbers:
+            table, *columns, number = TABLES[StoredChunk]
+            condition = " AND ".join(f"{column} = ?" for column in columns)
+            with read_errors(self.path):
+                found = self._db.execute(f"SELECT {number} FROM {table} WHERE {condition}", place)
+                self._numbers[place] = {each for (each,) in found}
+            if len(self._numbers) > KEPT_PLACES:
+                self._numbers.popitem(last=False)
+        return self._numbers[place]
 
     def _is_stored(self, new: Stored) -> bool:
         """Whether what is stored already makes the new row needless."""
