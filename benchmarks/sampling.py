@@ -13,9 +13,10 @@ import networkx as nx
 import numpy as np
 
 import starcert as sc
+from floors import random_word
 from starcert.sampling.batch import NoisyGraphs
-from starcert.sampling.sampler import sampler
-from starcert.sampling.streams import WordStream
+from starcert.sampling.sampler import draw_each, sampler
+from starcert.sampling.streams import WordStream, states_of_chunks
 from table import Table, Work, best
 
 CHUNK = 1024
@@ -65,11 +66,16 @@ def small_dense(table: Table) -> None:
         return drawn.draw(WordStream.of_chunk(1, clean.key, "estimation", chunk), CHUNK)
 
     # The floor: as many random words as these flips need on average, drawn and left unused.
-    needed = 16 * CHUNK * len(chunks)
-    floor = best(lambda: np.random.SFC64(1).random_raw(needed), CHUNK * len(chunks))
+    floor = 16 * random_word()
     batches = [draw(chunk) for chunk in chunks]
     n = CHUNK * len(chunks)
     row(table, "20 nodes, p = (0.02, 0.45): sampling", best(lambda: [draw(c) for c in chunks], n), plain, floor)
+
+    def together() -> None:
+        for first in range(0, len(chunks), 8):
+            draw_each(drawn, states_of_chunks(1, clean.key, "estimation", chunks[first : first + 8]), CHUNK)
+
+    row(table, "20 nodes: sampling, eight chunks at once", best(together, n), plain, floor)
     degrees = best(lambda: [draw(c).degrees() for c in chunks], n)
     row(table, "20 nodes: sampling and degrees", degrees, plain, floor, target="0.25 µs")
     for view in ("edge_index", "adjacency"):
@@ -91,7 +97,7 @@ def large_sparse(table: Table) -> None:
     def draw(chunk: int):
         return drawn.draw(WordStream.of_chunk(1, clean.key, "estimation", chunk), CHUNK)
 
-    floor = best(lambda: np.random.SFC64(1).random_raw(750 * CHUNK), CHUNK)
+    floor = 750 * random_word()
     batch = draw(0)
     name = "10,000 nodes, 30,000 edges, add 1e-5, delete 1e-3"
     row(table, f"{name}: sampling", best(partial(draw, 0), CHUNK, 3), plain, floor)
