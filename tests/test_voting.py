@@ -372,10 +372,6 @@ class Gathering(Several):
             raise RuntimeError("not this one")
         return super().classify(graphs)
 
-    def classify_each(self, batches):
-        self.groups.append([graphs.frame.n_nodes for graphs in batches])
-        return super().classify_each(batches)
-
     def scored_each(self, batches):
         self.groups.append([graphs.frame.n_nodes for graphs in batches])
         return super().scored_each(batches)
@@ -417,6 +413,20 @@ def test_a_classifier_that_looks_beside_a_graph_is_refused_when_gathered():
     smoothed = sc.SmoothedClassifier(Beside(10**9), worlds.NOISE, worlds.PARTITION)
     with pytest.raises(ClassifierError, match=r"in a batch of .* alone"):
         smoothed.vote(different_graphs(), samples=100, seed=7)
+
+
+def test_a_classifier_that_looks_beside_a_graph_later_is_refused_too():
+    """Its selection votes are as they should be; flips are recorded, so that all other votes come after them."""
+
+    class BesideLater(Gathering):
+        def scored_each(self, batches):
+            found, least = super().scored_each(batches), min(graphs.frame.n_nodes for graphs in batches)
+            turned = [graphs.frame.n_nodes == least and len(graphs) == 300 for graphs in batches]
+            return [Scores(1 - np.asarray(each.answers)) if t else each for each, t in zip(found, turned, strict=True)]
+
+    smoothed = sc.SmoothedClassifier(BesideLater(10**9), worlds.NOISE, worlds.PARTITION)
+    with pytest.raises(ClassifierError, match=r"noisy copy 0 of graph 0 .* in a batch of 300, .* alone"):
+        smoothed.vote(different_graphs(), samples=300, selection_samples=200, seed=7, record=True)
 
 
 # ---- samplers are kept for their classifier

@@ -13,7 +13,8 @@ from torch import nn
 import starcert as sc
 from device_worlds import DEVICES
 from starcert.classifiers import conversion, from_pyg
-from starcert.classifiers.conversion import SLOT, converted
+from starcert.classifiers.anatomy import SLOT
+from starcert.classifiers.conversion import converted
 from starcert.classifiers.identity import identity
 from starcert.classifiers.matrices import Matrices
 from starcert.classifiers.plain_layers import UNKNOWN

@@ -40,7 +40,10 @@ from starcert.classifiers.programs import (
 )
 from starcert.graphs.content import is_tensor
 
-__all__ = ["Anatomy", "UntellableError", "leaf", "take_apart", "words"]
+__all__ = ["SLOT", "Anatomy", "UntellableError", "leaf", "take_apart", "words"]
+
+SLOT = "_compiled_call_impl"
+"""Where a module of torch keeps what is called in its place: it goes into no copy, no file and no identity."""
 
 
 class Anatomy(NamedTuple):
@@ -170,7 +173,7 @@ def _bytes(kind: str, array: np.ndarray[Any, Any]) -> Anatomy:
 
 def _torch_module(value: Any) -> Anatomy:  # noqa: ANN401  (torch may be missing)
     """The class with its forward pass, weights, submodules, hooks and plain attributes."""
-    own = {name: part for name, part in vars(value).items() if name != "_compiled_call_impl"}  # faster, not different
+    own = {name: part for name, part in vars(value).items() if name != SLOT}  # faster, not different
     if type(value).__module__.startswith("torch._dynamo"):  # torch.compile made it faster: what was there answers
         return Anatomy(b"compiled by torch", (own["_modules"]["_orig_mod"],))
     pyg = sys.modules.get("torch_geometric.nn.conv.message_passing")

@@ -75,7 +75,7 @@ class Classifier(ABC):
             a chunk before the next has begun, and whose answers are known not to hang by the batch: that they do not
             is shown in batches of one chunk.
         gathers: up to so many nodes in all copies, it wants to be asked about chunks of several graphs at once, with
-            `classify_each` and `scored_each`; 0: about one graph after the other.
+            `scored_each`; 0: about one graph after the other.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -132,12 +132,8 @@ class Classifier(ABC):
         """
         return Scores(self.classify(graphs))
 
-    def classify_each(self, batches: Sequence[NoisyGraphs]) -> list[npt.ArrayLike]:
-        """What `classify` answers for each of several batches, which may be copies of different graphs."""
-        return [self.classify(graphs) for graphs in batches]
-
     def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
-        """What `scored` answers for each of them."""
+        """What `scored` answers for each of several batches, which may be copies of different graphs."""
         return [self.scored(graphs) for graphs in batches]
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:

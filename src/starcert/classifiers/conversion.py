@@ -17,12 +17,10 @@ from typing import Any
 from torch import nn
 
 from starcert.classifiers import own_layers
+from starcert.classifiers.anatomy import SLOT
 from starcert.classifiers.plain_layers import UNKNOWN, Rule
 
-__all__ = ["SLOT", "converted", "has_layers"]
-
-SLOT = "_compiled_call_impl"
-"""Where a module of torch keeps what is called in its place; it goes into no copy, no file and no identity."""
+__all__ = ["converted", "has_layers"]
 
 _TURN = Lock()
 

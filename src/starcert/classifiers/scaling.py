@@ -6,11 +6,9 @@ matrix to itself. Degrees are whole numbers, which floats add exactly in any ord
 
 from __future__ import annotations
 
-from functools import cache
-
 import torch
 
-from starcert.models.cuda_code import CudaFunction, can_compile
+from starcert.system.cuda_code import CudaFunction, cuda_function
 
 __all__ = ["MOST_NODES", "can_scale", "scaled"]
 
@@ -23,7 +21,12 @@ WARPS = 4
 BLOCKS = 4224
 """Blocks, at most; each goes on with further matrices."""
 
-_SOURCE = """
+_SOURCE = (
+    f"""
+#define WARPS {WARPS}
+#define MOST_NODES {MOST_NODES}
+"""
+    + """
 extern "C" __global__ void scaled(const float* adjacency, float* found, int copies, int n) {
   __shared__ float degrees[WARPS][MOST_NODES];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -49,6 +52,7 @@ extern "C" __global__ void scaled(const float* adjacency, float* found, int copi
   }
 }
 """
+)
 
 
 def can_scale(adjacency: torch.Tensor) -> bool:
@@ -58,7 +62,7 @@ def can_scale(adjacency: torch.Tensor) -> bool:
         and adjacency.dtype == torch.float32
         and 0 < adjacency.shape[1] <= MOST_NODES
         and 0 < adjacency.shape[0] < 2**31
-        and can_compile()
+        and _function(adjacency.device) is not None
     )
 
 
@@ -67,11 +71,11 @@ def scaled(adjacency: torch.Tensor) -> torch.Tensor:
     copies, n = adjacency.shape[:2]
     found = torch.empty(adjacency.shape, dtype=adjacency.dtype, device=adjacency.device)
     blocks = min(-(-copies // WARPS), BLOCKS), 1
-    _function(adjacency.device)(blocks, 32 * WARPS, [adjacency.contiguous(), found, copies, n])
+    function = _function(adjacency.device)
+    assert function is not None  # see `can_scale`
+    function(blocks, 32 * WARPS, [adjacency.contiguous(), found, copies, n])
     return found
 
 
-@cache
-def _function(device: torch.device) -> CudaFunction:
-    source = _SOURCE.replace("WARPS", str(WARPS)).replace("MOST_NODES", str(MOST_NODES))
-    return CudaFunction(source, "scaled", device)
+def _function(device: torch.device) -> CudaFunction | None:
+    return cuda_function(_SOURCE, "scaled", device)

@@ -301,14 +301,9 @@ class TorchClassifier(ModuleClassifier):
             return 0
         return min(GATHERED, torch.cuda.get_device_properties(self.device).total_memory // NODE_BYTES)
 
-    def classify_each(self, batches: Sequence[NoisyGraphs]) -> list[npt.ArrayLike]:
-        """See `Classifier`: one call for all of them, and one trip from the device."""
-        return list(_split(self._answers(self._logits_each(batches)), batches))
-
     def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
-        """See `Classifier`."""
-        logits = self._logits_each(batches)
-        found = self._scores(logits)
+        """See `Classifier`: one call for all of them."""
+        found = self._scores(self._logits_each(batches))
         assert found.numbers is not None  # they are the logits
         both = zip(_split(np.asarray(found.answers), batches), _split(found.numbers, batches), strict=True)
         return [found._replace(answers=answers, numbers=numbers) for answers, numbers in both]

@@ -8,11 +8,9 @@ give the same numbers.
 
 from __future__ import annotations
 
-from functools import cache
-
 import torch
 
-from starcert.models.cuda_code import CudaFunction, can_compile
+from starcert.system.cuda_code import CudaFunction, cuda_function
 
 __all__ = ["MOST_NODES", "can_fuse", "pooled_units"]
 
@@ -31,7 +29,13 @@ UNITS = 64
 BLOCKS = 2112
 """Blocks, at most; each goes on with further copies."""
 
-_SOURCE = """
+_SOURCE = (
+    f"""
+#define WARPS {WARPS}
+#define UNITS {UNITS}
+#define RESIDENT {RESIDENT}
+"""
+    + """
 __device__ __forceinline__ void read(float (&column)[32], const float* adjacency, int copy, int n, int lane) {
   const float* entries = adjacency + (long long)copy * n * n;
   #pragma unroll
@@ -100,6 +104,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT) pooled_units(
   }
 }
 """
+)
 """What is not a number stays so, as torch has it."""
 
 
@@ -135,13 +140,5 @@ def pooled_units(adjacency: torch.Tensor, mixed: torch.Tensor, bias: torch.Tenso
     return pooled
 
 
-@cache
 def _function(device: torch.device) -> CudaFunction | None:
-    """The compiled function; None where it cannot be had."""
-    source = _SOURCE
-    for name, number in (("WARPS", WARPS), ("UNITS", UNITS), ("RESIDENT", RESIDENT)):
-        source = source.replace(name, str(number))
-    try:
-        return CudaFunction(source, "pooled_units", device) if can_compile() else None
-    except RuntimeError:  # a compiler that does not know the device
-        return None
+    return cuda_function(_SOURCE, "pooled_units", device)

@@ -7,7 +7,7 @@ from functools import cache
 
 import torch
 
-__all__ = ["CudaFunction", "can_compile"]
+__all__ = ["CudaFunction", "cuda_function"]
 
 
 class CudaFunction:
@@ -41,15 +41,14 @@ class CudaFunction:
 
 
 @cache
-def can_compile() -> bool:
-    """Whether there is what compiles CUDA C."""
+def cuda_function(source: str, name: str, device: torch.device) -> CudaFunction | None:
+    """A function, compiled once; None where it cannot be had: there is no compiler, or it does not know the device."""
     if torch.version.cuda is None:
-        return False
+        return None
     try:
-        _compiler(), _driver()
-    except OSError:
-        return False
-    return True
+        return CudaFunction(source, name, device)
+    except (OSError, RuntimeError):
+        return None
 
 
 @cache
