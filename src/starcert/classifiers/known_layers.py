@@ -30,7 +30,7 @@ from torch.nn.parameter import Parameter
 from starcert.classifiers.edge_sums import EdgeSums
 from starcert.models import layers as own
 
-__all__ = ["KnownLayer", "is_known", "known_layer", "known_layers_in", "stand_in"]
+__all__ = ["KnownLayer", "holds_rows_of_edges", "is_known", "known_layer", "known_layers_in", "stand_in"]
 
 FREE = frozenset(["lin", "nn", "lin_l", "lin_r", "lin_rel", "lin_root", "in_channels", "out_channels", "initial_eps"])
 """What may be anything: modules inside a layer that its stand-in calls as they are, and what no forward pass reads."""
@@ -41,11 +41,13 @@ class KnownLayer(NamedTuple):
 
     Attributes:
         forward: called as the layer is, with the layer and the sums before it; None where it cannot tell.
+        per_edge: whether it holds a row of numbers for each edge.
         settings: what `new` needs to make a layer like a given one; None if the settings of that one are not known.
         new: a layer with these settings.
     """
 
     forward: Callable[..., Tensor | None]
+    per_edge: bool
     settings: Callable[[Any], tuple[Any, ...] | None]
     new: Callable[..., nn.Module]
 
@@ -154,10 +156,10 @@ def _no_settings(_: nn.Module) -> tuple[Any, ...]:
 
 
 _OWN: Mapping[type, KnownLayer] = {
-    own.GCNConv: KnownLayer(_gcn, _no_settings, lambda: own.GCNConv(1, 1)),
-    own.GINConv: KnownLayer(_gin, _no_settings, lambda: own.GINConv(nn.Sequential())),
-    own.GINEConv: KnownLayer(_gine, _no_settings, lambda: own.GINEConv(nn.Sequential(nn.Linear(1, 1)), 1)),
-    own.Pool: KnownLayer(_pool, lambda layer: (layer.kind,), own.Pool),
+    own.GCNConv: KnownLayer(_gcn, False, _no_settings, lambda: own.GCNConv(1, 1)),
+    own.GINConv: KnownLayer(_gin, False, _no_settings, lambda: own.GINConv(nn.Sequential())),
+    own.GINEConv: KnownLayer(_gine, True, _no_settings, lambda: own.GINEConv(nn.Sequential(nn.Linear(1, 1)), 1)),
+    own.Pool: KnownLayer(_pool, False, lambda layer: (layer.kind,), own.Pool),
 }
 
 
@@ -183,20 +185,26 @@ def _of_pyg() -> Mapping[type, KnownLayer]:
         return type(layer.eps) is Parameter
 
     return {
-        GCNConv: KnownLayer(_gcn, lambda layer: (layer.bias is not None,), lambda bias: GCNConv(1, 1, bias=bias)),
-        GINConv: KnownLayer(
-            _gin, lambda layer: (trains_eps(layer),), lambda train_eps: GINConv(nn.Identity(), train_eps=train_eps)
+        GCNConv: KnownLayer(
+            _gcn, False, lambda layer: (layer.bias is not None,), lambda bias: GCNConv(1, 1, bias=bias)
         ),
-        GINEConv: KnownLayer(_gine, lambda layer: (trains_eps(layer), layer.lin is not None), gine),
-        SAGEConv: KnownLayer(_sage, sage_settings, sage),
+        GINConv: KnownLayer(
+            _gin,
+            False,
+            lambda layer: (trains_eps(layer),),
+            lambda train_eps: GINConv(nn.Identity(), train_eps=train_eps),
+        ),
+        GINEConv: KnownLayer(_gine, True, lambda layer: (trains_eps(layer), layer.lin is not None), gine),
+        SAGEConv: KnownLayer(_sage, False, sage_settings, sage),
         GraphConv: KnownLayer(
             _graph,
+            False,
             lambda layer: (layer.aggr,) if sums(layer) else None,
             lambda aggr: GraphConv(1, 1, aggr=aggr),
         ),
-        SumAggregation: KnownLayer(_aggregation("sum"), _no_settings, SumAggregation),
-        MeanAggregation: KnownLayer(_aggregation("mean"), _no_settings, MeanAggregation),
-        MaxAggregation: KnownLayer(_aggregation("max"), _no_settings, MaxAggregation),
+        SumAggregation: KnownLayer(_aggregation("sum"), True, _no_settings, SumAggregation),
+        MeanAggregation: KnownLayer(_aggregation("mean"), True, _no_settings, MeanAggregation),
+        MaxAggregation: KnownLayer(_aggregation("max"), True, _no_settings, MaxAggregation),
     }
 
 
@@ -209,13 +217,23 @@ def known_layer(kind: type) -> KnownLayer | None:
 
 def known_layers_in(module: nn.Module) -> Iterator[nn.Module]:
     """The known layers in a module, the outermost of those that lie in each other; the module is in evaluation mode."""
+    return _outermost(module, is_known)
+
+
+def holds_rows_of_edges(module: nn.Module) -> bool:
+    """Whether a module has layers that hold a row of numbers for each edge, as far as that is known by their classes."""
+    known = [known_layer(type(each)) for each in _outermost(module, lambda each: known_layer(type(each)) is not None)]
+    return not known or any(each is not None and each.per_edge for each in known)
+
+
+def _outermost(module: nn.Module, wanted: Callable[[nn.Module], bool]) -> Iterator[nn.Module]:
     pending, seen = [module], set[int]()
     while pending:
         each = pending.pop()
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if is_known(each):
+        if wanted(each):
             yield each
         else:
             pending.extend(each.children())

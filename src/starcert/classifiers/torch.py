@@ -17,7 +17,7 @@ from starcert.classifiers.edge_sums import EdgeSums
 from starcert.classifiers.features import Features, sources_of
 from starcert.classifiers.gathering import gathered
 from starcert.classifiers.global_hooks import global_hooks
-from starcert.classifiers.known_layers import known_layer, known_layers_in, stand_in
+from starcert.classifiers.known_layers import holds_rows_of_edges, known_layers_in, stand_in
 from starcert.classifiers.modules import ModuleClassifier, is_short_of_memory
 from starcert.classifiers.node_inputs import NodeInputs
 from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
@@ -68,7 +68,7 @@ class TorchClassifier(ModuleClassifier):
         class_names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(model, n_classes, batch_size=BATCH, description=description)
-        if self.device.type == "cpu" and (dense or any(known_layer(type(each)) for each in model.modules())):
+        if self.device.type == "cpu" and (dense or not holds_rows_of_edges(model)):
             self.batch_size = LARGER_BATCH
         self.class_names, _ = checked_names(class_names, n_classes)
         self.dense = dense
