@@ -221,7 +221,7 @@ def known_layers_in(module: nn.Module) -> Iterator[nn.Module]:
 
 
 def holds_rows_of_edges(module: nn.Module) -> bool:
-    """Whether a module has layers that hold a row of numbers for each edge, as far as that is known by their classes."""
+    """Whether a module has layers that hold a row of numbers for each edge, or none that is known by its class."""
     known = [known_layer(type(each)) for each in _outermost(module, lambda each: known_layer(type(each)) is not None)]
     return not known or any(each is not None and each.per_edge for each in known)
 
