@@ -95,16 +95,13 @@ class EdgeSums:
 
     def normalised(self, x: Tensor) -> Tensor:
         """The rows of D^(−1/2) (A + I) D^(−1/2) X, where D has the degrees of A + I."""
-        scale = self._scale
-        if self._is_dense:
-            scaled = scale * x
-            return self.total(scaled).add_(scaled).mul_(scale)
         self.used += 1
-        weights = self._weights
+        if self._is_dense:
+            return self._product(self._normalised_matrices, x)
         sums = embedding_bag(
-            self._sources, x, self._starts, mode="sum", include_last_offset=True, per_sample_weights=weights
+            self._sources, x, self._starts, mode="sum", include_last_offset=True, per_sample_weights=self._weights
         )
-        return sums.addcmul_(x, scale * scale)
+        return sums.addcmul_(x, self._scale * self._scale)
 
     def total_of_messages(self, messages: Tensor) -> Tensor:
         """For each node the sum of the rows of the edges that end there."""
@@ -164,6 +161,14 @@ class EdgeSums:
         source, target = self._edges
         filled = torch.zeros(copies * nodes * nodes, dtype=self._dtype, device=source.device)
         return filled.index_fill_(0, target * nodes + source % nodes, 1).view(copies, nodes, nodes)
+
+    @cached_property
+    def _normalised_matrices(self) -> Tensor:
+        copies, nodes = self._blocks[0]
+        scale = self._scale.view(copies, nodes, 1)
+        scaled = self._matrices * scale
+        scaled.diagonal(dim1=1, dim2=2).copy_(scale[:, :, 0])
+        return scaled.mul_(scale.view(copies, 1, nodes))
 
     @cached_property
     def _batch(self) -> Tensor:

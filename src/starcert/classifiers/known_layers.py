@@ -82,7 +82,7 @@ def _gine(
     carried = edge_attr if layer.lin is None else layer.lin(edge_attr)
     if not sums.takes_messages(carried) or carried.shape[1] != x.shape[1]:
         return None
-    messages = (x.index_select(0, edge_index[0]) + carried).relu_()
+    messages = x.index_select(0, edge_index[0]).add_(carried).relu_()
     found: Tensor = layer.nn(sums.total_of_messages(messages).addcmul_(x, 1 + layer.eps))
     return found
 

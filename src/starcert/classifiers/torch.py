@@ -34,7 +34,7 @@ __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 LAYER_WIDTH = 64
 """Numbers that a layer holds for a node, where nobody knows the model."""
 
-BATCH, LARGER_BATCH = 96, 512
+BATCH, LARGER_BATCH = 96, 256
 """Copies in a batch on a CPU that stay in its cache: with a row of numbers for each edge, and without."""
 
 GATHERED, NODE_BYTES = 2**21, 2**14
