@@ -231,7 +231,7 @@ class Pooled(Net):
 @pytest.mark.parametrize("device", DEVICES)
 def test_pools_that_are_modules(kind, device, made):
     theirs = {"sum": SumAggregation, "mean": MeanAggregation, "max": MaxAggregation}[kind]
-    for pool in (theirs(), layers.Pool(kind)):
+    for pool in (theirs(), layers.NodePool(kind)):
         check(Pooled(pool), graph(), made, 3, device)  # and the sums of two layers that are not known
 
 
@@ -251,7 +251,7 @@ class Shifted(Pooled):
         return super().forward(x, edge_index, batch)
 
 
-@pytest.mark.parametrize("pool", [SumAggregation(), MeanAggregation(), layers.Pool("max")])
+@pytest.mark.parametrize("pool", [SumAggregation(), MeanAggregation(), layers.NodePool("max")])
 def test_nodes_that_are_pooled_otherwise(pool, made):
     check(Shifted(pool), graph(), made, 2)
 

@@ -121,7 +121,7 @@ _AGGREGATES: dict[str, Callable[[EdgeSums, Tensor], Tensor]] = {
 }
 
 
-def _pool(layer: own.Pool, sums: EdgeSums, x: Tensor, batch: Tensor) -> Tensor | None:
+def _pool(layer: own.NodePool, sums: EdgeSums, x: Tensor, batch: Tensor) -> Tensor | None:
     if not sums.can_pool or not sums.takes(x) or not sums.knows_batch(batch):
         return None
     return sums.pooled(x, layer.kind)
@@ -159,7 +159,7 @@ _OWN: Mapping[type, KnownLayer] = {
     own.GCNConv: KnownLayer(_gcn, False, _no_settings, lambda: own.GCNConv(1, 1)),
     own.GINConv: KnownLayer(_gin, False, _no_settings, lambda: own.GINConv(nn.Sequential())),
     own.GINEConv: KnownLayer(_gine, True, _no_settings, lambda: own.GINEConv(nn.Sequential(nn.Linear(1, 1)), 1)),
-    own.Pool: KnownLayer(_pool, False, lambda layer: (layer.kind,), own.Pool),
+    own.NodePool: KnownLayer(_pool, False, lambda layer: (layer.kind,), own.NodePool),
 }
 
 

@@ -56,4 +56,4 @@ class _Shadows:
 def _is_plain_object(module: object) -> bool:
     """Whether all that a module is lies in its attributes."""
     kind = type(module)
-    return kind.__new__ is object.__new__ and not any(getattr(base, "__slots__", ()) for base in kind.__mro__)
+    return kind.__new__ is object.__new__ and not any(getattr(each, "__slots__", ()) for each in kind.__mro__)

@@ -15,7 +15,7 @@ from torch import nn
 
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.models.fused import can_fuse, pooled_units
-from starcert.models.layers import GCNConv, GINConv, Pool
+from starcert.models.layers import GCNConv, GINConv, NodePool
 
 __all__ = ["GCN"]
 
@@ -59,7 +59,7 @@ class GCN(nn.Module):
         }
         widths = [in_channels] + [hidden] * layers
         self.convs = nn.ModuleList(GCNConv(a, b) if conv == "gcn" else GINConv(_mlp(a, b)) for a, b in pairwise(widths))
-        self.pool = Pool(pooling)
+        self.pool = NodePool(pooling)
         self.linear = nn.Linear(hidden, n_classes)
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from starcert.errors import whole_number
-from starcert.models.layers import GINConv, GINEConv, Pool
+from starcert.models.layers import GINConv, GINEConv, NodePool
 
 __all__ = ["GIN", "GINE"]
 
@@ -27,7 +27,7 @@ class GIN(nn.Module):
         super().__init__()
         _check(in_channels=in_channels, n_classes=n_classes, hidden=hidden, layers=layers)
         self.convs = nn.ModuleList(GINConv(_network(a, b)) for a, b in pairwise([in_channels] + [hidden] * layers))
-        self.pool = Pool("sum")
+        self.pool = NodePool("sum")
         self.linear = nn.Linear(hidden, n_classes)
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
@@ -57,7 +57,7 @@ class GINE(nn.Module):
         self.convs = nn.ModuleList(
             GINEConv(_network(a, b), edge_channels) for a, b in pairwise([in_channels] + [hidden] * layers)
         )
-        self.pool = Pool("sum")
+        self.pool = NodePool("sum")
         self.linear = nn.Linear(hidden, n_classes)
 
     def forward(

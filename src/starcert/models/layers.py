@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from starcert.errors import InvalidParameterError
 
-__all__ = ["POOLS", "GCNConv", "GINConv", "GINEConv", "Pool"]
+__all__ = ["POOLS", "GCNConv", "GINConv", "GINEConv", "NodePool"]
 
 
 class GCNConv(nn.Module):
@@ -137,7 +137,7 @@ def _with_state_of(layer: nn.Module, other: nn.Module) -> nn.Module:
     return other.train(layer.training)
 
 
-class Pool(nn.Module):
+class NodePool(nn.Module):
     """From the rows of nodes, and for each the number of its graph, to a row for each graph, as PyG's global pools do.
 
     Args:
@@ -163,7 +163,7 @@ class Pool(nn.Module):
         return pooled / sizes.clamp(min=1).unsqueeze(1)
 
     def __repr__(self) -> str:
-        return f"Pool({self.kind!r})"
+        return f"NodePool({self.kind!r})"
 
 
 POOLS = ("max", "mean", "sum")
