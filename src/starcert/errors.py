@@ -5,6 +5,7 @@ Every message names the parameter, what it must be, what came, and the next step
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from numbers import Integral
 
@@ -18,6 +19,7 @@ __all__ = [
     "StarcertWarning",
     "StoreError",
     "StoreSettingsError",
+    "WriteError",
     "whole_number",
 ]
 
@@ -135,6 +137,28 @@ class ArchiveError(StarcertError, ValueError):
 
     def __str__(self) -> str:
         return ": ".join(map(str, self.args))
+
+
+class WriteError(StarcertError, OSError):
+    """A file cannot be written; `errno`, `strerror` and `filename` are as in the error of the system.
+
+    Example:
+        >>> print(WriteError(errno.ENOSPC, "No space left on device", "a.csv"))
+        a.csv: cannot be written (No space left on device). Free some space on its disk, then run the same again.
+    """
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.problem}"
+
+    @property
+    def problem(self) -> str:
+        """The reason and the next step."""
+        advice = "Check that its folder exists and can be written to"
+        if self.errno in (errno.ENOSPC, errno.EDQUOT):
+            advice = "Free some space on its disk"
+        elif self.errno == errno.EFBIG:
+            advice = "Raise the limit on the size of files (ulimit -f)"
+        return f"cannot be written ({self.strerror}). {advice}, then run the same again."
 
 
 class PrecisionError(StarcertError, ArithmeticError):
