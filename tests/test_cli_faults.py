@@ -119,23 +119,11 @@ def test_an_error_in_an_own_classifier_is_its_own(project, here):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
 @pytest.mark.parametrize("name", ["results.csv", "certificates.json", "report.html", "run.toml"])
 def test_a_full_disk_is_told_with_the_file_and_the_next_step(project, here, monkeypatch, name):
-    monkeypatch.setattr(os, "fsync", full_disk(name))
+    monkeypatch.setattr(os, "fsync", worlds.full_disk(name))
     outcome = here("certify", "run.toml", "--samples", 100)
     assert outcome[0] == 2
     assert f"{name}: cannot be written (No space left on device). Free some space on its disk" in outcome[2]
     assert outcome[2].splitlines()[-1].startswith("Error: ")
-
-
-def full_disk(name):
-    """An `fsync` that finds the disk full for one file."""
-    plain = os.fsync
-
-    def fsync(handle):
-        if f"/.{name}." in os.readlink(f"/proc/self/fd/{handle}"):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        plain(handle)
-
-    return fsync
 
 
 def test_workers_that_cannot_start_are_told_with_the_next_step(project, here, monkeypatch):

@@ -152,13 +152,22 @@ class WriteError(StarcertError, OSError):
 
     @property
     def problem(self) -> str:
-        """The reason and the next step."""
-        advice = "Check that its folder exists and can be written to"
+        """The reason and the next step, in sentences."""
+        return f"{self.reason}. {self.advice}, then run the same again."
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, to be read after the name of the file."""
+        return f"cannot be written ({self.strerror})"
+
+    @property
+    def advice(self) -> str:
+        """What would make it possible to write the file."""
         if self.errno in (errno.ENOSPC, errno.EDQUOT):
-            advice = "Free some space on its disk"
-        elif self.errno == errno.EFBIG:
-            advice = "Raise the limit on the size of files (ulimit -f)"
-        return f"cannot be written ({self.strerror}). {advice}, then run the same again."
+            return "Free some space on its disk"
+        if self.errno == errno.EFBIG:
+            return "Raise the limit on the size of files (ulimit -f)"
+        return "Check that its folder exists and can be written to"
 
 
 class PrecisionError(StarcertError, ArithmeticError):
