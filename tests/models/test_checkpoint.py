@@ -51,13 +51,15 @@ def test_what_is_saved_is_the_end_of_the_epoch(tmp_path):
     path, made = tmp_path / "model.pt.partial", parts()
     state = checkpoint.TrainingCheckpoint(path, STORY)
     assert not state.save()  # nothing was learned
-    state.keep(made, CPU, first=1)
+    history = [0.5]
+    state.keep(made, CPU, first=1, history=history)
     before = content(made)
     made["optimizer"].step()
+    history.append(0.4)
     assert content(made) != before
     assert state.save()
     other = parts(seed=1)
-    assert checkpoint.TrainingCheckpoint(path, STORY).restore(other, CPU) == {"first": 1}
+    assert checkpoint.TrainingCheckpoint(path, STORY).restore(other, CPU) == {"first": 1, "history": [0.5]}
     assert content(other) == before
 
 

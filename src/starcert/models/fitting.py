@@ -246,7 +246,7 @@ def _best(
                     elif patience is not None and epoch - best_epoch >= patience:
                         break
                 if checkpoint is not None:
-                    more = {"best": best, "best_epoch": best_epoch, "history": [*history], "weights": weights}
+                    more = {"best": best, "best_epoch": best_epoch, "history": history, "weights": weights}
                     checkpoint.keep(parts, base.device, first=epoch + 1, **more)
     base.model.load_state_dict(weights)
     base.model.eval()
