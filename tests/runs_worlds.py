@@ -1,7 +1,9 @@
 """A small project for the tests of runs: graphs of three classes in GraphML files, models, regions, a run file."""
 
 import csv
+import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -107,3 +109,15 @@ def environment() -> dict[str, str]:
     """For a process in another folder: the starcert that is being tested comes first."""
     places = [str(Path(starcert_package.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+
+
+def full_disk(name):
+    """An `fsync` that finds the disk full for one file."""
+    plain = os.fsync
+
+    def fsync(handle):
+        if re.search(rf"/\.{re.escape(name)}\.\w+\.part$", os.readlink(f"/proc/self/fd/{handle}")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        plain(handle)
+
+    return fsync

@@ -1,6 +1,8 @@
 """What is no fault of starcert's own is not called one: one message each, and status 2."""
 
+import errno
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -112,6 +114,29 @@ def test_an_error_in_an_own_classifier_is_its_own(project, here):
     code += "def own():\n    return Own(shapes, 3, 'batch', 'own', 64)\n"
     (project / "model.py").write_text(worlds.MODEL + code)
     refused(here("certify", "run.toml", "--model", "model.py:own"), "model.py, line 33: ZeroDivisionError")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
+@pytest.mark.parametrize("name", ["results.csv", "certificates.json", "report.html", "run.toml"])
+def test_a_full_disk_is_told_with_the_file_and_the_next_step(project, here, monkeypatch, name):
+    monkeypatch.setattr(os, "fsync", worlds.full_disk(name))
+    outcome = here("certify", "run.toml", "--samples", 100)
+    assert outcome[0] == 2
+    assert f"{name}: cannot be written (No space left on device). Free some space on its disk" in outcome[2]
+    assert outcome[2].splitlines()[-1].startswith("Error: ")
+
+
+def test_workers_that_cannot_start_are_told_with_the_next_step(project, here, monkeypatch):
+    def read_only(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", read_only)
+    status, _, complaint = here("certify", "run.toml", "--samples", 100, "--workers", 2)
+    assert status == 2
+    assert "Error: Worker processes cannot be started (Read-only file system)." in complaint
+    assert "/dev/shm" in complaint
+    assert "--workers 1" in complaint
+    assert "fault" not in complaint
 
 
 def test_garbage_is_no_file_of_tensors(project, here):
