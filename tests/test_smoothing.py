@@ -43,6 +43,16 @@ def test_predict_and_certify_with_abstention():
     assert certificates.certified_accuracy([1, 0, 1], (0, 15)) == pytest.approx(2 / 3)
 
 
+def test_a_graph_with_more_pairs_than_any_radius_counts():
+    n_nodes = 45_000
+    path = sc.Graph(n_nodes, np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1))
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.4, add=1e-9)))
+    (one,) = smoothed.certify([path], samples=100, selection_samples=5, chunk_size=10, alpha=0.1, seed=1)
+    assert one.capacity == (n_nodes - 1, n_nodes * (n_nodes - 1) // 2 - n_nodes + 1)
+    assert one.frontier.radii[-1][0] >= 1
+
+
 def test_what_a_certificate_says_is_what_enumeration_finds():
     """Few sites: the smoothed probability is a sum over all noisy graphs, and votes must agree with it."""
     graph = sc.Graph(4, [(0, 1), (1, 2), (2, 3)])

@@ -531,7 +531,7 @@ def certify(
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
     known, searched = (
         [
-            None if each is None else noise.radius(each, name)
+            None if each is None else noise.capacity(each, name)
             for each in ([None] * len(bounds) if given is None else given)
         ]
         for name, given in (("capacity", capacity), ("boxes", boxes))

@@ -246,6 +246,25 @@ def test_equal_evidence_makes_equal_bytes(tmp_path):
     assert list(arrays_of(path)) == list(ARRAYS)
 
 
+def test_evidence_of_as_many_sites_as_votes_can_record():
+    """A graph of 2,900 nodes has more than four million sites, and its evidence is kept like any other."""
+    n_sites = 2_900 * 2_899 // 2
+    record = FlipRecord.from_arrays(
+        {
+            "label": np.array(0),
+            "n_sites": np.array(n_sites),
+            "samples": np.array([9]),
+            "against": np.array([1]),
+            "classes": np.array([1]),
+            "starts": np.array([0, 1]),
+            "positions": np.array([n_sites - 1]),
+        }
+    )
+    kept = evidence_file.GraphEvidence(record, (np.arange(n_sites),), None, {})
+    (again,) = unpack(pack([kept]), n_graphs=1, noise=sc.Noise(all=0.1), n_classes=2)
+    assert again == kept
+
+
 def test_stopped_votes_without_evidence(tmp_path):
     archive = small(_many_edges, sc.Noise(all=0.1), plan="decided", evidence=False, samples=5_000, max_radius=1)
     path = written(tmp_path, archive)

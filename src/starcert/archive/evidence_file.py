@@ -24,10 +24,10 @@ from numpy.lib import format as npy
 from starcert.archive.fields import MalformedError
 from starcert.binding import NO_AXIS
 from starcert.core.attack_axis import AttackAxis, counted_sites, described
-from starcert.core.flips import FlipRecord
+from starcert.core.flips import MOST_SITES, FlipRecord
 from starcert.errors import InvalidParameterError
 from starcert.evidence import OwnTally, RecordedVotes
-from starcert.evidence.attack_axes import MOST_SITES, axes_from, first_axes
+from starcert.evidence.attack_axes import axes_from, first_axes
 from starcert.laws.outcomes import axis_moves, is_valued
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 

@@ -16,11 +16,11 @@ from starcert.archive.record import MARGINS, MOST_VOTES, Archive, BrokenLevel, C
 from starcert.archive.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
 from starcert.core.channels import MAX_RADIUS
 from starcert.core.confidence import Margins, Votes, check_alpha
+from starcert.core.flips import MOST_SITES
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
-from starcert.evidence.attack_axes import MOST_SITES
 from starcert.laws import Law, law_from_json
-from starcert.noise import Noise
+from starcert.noise import MAX_SITES, Noise
 
 __all__ = ["MOST_BYTES", "read", "read_with_claims"]
 
@@ -192,7 +192,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         noise=noise,
         votes=votes,
         alpha=alpha,
-        max_radius=_limits(top["max_radius"], noise),
+        max_radius=_limits(top["max_radius"], noise, MAX_RADIUS),
         # Nobody here knows, but where the axis of every site is stated, and proofs rest on it.
         capacities=tuple(None if graph is None else graph.sizes for graph in kept),
         anchored=tuple(graph.anchored for graph in read),
@@ -317,7 +317,7 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
         true_class=None if true_class.value is None else true_class.whole(n_classes - 1),
         estimation=votes("estimation"),
         selection=None if selection.value is None else votes("selection"),
-        box=_limits(inside["capacity"], noise),
+        box=_limits(inside["capacity"], noise, MAX_SITES),
         anchored=inside["anchored"].text(),
         claims=_claims(inside["claims"], noise, n_classes),
         place=(inside["graph"].whole(MOST_ROWS), inside["target"].whole(MOST_ROWS)) if "graph" in inside else None,
@@ -363,5 +363,5 @@ def _broken(claim: Field, noise: Noise, n_classes: int) -> BrokenLevel:
     )
 
 
-def _limits(field: Field, noise: Noise) -> Radius | None:
-    return None if field.value is None else field.wholes(len(noise.axes), MAX_RADIUS)
+def _limits(field: Field, noise: Noise, most: int) -> Radius | None:
+    return None if field.value is None else field.wholes(len(noise.axes), most)
