@@ -153,7 +153,7 @@ class Certificate:
         if self._margin.proves(_within(counts, self.max_radius, None)) is True:
             return Verdict("certified", "by p_A")
         if self.verdicts is None:
-            return Verdict("open", "not by p_A, and evidence was not asked for")
+            return Verdict("open", "not by p_A, and there is no evidence")
         return self.verdicts.of(counts)
 
     def _is_certified(self, radius: tuple[int, ...]) -> bool:

@@ -11,7 +11,7 @@ from numpy.lib import format as npy
 
 __all__ = ["ArrayHeader", "read_header", "read_numbers"]
 
-_BLOCK = 2**20
+_BLOCK = 2**18
 """At most this many bytes are unpacked at a time, so that no array is in memory twice."""
 
 
