@@ -137,6 +137,34 @@ def test_closed_streams(project):
     assert (project / "results" / "votes.db").read_bytes().startswith(b"SQLite")
 
 
+TALKATIVE = """
+def talkative():
+    return sc.classifiers.from_callable(chatter, n_classes=3, on="batch", description="talkative")
+
+def chatter(batch):
+    print("voting on", len(batch))
+    sys.stdout.flush()
+    return shapes(batch)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--workers", 2)])
+def test_a_run_goes_on_when_nobody_reads_its_output(project, options):
+    """Neither the command's own lines nor those that the model prints end it, in whatever process."""
+    (project / "model.py").write_text(f"import sys\n{worlds.MODEL}{TALKATIVE}")
+    words = ("certify", "run.toml", "--model", "model.py:talkative", "--limit", 3, *options)
+    done = worlds.unread(*words, cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (project / "results" / "report.html").exists()
+    assert worlds.unread("--version", cwd=project).returncode == 0
+    assert worlds.unread("certify", "--help", cwd=project).returncode == 0
+
+
+def test_a_full_disk_is_told(project):
+    done = closing("> /dev/full", "frontier", "--noise", "a=0.1", "--p-lower", "0.9")
+    assert (done.returncode, done.stderr) == (2, "Error: [Errno 28] No space left on device\n")
+
+
 def test_a_warning_is_a_note(project, monkeypatch, capsys):
     text = (project / "graphs" / "g1.graphml").read_text()
     (project / "graphs" / "g1.graphml").write_text(text.replace('<data key="d0">motif</data>', "", 1))
