@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError, StarcertWarning
-from starcert.system.output import plain, say, tolerate_encodings
+from starcert.system.output import harden_streams, plain, say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -88,7 +88,7 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback o
 def main() -> NoReturn:
     """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
     _open_streams()
-    tolerate_encodings()
+    harden_streams()
     try:
         with _signals_interrupt(), warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
