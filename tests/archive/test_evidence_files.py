@@ -7,6 +7,7 @@ import math
 import os
 import zipfile
 from collections.abc import Callable
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,10 +21,11 @@ from starcert.archive import evidence_file, evidence_proofs
 from starcert.archive.evidence_file import ARRAYS, HEAD, pack, unpack
 from starcert.archive.verification import Verification
 from starcert.core import evidence as engine
-from starcert.core.bets import SCALE
+from starcert.core.bets import RESERVE, SCALE
 from starcert.core.flips import FlipRecord
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
 from starcert.evidence import RecordedVotes
+from starcert.evidence.verdicts import LOOKS
 
 Arrays = dict[str, np.ndarray]
 
@@ -31,6 +33,10 @@ Arrays = dict[str, np.ndarray]
 def _many_edges(graph: nx.Graph) -> int:
     """Almost a count of edges: the pair (0, 1) has a say of its own."""
     return int(graph.number_of_edges() + 3 * graph.has_edge(0, 1) > 7)
+
+
+def _more_than_five(graph: nx.Graph) -> int:
+    return int(graph.number_of_edges() > 5)
 
 
 def _sized(graph: nx.Graph) -> int:
@@ -551,6 +557,11 @@ def test_evidence_is_of_the_votes_beside_it(tmp_path, capacity):
         archives.read(path)
 
 
+def one_capital(won: float) -> float:
+    """The capital of an attack before votes of its own, where the shared votes have won so much."""
+    return float(1 - RESERVE) * won + float(RESERVE)
+
+
 @pytest.mark.parametrize("name", ["edges", "by region", "one-way", "no own votes", "stopped", "motif"])
 def test_two_ways_win_the_same_capital(name, motif):
     """The second way rounds less, so it wins no less, and hardly more; with another π or other stages it would not."""
@@ -566,9 +577,9 @@ def test_two_ways_win_the_same_capital(name, motif):
                 assert len(attacks) == scheme.n_attacks
                 for attack, first in list(zip(attacks, weighed.weights.capital.tolist(), strict=True))[:50]:
                     if bet is None:
-                        assert first < -(2**49)
+                        assert first == -1  # no bet is possible, and a capital of 1 is rounded down
                         continue
-                    second = float(bet.capital(attack).log())
+                    second = math.log(one_capital(float(bet.capital(attack))))
                     assert first / SCALE - 1e-9 <= second <= first / SCALE + 1e-4
                     compared += 1
     assert compared > 10
@@ -593,6 +604,49 @@ def test_two_ways_win_the_same_with_own_votes():
     assert compared > 10
 
 
+@pytest.mark.parametrize("name", ["by region", "one-way", "nodes", "three values"])
+def test_the_second_way_needs_all_of_the_capital_and_no_more(name):
+    """Delta is such that the weakest attack hardly passes, or hardly fails."""
+    archive, by_own_votes = world(name), 0
+    for row, one in enumerate(archive.certificates):
+        again = evidence_proofs._Again(archive, row, one, archive.evidence[row])
+        for level in one.verdicts.certified:
+            for scheme in again.engine.schemes(level):
+                shared = evidence_proofs._SharedBet.of(again, level, scheme)
+                own = evidence_proofs._OwnBet.of(again, level, scheme)
+                if not scheme.listed or own is None:
+                    continue
+                capitals = {}
+                for attack in again._chosen(level, scheme, again.engine.weighed(level, scheme)):
+                    sites = [again.axes[axis].attacked(c) for axis, c in zip(scheme.listed, attack, strict=True)]
+                    tallies = archive.evidence[row].own.get(tuple(sorted(np.concatenate(sites).tolist())), ())
+                    looks = [float(own._capital(tallies[:look])) for look in LOOKS if look <= len(tallies)]
+                    kept = 1.0 if shared is None else one_capital(float(shared.capital(attack)))
+                    capitals[kept * max([1.0, *looks])] = max([0.0, *looks]) > 1
+                by_own_votes += capitals[min(capitals)]
+                alpha, needed = again.engine.alpha, 1 / Fraction(min(capitals)) / again.engine.delta(level, scheme)
+                for factor, passes in ((Fraction(1001, 1000), True), (Fraction(999, 1000), False)):
+                    again.engine.alpha = alpha * needed * factor
+                    weighed = again.engine.weighed(level, scheme)
+                    assert (again._weighed_again(level, scheme, weighed) is not None) is passes
+                again.engine.alpha = alpha
+    assert by_own_votes
+
+
+def test_what_shared_votes_prove_without_the_reserve_is_not_proved(tmp_path, monkeypatch):
+    """As files of earlier versions may claim: the shared votes won 1/δ, but nothing was kept for votes of its own."""
+    monkeypatch.setattr(engine, "with_reserve", lambda capital: capital)
+    archive = small(_more_than_five, sc.Noise(all=0.15), own_samples=0, max_radius=1, samples=1_000, alpha=0.0102)
+    assert archive.certificates[0].verdict((1,)) == "certified"
+    path = written(tmp_path, archive)
+    with pytest.raises(ArithmeticError, match=r"two proofs disagree about level \(1,\) of graph 0"):
+        archives.verify(path)
+    monkeypatch.undo()
+    result = archives.verify(path)
+    assert result.verdict == "refuted"
+    assert (0, "frontier", "false") in found(result)
+
+
 def test_an_engine_that_proves_too_much_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "needed", lambda delta: -(10**15))
     archive = small(_many_edges, sc.Noise(all=0.15), own_samples=0, max_radius=2)
@@ -614,7 +668,7 @@ def test_a_choice_that_looked_ahead_is_caught(monkeypatch, motif):
     level = (0, 2)
     (scheme, *_) = again.engine.schemes(level)
     first = float(again.engine.weighed(level, scheme).weights.capital[0]) / SCALE
-    second = float(evidence_proofs._SharedBet.of(again, level, scheme).capital(()).log())
+    second = math.log(one_capital(float(evidence_proofs._SharedBet.of(again, level, scheme).capital(()))))
     assert not math.isclose(first, second, abs_tol=1e-3)
 
 
