@@ -24,7 +24,7 @@ from starcert.core import evidence as engine
 from starcert.core.bets import RESERVE, SCALE
 from starcert.core.flips import FlipRecord
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
-from starcert.evidence import RecordedVotes
+from starcert.evidence import OwnTally, RecordedVotes
 from starcert.evidence.verdicts import LOOKS
 
 Arrays = dict[str, np.ndarray]
@@ -482,7 +482,9 @@ def test_votes_that_are_not_there_are_not_made_up(tmp_path):
     replaced(path, pack(lost))
     with pytest.raises(ArchiveError, match=r"cannot be proved again: .*hold chunk 0 of the votes at the graph"):
         archives.verify(path)
-    with pytest.raises(InvalidParameterError, match="another version of starcert"):
+    with pytest.raises(
+        InvalidParameterError, match="written by an earlier version that drew other votes: certify the graphs again"
+    ):
         RecordedVotes(1000, 2, {}).count([(1, 2)], 0)
 
 
@@ -604,12 +606,18 @@ def test_two_ways_win_the_same_with_own_votes():
     assert compared > 10
 
 
-@pytest.mark.parametrize("name", ["by region", "one-way", "nodes", "three values"])
-def test_the_second_way_needs_all_of_the_capital_and_no_more(name):
+@pytest.mark.parametrize(
+    ("name", "flips_known"),
+    [("by region", True), ("by region", False), ("one-way", True), ("nodes", True), ("three values", True)],
+)
+def test_the_second_way_needs_all_of_the_capital_and_no_more(name, flips_known):
     """Delta is such that the weakest attack hardly passes, or hardly fails."""
     archive, by_own_votes = world(name), 0
     for row, one in enumerate(archive.certificates):
-        again = evidence_proofs._Again(archive, row, one, archive.evidence[row])
+        graph = archive.evidence[row]
+        if not flips_known:
+            graph = dataclasses.replace(graph, record=graph.record.by_numbers(graph.sites))
+        again = evidence_proofs._Again(archive, row, one, graph)
         for level in one.verdicts.certified:
             for scheme in again.engine.schemes(level):
                 shared = evidence_proofs._SharedBet.of(again, level, scheme)
@@ -621,7 +629,8 @@ def test_the_second_way_needs_all_of_the_capital_and_no_more(name):
                     sites = [again.axes[axis].attacked(c) for axis, c in zip(scheme.listed, attack, strict=True)]
                     tallies = archive.evidence[row].own.get(tuple(sorted(np.concatenate(sites).tolist())), ())
                     looks = [float(own._capital(tallies[:look])) for look in LOOKS if look <= len(tallies)]
-                    kept = 1.0 if shared is None else one_capital(float(shared.capital(attack)))
+                    won = float(again.engine.wager(level, scheme, 0) is None)
+                    kept = one_capital(won if shared is None else float(shared.capital(attack)))
                     capitals[kept * max([1.0, *looks])] = max([0.0, *looks]) > 1
                 by_own_votes += capitals[min(capitals)]
                 alpha, needed = again.engine.alpha, 1 / Fraction(min(capitals)) / again.engine.delta(level, scheme)
@@ -631,6 +640,16 @@ def test_the_second_way_needs_all_of_the_capital_and_no_more(name):
                     assert (again._weighed_again(level, scheme, weighed) is not None) is passes
                 again.engine.alpha = alpha
     assert by_own_votes
+
+
+def test_the_second_way_looks_whenever_the_engine_does():
+    """Own votes that win for three chunks and lose the fourth."""
+    tallies = [OwnTally(np.array([64 - lost, lost]), np.zeros((lost, 1), dtype=np.int64)) for lost in (24, 24, 24, 64)]
+    bet = evidence_proofs._OwnBet(None, (), None, None)
+    capitals = [bet._capital(tallies[:look]) for look in range(1, 5)]
+    assert max(map(float, capitals)) == float(capitals[2])
+    for factor, passes in ((1.001, True), (0.999, False)):
+        assert bet.reaches(factor / capitals[2], tallies) is passes
 
 
 def test_what_shared_votes_prove_without_the_reserve_is_not_proved(tmp_path, monkeypatch):

@@ -127,3 +127,11 @@ def test_an_attack_is_settled_when_its_one_capital_is_large_enough(p, against):
             two_capitals.append("certified" if other * delta >= 1 else "open")
     assert set(kinds) == {"certified", "open"}
     assert not p or kinds != two_capitals
+
+
+@pytest.mark.parametrize(("p", "complete", "capital"), [(0, True, 1), (0, False, 1), (0.1, False, RESERVE)])
+def test_without_a_bet_on_shared_votes_nothing_was_lost_and_without_their_flips_all_may_have_been(p, complete, capital):
+    flips = Votes(np.array([64]), np.array([2]), np.ones((2, 2), dtype=np.bool_), complete=complete)
+    evidence = Evidence(flips, [AttackAxis(symmetric(p), np.arange(2))], alpha=Fraction(1, 100), failure=0.01)
+    weighed = evidence.weighed((1,), evidence.schemes((1,))[1])
+    assert weighed.weights.capital / SCALE == pytest.approx([math.log(capital)] * 2, abs=1e-9)
