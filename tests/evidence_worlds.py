@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, product
 
 import numpy as np
@@ -24,6 +25,11 @@ class Votes:
     flips: np.ndarray
     complete: bool = True
 
+    def first(self, chunks):
+        """The votes of the first chunks."""
+        against = self.against[:chunks]
+        return Votes(self.samples[:chunks], against, self.flips[: against.sum()], self.complete)
+
     def matrix(self, sites):
         return self.flips[:, sites]
 
@@ -38,7 +44,8 @@ class World:
     Attributes:
         laws: the law of each axis.
         sizes: how many sites each axis has.
-        wrong: shape (2,) * sites: whether a copy with these flips from the clean object is not given the class.
+        wrong: shape (2,) * sites: whether a copy with these flips from the clean object is not given the class, or how
+            often it is not.
     """
 
     laws: tuple[SiteLaw, ...]
@@ -50,7 +57,7 @@ class World:
         ends = np.cumsum([0, *self.sizes])
         return [AttackAxis(law, np.arange(*ends[i : i + 2])) for i, law in enumerate(self.laws)]
 
-    @property
+    @cached_property
     def patterns(self):
         return np.array(list(product([False, True], repeat=sum(self.sizes))))
 
@@ -79,7 +86,7 @@ class World:
     def votes(self, rng, samples, chunk=64, attack=()):
         """So many votes, in chunks."""
         drawn = rng.choice(len(self.patterns), size=samples, p=self.masses(attack))
-        wrong = self.wrong.reshape(-1)[drawn].astype(bool)
+        wrong = rng.random(samples) < self.wrong.reshape(-1)[drawn]
         sizes = np.array([min(chunk, samples - start) for start in range(0, samples, chunk)])
         against = np.add.reduceat(wrong, np.cumsum([0, *sizes[:-1]]))
         return Votes(sizes, against, self.patterns[drawn[wrong]])
@@ -131,6 +138,20 @@ def near_the_edge(rng, laws, sizes, level):
     wrong = np.zeros(len(ratio))
     wrong[order[: int(np.searchsorted(sums, 0.5)) + 1]] = 1
     return World(laws, sizes, wrong.reshape((2,) * sum(sizes)))
+
+
+def at_the_edge(rng, laws, sizes, level):
+    """A world where one attack of a level fails with exactly one half, and the others do not stand in its way.
+
+    Copies fail often where all sites of that attack flipped, and seldom elsewhere.
+    """
+    world = World(laws, sizes, np.zeros((2,) * sum(sizes)))
+    attack = world.attacks(level)[rng.integers(len(world.attacks(level)))]
+    flipped = world.patterns[:, attack].all(axis=1)
+    share = float(world.masses(attack) @ flipped)
+    seldom = rng.uniform(0, 0.05) + (max(0.0, 0.5 - share) / (1 - share) if share < 1 else 0)
+    often = (0.5 - seldom * (1 - share)) / share
+    return World(laws, sizes, np.where(flipped, often, seldom).reshape((2,) * sum(sizes)))
 
 
 class ValuedWorld:

@@ -8,6 +8,7 @@ import os
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,10 +23,11 @@ from starcert.archive import evidence_file, evidence_proofs
 from starcert.archive.evidence_file import ARRAYS, HEAD, pack, unpack
 from starcert.archive.verification import Verification
 from starcert.core import evidence as engine
-from starcert.core.bets import SCALE
+from starcert.core.bets import RESERVE, SCALE
 from starcert.core.flips import FlipRecord
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
 from starcert.evidence import OwnTally, RecordedVotes
+from starcert.evidence.verdicts import LOOKS
 
 Arrays = dict[str, np.ndarray]
 
@@ -33,6 +35,10 @@ Arrays = dict[str, np.ndarray]
 def _many_edges(graph: nx.Graph) -> int:
     """Almost a count of edges: the pair (0, 1) has a say of its own."""
     return int(graph.number_of_edges() + 3 * graph.has_edge(0, 1) > 7)
+
+
+def _more_than_five(graph: nx.Graph) -> int:
+    return int(graph.number_of_edges() > 5)
 
 
 def _sized(graph: nx.Graph) -> int:
@@ -483,7 +489,9 @@ def test_votes_that_are_not_there_are_not_made_up(tmp_path):
     replaced(path, pack(lost))
     with pytest.raises(ArchiveError, match=r"cannot be proved again: .*hold chunk 0 of the votes at the graph"):
         archives.verify(path)
-    with pytest.raises(InvalidParameterError, match="another version of starcert"):
+    with pytest.raises(
+        InvalidParameterError, match="written by an earlier version that drew other votes: certify the graphs again"
+    ):
         RecordedVotes(1000, 2, {}).count([(1, 2)], 0)
 
 
@@ -641,6 +649,11 @@ def test_evidence_is_of_the_votes_beside_it(tmp_path, capacity):
         archives.read(path)
 
 
+def one_capital(won: float) -> float:
+    """The capital of an attack before votes of its own, where the shared votes have won so much."""
+    return float(1 - RESERVE) * won + float(RESERVE)
+
+
 @pytest.mark.parametrize("name", ["edges", "by region", "one-way", "no own votes", "stopped", "motif"])
 def test_two_ways_win_the_same_capital(name, motif):
     """The second way rounds less, so it wins no less, and hardly more; with another π or other stages it would not."""
@@ -656,9 +669,9 @@ def test_two_ways_win_the_same_capital(name, motif):
                 assert len(attacks) == scheme.n_attacks
                 for attack, first in list(zip(attacks, weighed.weights.capital.tolist(), strict=True))[:50]:
                     if bet is None:
-                        assert first < -(2**49)
+                        assert first == -1  # no bet is possible, and a capital of 1 is rounded down
                         continue
-                    second = float(bet.capital(attack).log())
+                    second = math.log(one_capital(float(bet.capital(attack))))
                     assert first / SCALE - 1e-9 <= second <= first / SCALE + 1e-4
                     compared += 1
     assert compared > 10
@@ -683,6 +696,66 @@ def test_two_ways_win_the_same_with_own_votes():
     assert compared > 10
 
 
+@pytest.mark.parametrize(
+    ("name", "flips_known"),
+    [("by region", True), ("by region", False), ("one-way", True), ("nodes", True), ("three values", True)],
+)
+def test_the_second_way_needs_all_of_the_capital_and_no_more(name, flips_known):
+    """Delta is such that the weakest attack hardly passes, or hardly fails."""
+    archive, by_own_votes = world(name), 0
+    for row, one in enumerate(archive.certificates):
+        graph = archive.evidence[row]
+        if not flips_known:
+            graph = dataclasses.replace(graph, record=graph.record.by_numbers(graph.sites))
+        again = evidence_proofs._Again(archive, row, one, graph)
+        for level in one.verdicts.certified:
+            for scheme in again.engine.schemes(level):
+                shared = evidence_proofs._SharedBet.of(again, level, scheme)
+                own = evidence_proofs._OwnBet.of(again, level, scheme)
+                if not scheme.listed or own is None:
+                    continue
+                capitals = {}
+                for attack in again._chosen(level, scheme, again.engine.weighed(level, scheme)):
+                    sites = [again.axes[axis].attacked(c) for axis, c in zip(scheme.listed, attack, strict=True)]
+                    tallies = archive.evidence[row].own.get(tuple(sorted(np.concatenate(sites).tolist())), ())
+                    looks = [float(own._capital(tallies[:look])) for look in LOOKS if look <= len(tallies)]
+                    won = float(again.engine.wager(level, scheme, 0) is None)
+                    kept = one_capital(won if shared is None else float(shared.capital(attack)))
+                    capitals[kept * max([1.0, *looks])] = max([0.0, *looks]) > 1
+                by_own_votes += capitals[min(capitals)]
+                alpha, needed = again.engine.alpha, 1 / Fraction(min(capitals)) / again.engine.delta(level, scheme)
+                for factor, passes in ((Fraction(1001, 1000), True), (Fraction(999, 1000), False)):
+                    again.engine.alpha = alpha * needed * factor
+                    weighed = again.engine.weighed(level, scheme)
+                    assert (again._weighed_again(level, scheme, weighed) is not None) is passes
+                again.engine.alpha = alpha
+    assert by_own_votes
+
+
+def test_the_second_way_looks_whenever_the_engine_does():
+    """Own votes that win for three chunks and lose the fourth."""
+    tallies = [OwnTally(np.array([64 - lost, lost]), np.zeros((lost, 1), dtype=np.int64)) for lost in (24, 24, 24, 64)]
+    bet = evidence_proofs._OwnBet(None, (), None, None)
+    capitals = [bet._capital(tallies[:look]) for look in range(1, 5)]
+    assert max(map(float, capitals)) == float(capitals[2])
+    for factor, passes in ((1.001, True), (0.999, False)):
+        assert bet.reaches(factor / capitals[2], tallies) is passes
+
+
+def test_what_shared_votes_prove_without_the_reserve_is_not_proved(tmp_path, monkeypatch):
+    """As files of earlier versions may claim: the shared votes won 1/δ, but nothing was kept for votes of its own."""
+    monkeypatch.setattr(engine, "with_reserve", lambda capital: capital)
+    archive = small(_more_than_five, sc.Noise(all=0.15), own_samples=0, max_radius=1, samples=1_000, alpha=0.0102)
+    assert archive.certificates[0].verdict((1,)) == "certified"
+    path = written(tmp_path, archive)
+    with pytest.raises(ArithmeticError, match=r"two proofs disagree about level \(1,\) of graph 0"):
+        archives.verify(path)
+    monkeypatch.undo()
+    result = archives.verify(path)
+    assert result.verdict == "refuted"
+    assert (0, "frontier", "false") in found(result)
+
+
 def test_an_engine_that_proves_too_much_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "needed", lambda delta: -(10**15))
     archive = small(_many_edges, sc.Noise(all=0.15), own_samples=0, max_radius=2)
@@ -704,7 +777,7 @@ def test_a_choice_that_looked_ahead_is_caught(monkeypatch, motif):
     level = (0, 2)
     (scheme, *_) = again.engine.schemes(level)
     first = float(again.engine.weighed(level, scheme).weights.capital[0]) / SCALE
-    second = float(evidence_proofs._SharedBet.of(again, level, scheme).capital(()).log())
+    second = math.log(one_capital(float(evidence_proofs._SharedBet.of(again, level, scheme).capital(()))))
     assert not math.isclose(first, second, abs_tol=1e-3)
 
 

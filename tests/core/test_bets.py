@@ -5,10 +5,24 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.core.bets import FRACTIONS, SCALE, anytime_limit, capital_of, count_capital, growth, needed, stakes
+from starcert.core.arithmetic import LOCK, exact_number
+from starcert.core.bets import (
+    FRACTIONS,
+    NOTHING,
+    RESERVE,
+    SCALE,
+    anytime_limit,
+    capital_of,
+    count_capital,
+    growth,
+    needed,
+    stakes,
+    with_reserve,
+)
 
 
 @given(
@@ -31,6 +45,15 @@ def test_capital_is_the_mean_of_products_rounded_down(theta, values, counts):
     mean = top + math.log(sum(math.exp(each - top) for each in exact) / len(exact))
     found = int(capital_of(logarithms)) / SCALE
     assert mean - 1e-9 * (total + 1) <= found <= mean + 1e-12 * total + 1e-12
+
+
+@given(st.one_of(st.integers(-60 * SCALE, 60 * SCALE), st.sampled_from([0, NOTHING, -(2**62), 2**62])))
+def test_the_reserve_is_added_exactly_and_rounded_down(capital):
+    found = int(with_reserve(np.array([capital]))[0])
+    with LOCK, ctx.workprec(256):
+        reserve = exact_number(RESERVE)
+        exact = ((1 - reserve) * (arb(capital) / SCALE).exp() + reserve).log() * SCALE
+        assert exact - 2 <= found <= exact
 
 
 def test_no_room_no_bet():

@@ -1,11 +1,13 @@
 """Levels that votes on the clean object leave open: how votes at attacked ones settle them."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from evidence_worlds import Votes, symmetric
+from starcert.core.bets import FRACTIONS, RESERVE, SCALE, count_capital
 from starcert.core.evidence import AttackAxis, Evidence
 from starcert.core.frontier import Frontier
 from starcert.evidence import judge
@@ -80,3 +82,56 @@ def test_levels_of_more_flips_are_not_looked_at(most):
     found = judged(None, (3, 3), (Fraction(2, 5), Fraction(2, 5)), max_flips=most)
     assert max(map(sum, found.levels)) == (6 if most is None else most)
     assert {one.kind for one in found.levels.values()} == {"certified"}
+
+
+class FirstChunk(Own):
+    """Votes at attacked objects of which so many in the first chunk are against the class, and all later ones."""
+
+    def _tally(self, attack, chunk):
+        lost = OWN_CHUNK if chunk else self.failure
+        return OwnTally(np.array([OWN_CHUNK - lost, lost]), np.zeros((lost, self.n_axes), dtype=np.int64))
+
+
+def won(p, votes, against):
+    """The capital of two attacks on one site each, by votes of which these are against the class and flip both."""
+    if not p:
+        return 1.0
+    ratio = (1 - p) / p
+    return float(
+        np.mean(
+            [(1 + g * 0.5) ** (votes - against) * (1 + g * (0.5 - ratio)) ** against for g in FRACTIONS / (ratio - 0.5)]
+        )
+    )
+
+
+@pytest.mark.parametrize(("p", "against"), [(0, 0), (0.1, 0), (0.1, 3), (0.1, 40), (0.3, 20)])
+def test_an_attack_is_settled_when_its_one_capital_is_large_enough(p, against):
+    """By the shared votes, or these and a chunk of its own; what was won before is never counted in another way."""
+    delta, kinds, two_capitals = Fraction(7, 8 * 10**6), [], []
+    for votes in range(60, 300, 10):
+        flips = Votes(np.array([votes]), np.array([against]), np.ones((against, 2), dtype=np.bool_))
+        axes = [AttackAxis(symmetric(p), np.arange(2))]
+        evidence = Evidence(flips, axes, alpha=delta * 8 / 7, failure=0.01, box=(1,))
+        shared = won(p, votes, against)
+        kept = (1 - RESERVE) * shared + RESERVE
+        for lost in (None, *range(16)):
+            own = None if lost is None else FirstChunk(10_000, lost, 1)
+            frontier = Frontier(((0,),), ((1,),), verified=True)
+            kind = (
+                judge(evidence, frontier, own=own, label=0, alpha=0.01, alpha_broken=Fraction(1, 400)).levels[1,].kind
+            )
+            gain = 1 if lost is None else math.exp(count_capital(lost, OWN_CHUNK) / SCALE)
+            assert kind == ("certified" if kept * gain * delta >= 1 else "open"), (votes, lost)
+            kinds.append(kind)
+            other = shared if lost is None else (1 + shared) / 2 * gain
+            two_capitals.append("certified" if other * delta >= 1 else "open")
+    assert set(kinds) == {"certified", "open"}
+    assert not p or kinds != two_capitals
+
+
+@pytest.mark.parametrize(("p", "complete", "capital"), [(0, True, 1), (0, False, 1), (0.1, False, RESERVE)])
+def test_without_a_bet_on_shared_votes_nothing_was_lost_and_without_their_flips_all_may_have_been(p, complete, capital):
+    flips = Votes(np.array([64]), np.array([2]), np.ones((2, 2), dtype=np.bool_), complete=complete)
+    evidence = Evidence(flips, [AttackAxis(symmetric(p), np.arange(2))], alpha=Fraction(1, 100), failure=0.01)
+    weighed = evidence.weighed((1,), evidence.schemes((1,))[1])
+    assert weighed.weights.capital / SCALE == pytest.approx([math.log(capital)] * 2, abs=1e-9)

@@ -69,7 +69,7 @@ def test_what_is_certified_is_so_on_five_nodes_under_laws_at_random():
         if world.failure() <= 0.49 and world.worst(level) >= 0.5:
             runs += 1
             votes = world.votes(rng, 2_048)
-            false += any(certifies(world, first(votes, chunks), level) for chunks in (1, 4, 16, 32))
+            false += any(certifies(world, votes.first(chunks), level) for chunks in (1, 4, 16, 32))
     assert false <= most_often(ALPHA, runs) * runs
 
 
@@ -88,13 +88,8 @@ def tempted(law, wanted, seed=0):
             continue
         runs += 1
         votes = world.votes(rng, 2_048)
-        false += any(certifies(world, first(votes, chunks), level) for chunks in (1, 2, 4, 8, 16, 24, 32))
+        false += any(certifies(world, votes.first(chunks), level) for chunks in (1, 2, 4, 8, 16, 24, 32))
     return false
-
-
-def first(votes, chunks):
-    against = votes.against[:chunks]
-    return type(votes)(votes.samples[:chunks], against, votes.flips[: against.sum()])
 
 
 def certifies(world, votes, level):

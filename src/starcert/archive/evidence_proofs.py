@@ -5,7 +5,10 @@ plain matrix, and are counted attack by attack: how many of each stage and bin f
 and show which outcome there. The penalty π is summed over these numbers and K, likelihood ratios are fractions, and
 with the θ and X that follow the capital is
 
-    mean over g of Π (1 + g·(θ − X))  ≥  1/δ.
+    M = mean over g of Π (1 + g·(θ − X)),
+
+and an attack is harmless if (1 − reserve)·M + reserve, times the capital of its own votes where it has some, is at
+least 1/δ at some look.
 
 What the engine chose, λ and g, is taken over: a bet is fair whatever is chosen, if only it was chosen before. So what
 is chosen for a stage is asked of an engine that was shown the votes before that stage, and no others.
@@ -31,11 +34,12 @@ from flint import acb, arb, ctx
 from starcert.core.arithmetic import LOCK, exact_number, float_below
 from starcert.core.attack_axis import counted_sites, numbered
 from starcert.core.attacks import attacks_of
-from starcert.core.bets import sizes_of_stakes
+from starcert.core.bets import RESERVE, sizes_of_stakes
 from starcert.core.confidence import Votes
 from starcert.core.evidence import GROWS, MOST_FLIPS
 from starcert.core.pooling import bins_of
 from starcert.core.site_laws import SiteLaw
+from starcert.evidence.verdicts import LOOKS
 from starcert.judging import evidence_of
 
 if TYPE_CHECKING:
@@ -169,13 +173,16 @@ class _Again:
         return None
 
     def _weighed_again(self, level: Level, scheme: Scheme, weighed: Weighed) -> tuple[int, int] | None:
-        delta = exact_number(self.engine.delta(level, scheme))
+        delta, reserve = exact_number(self.engine.delta(level, scheme)), exact_number(RESERVE)
         shared = _SharedBet.of(self, level, scheme)
+        # Where no bet is possible nothing was lost either. Where flips are not known, all may have been lost.
+        unweighed = arb(self.engine.wager(level, scheme, 0) is None)
         own = _OwnBet.of(self, level, scheme) if len(weighed.rest) else None
         attacks = settled = 0
         for attack in self._chosen(level, scheme, weighed):
             attacks += 1
-            capital = arb(0) if shared is None else shared.capital(attack)
+            won = unweighed if shared is None else shared.capital(attack)
+            capital = (1 - reserve) * won + reserve
             if capital * delta >= 1:
                 continue
             settled += 1
@@ -183,8 +190,7 @@ class _Again:
             tallies = self.graph.own.get(
                 tuple(sorted(np.concatenate([np.empty(0, dtype=np.int64), *sites]).tolist())), ()
             )
-            # Half of what was won on the votes on the clean graph is staked, and half was never at stake.
-            if own is None or not own.reaches((1 + capital) / 2 * delta, tallies):
+            if own is None or not own.reaches(capital * delta, tallies):
                 return None
         return attacks, settled
 
@@ -289,9 +295,9 @@ class _OwnBet:
         return cls(again, bet.axes, gains, _gains(sizes, theta, [arb(0)])[:, 0])
 
     def reaches(self, already: Ball, tallies: Sequence[OwnTally]) -> bool:
-        """Whether the capital, times what there is already, was ever 1 or more; it was looked at after 1, 2, 4, …."""
-        looks = [len(tallies), *(2**look for look in range(len(tallies).bit_length()))]
-        return any(bool(already * self._capital(tallies[:look]) >= 1) for look in looks if 0 < look <= len(tallies))
+        """Whether the capital, times what there is already, was 1 or more at any look."""
+        looks = (look for look in LOOKS if look <= len(tallies))
+        return any(bool(already * self._capital(tallies[:look]) >= 1) for look in looks)
 
     def _capital(self, tallies: Sequence[OwnTally]) -> Ball:
         votes = sum(int(tally.counts.sum()) for tally in tallies)

@@ -28,6 +28,7 @@ __all__ = [
     "FRACTIONS",
     "MOST_VOTES",
     "NOTHING",
+    "RESERVE",
     "SCALE",
     "Stakes",
     "anytime_limit",
@@ -37,6 +38,7 @@ __all__ = [
     "needed",
     "sizes_of_stakes",
     "stakes",
+    "with_reserve",
 ]
 
 FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])
@@ -50,6 +52,16 @@ MOST_VOTES = 2**28
 
 NOTHING = -(2**50)
 """The logarithm of a capital of nothing, in 1/SCALE."""
+
+RESERVE = Fraction(1, 20)
+"""The part of the capital against an attack that is not bet on the shared votes but kept for votes of its own.
+
+It costs 0.05 nats on shared votes. Levels certified on 60 motif graphs and 20 molecules of MUTAG, by how much is kept:
+
+    kept                 1/2   1/5   1/10   1/20   1/100
+    shared votes alone   171   179    180    181     182
+    with own votes       252   291    292    293     293
+"""
 
 _MARGIN = 1e-12
 """More than the rounding errors of a logarithm here, whose argument is at least 1/20 and known to a few units."""
@@ -126,6 +138,20 @@ def capital_of(logarithms):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
     for logarithm in logarithms:
         total += math.exp((logarithm - largest) / SCALE)
     return largest + np.int64(math.floor((math.log(total / logarithms.size) - 1e-12) * SCALE))
+
+
+def with_reserve(capital: Whole) -> Whole:
+    """The logarithm of (1 − RESERVE)·M + RESERVE, at least, where `capital` holds logarithms of M; all in 1/SCALE.
+
+    M is won on the shared votes. Each attack has this one capital at every look, times what its own votes win.
+
+    Example:
+        >>> (with_reserve(np.array([0, 100 * SCALE, NOTHING])) / SCALE).round(3)
+        array([-0.   , 99.949, -2.996])
+    """
+    largest = np.maximum(capital, 0)
+    staked = float(1 - RESERVE) * np.exp((capital - largest) / SCALE)
+    return largest + _whole(np.log(staked + float(RESERVE) * np.exp(-largest / SCALE)))
 
 
 def growth(theta: float, values: Floats, masses: Floats) -> float:

@@ -11,10 +11,12 @@ of them that succeeds will do. Axes that count attacks on the same sites are one
 pooled together.
 
 **Where alpha goes.** A level is only taken for certified when all levels within it are, and when every one of its
-attacks is proved to be harmless. So something false is claimed only if, of some level that is broken while none within
-it is, one certain attack that breaks it is taken for harmless: alpha need not be divided between attacks, nor between
-levels that lie within one another (`level_weight`). The schemes of a level share its part (`schemes_of`). Nothing of
-that depends on votes. The λ of a stage of the bet is chosen on the stages before: stages end after 1, 8, 64, … chunks.
+attacks is proved to be harmless. For that an attack has one capital, on shared votes and votes of its own together: it
+starts at 1, and must reach 1/δ at some look (`bets.with_reserve`). So something false is claimed only if, of some level
+that is broken while none within it is, one certain attack that breaks it is taken for harmless: alpha need not be
+divided between attacks, nor between levels that lie within one another (`level_weight`). The schemes of a level share
+its part (`schemes_of`). Nothing of that depends on votes. The λ of a stage of the bet is chosen on the stages before:
+stages end after 1, 8, 64, … chunks.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from starcert.core.bets import (
     needed,
     sizes_of_stakes,
     stakes,
+    with_reserve,
 )
 from starcert.core.pooling import SUMMED, PooledAxes, bins_of, choose_limits, pool_of
 from starcert.core.site_laws import Shares, SiteLaw, ratio_of, shares_of
@@ -146,7 +149,8 @@ class Weighed(NamedTuple):
     Attributes:
         scheme: the scheme.
         needed: the logarithm of capital that proves one attack harmless, in `bets.SCALE`.
-        weights: capital and estimate of each attack.
+        weights: capital and estimate of each attack. The capital includes the reserve for votes of its own: what
+            those win is added to its logarithm, and there is no other way to reach `needed`.
     """
 
     scheme: Scheme
@@ -345,18 +349,23 @@ class Evidence:
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
         """What a scheme says about a level."""
-        limit = needed(self.delta(level, scheme))
+        capital, estimate = self._weights(level, scheme)
+        return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
+
+    def _weights(self, level: Level, scheme: Scheme) -> Weights:
+        """What each attack of a scheme weighs by the shared votes, without the reserve."""
         votes = len(self._stages)
         pooled = self._pooled(level, scheme)
         pool = self._pool(level, pooled)
         room = self._room(level, range(len(level)))
         listed = self.listed(level, scheme)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
-        if scheme.listed and not self._flips.complete:
-            pool = None
-        if pool is None or room <= 0 or votes * n_columns > MOST_FLIPS or not 0 < self.n_votes <= MOST_VOTES:
-            nothing = np.full(scheme.n_attacks, NOTHING, dtype=np.int64)
-            return Weighed(scheme, limit, Weights(nothing, np.zeros(scheme.n_attacks)))
+        no_estimate = np.zeros(scheme.n_attacks)
+        if pool is None or room <= 0:  # whatever the votes are, there is no bet on them: the capital stays 1
+            return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
+        unknown = scheme.listed and not self._flips.complete
+        if unknown or votes * n_columns > MOST_FLIPS or not 0 < self.n_votes <= MOST_VOTES:
+            return Weights(np.full(scheme.n_attacks, NOTHING, dtype=np.int64), no_estimate)
         bins = self._bins(pooled)
         ratios = self._ratios(level, scheme.listed)
         stages = range(len(self._ends)) if pooled else [0]
@@ -378,14 +387,13 @@ class Evidence:
         if not scheme.listed:
             counts = np.bincount(groups, minlength=n_groups)
             capital = np.array([capital_of(quiet + gains.reshape(len(quiet), -1) @ counts)])
-            return Weighed(scheme, limit, Weights(capital, np.array([value.ravel() @ counts / self.n_votes])))
+            return Weights(capital, np.array([value.ravel() @ counts / self.n_votes]))
         key = scheme.listed, pooled
         if key not in self._columns:
             flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
             self._columns[key] = columns_of(flips, groups, n_groups)
         assert n_attacks(listed) == scheme.n_attacks
-        weights = weigh(self._columns[key], listed, gains, quiet, value, self.n_votes)
-        return Weighed(scheme, limit, weights)
+        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes)
 
     def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
         """What `weighed` chooses for a stage, on the stages before it; None where no bet can be won.

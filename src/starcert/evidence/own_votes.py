@@ -97,7 +97,7 @@ class RecordedVotes:
                     "evidence",
                     f"hold chunk {chunk} of the votes at the graph that is attacked on the sites {attack}",
                     f"{len(self.tallies.get(attack, ()))} chunks",
-                    "It was changed, or comes from another version of starcert, which asks for other votes.",
+                    "It was changed, or written by an earlier version that drew other votes: certify the graphs again.",
                 )
         return [self.tallies[attack][chunk] for attack in attacks]
 

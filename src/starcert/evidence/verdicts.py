@@ -403,7 +403,8 @@ class _Settling:
     def _chunks(weighed: Weighed, bet: OwnBet) -> int:
         """About how many chunks of votes settle an attack that is open, if such attacks fail as often as all do."""
         failure = min(float(np.mean(weighed.weights.estimate)), 0.4)
-        return ceil(min(weighed.needed / SCALE / max(bet.speed(failure), 1e-6) / OWN_CHUNK, LOOKS[-1]))
+        missing = weighed.needed - float(np.mean(weighed.weights.capital[weighed.rest]))
+        return ceil(min(missing / SCALE / max(bet.speed(failure), 1e-6) / OWN_CHUNK, LOOKS[-1]))
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes it takes until every attack that is open has so many chunks; too many: at least so many.
@@ -437,12 +438,12 @@ class _Settling:
         return ""
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
-        """The logarithm of the capital against "the class has at most half": half of it won on the shared votes."""
+        """The logarithm of the capital against "the class has at most half": that of the shared votes times its own."""
         total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
         if self._own.counts(attack)[self._own.label] < total:
             bins = self._evidence.bins(bet.axes, np.concatenate(self._own.numbers(attack)))
             against = np.bincount(bins, minlength=len(bet.limits))
-        return int(capital_of(np.array([0, shared]))) + bet.capital(total, against)
+        return shared + bet.capital(total, against)
 
     def _attack(self, scheme: Scheme, index: int, *, whole: bool = False) -> Attack:
         """The attacked sites of an attack of a scheme; those of the other axes too if it is `whole`: all, or any."""
