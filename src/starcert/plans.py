@@ -4,8 +4,9 @@ A plan is asked graph by graph, before the first vote and whenever all votes tha
 counts at such a look, those of chunks 0, 1, 2, … in their order, however they came in. So what it answers, like the
 votes themselves, never depends on workers, batches or interruptions.
 
-Votes of a plan that looks at them are marked (`Votes.stopped`): bounds for a number of votes fixed in advance are
-not true of them, and are refused.
+A plan that wants all it may ever want (`Plan.most`) before the first estimation vote is not asked again: the number is
+fixed. Any other plan sees estimation votes, and the votes are marked (`Votes.stopped`), here and in the store: bounds
+for a number of votes fixed in advance are not true of them, and are refused.
 
 To write one, derive it from `Plan`. This one asks for more votes as long as some target's class is not clear:
 
@@ -180,6 +181,7 @@ class _Count:
         self._wanted: dict[int, Wanted] = {}
         self._open: dict[int, int] = {}  # chunks of a graph that are not there yet, and one while they are listed
         self.waiting: deque[int] = deque()
+        self._looked = False
         self._recordings = {
             i: [_Recording(job, i) for _ in range(n)]
             for i, n in enumerate(self._n_targets)
@@ -195,12 +197,14 @@ class _Count:
             self._tell_what_is_missing(graph)
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
+        totals = set(self._counts["estimation"].sum(axis=1).tolist())
+        fixed = not self._looked and (self._store is None or all(map(self._store.is_fixed, totals)))
         return Votes(
             self._counts["estimation"],
             selection=selection if selection.any() else None,
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
-            stopped=not isinstance(self._plan, FixedPlan),
+            stopped=not fixed,
             records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
         )
 
@@ -288,8 +292,10 @@ class _Count:
 
     def _look(self, graph: int) -> None:
         """Asks the plan what is wanted of a graph, all votes of its last answer being there."""
-        have, chunk_size = self._votes_of(graph), self._job.chunk_size
-        want, most = self._plan.wanted(self._so_far(graph)), self._plan.most
+        have, chunk_size, most = self._votes_of(graph), self._job.chunk_size, self._plan.most
+        if have != most and have.estimation:
+            self._note_look()
+        want = have if have == most else self._plan.wanted(self._so_far(graph))
         if want == have:
             self._wanted.pop(graph, None)
             self._advance(sum(most) - sum(have))
@@ -306,6 +312,12 @@ class _Count:
             raise InvalidParameterError("samples", must, want)
         self._wanted[graph] = want
         self.waiting.append(graph)
+
+    def _note_look(self) -> None:
+        """Records that the plan is about to see estimation votes, and may answer by them."""
+        if self._store is not None and not self._looked:
+            self._store.note_look(selection=self._plan.most.selection, estimation=None)
+        self._looked = True
 
     def _rows(self, graph: int) -> slice:
         return slice(self._firsts[graph], self._firsts[graph + 1])

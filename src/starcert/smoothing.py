@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions, filled_noise
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
+from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
 from starcert.core.confidence import (
     Family,
     Votes,
@@ -24,7 +26,7 @@ from starcert.core.confidence import (
 )
 from starcert.core.evidence import AlphaShares
 from starcert.deciding import DecidedPlan
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
 from starcert.graphs import CleanObject, Graph, Sites, Vector
@@ -240,22 +242,66 @@ class SmoothedClassifier(ClassifierConventions):
             progress: whether to draw a progress bar; by default on a terminal only.
             title: what the bar is called.
         """
+        plan = _plan(samples, selection_samples)
+        job, unchanged = self._begin(self._bound(graphs), seed, executor, chunk_size, batch_size)
+        voting = VotingOptions(store=store, executor=executor, progress=progress, title=title)
+        return self._vote(job, plan, unchanged, record=record, **voting)
+
+    def _begin(
+        self,
+        problem: Problem,
+        seed: int,
+        executor: Executor | None = None,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
+    ) -> tuple[Job, Unchanged]:
+        """The job, once it is known that it can be done, and the classifier as it is before the first vote."""
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        plan = _plan(samples, selection_samples)
-        problem = self._bound(graphs)
         job = self._job(problem, seed, chunk_size, batch_size)
         if not len(problem):
-            raise InvalidParameterError("graphs", "hold at least one graph", graphs)
+            raise InvalidParameterError("graphs", "hold at least one graph", [])
         check_memory(job)
-        opened = None if store is None else self._open(store, job, plan)
-        try:
-            with progress_bar(title, len(problem) * sum(plan.most), shown=progress) as advance:
-                return count_votes(job, plan, record=record, store=opened, executor=executor, advance=advance)
-        finally:
-            if opened is not None:
-                opened.close()
+        return job, Unchanged(job.classifier, job.sites[0])
+
+    def _vote(
+        self,
+        job: Job,
+        plan: Plan,
+        unchanged: Unchanged,
+        *,
+        record: bool,
+        certificate: Mapping[str, Any] | None = None,
+        store: str | PathLike[str] | None = None,
+        executor: Executor | None = None,
+        progress: bool | None = None,
+        title: str = "votes",
+    ) -> Votes:
+        """The votes that a plan wants; a store records which certificate is computed from them, see `Look`."""
+        with self._keeping(store, job, unchanged) as opened:
+            if opened is not None and certificate is not None:
+                opened.check_look(**certificate)
+            with progress_bar(title, len(job.sites) * sum(plan.most), shown=progress) as advance:
+                votes = count_votes(job, plan, record=record, store=opened, executor=executor, advance=advance)
+            if opened is not None and certificate is not None:
+                opened.note_look(**certificate)
+        return votes
+
+    @contextmanager
+    def _keeping(
+        self, path: str | PathLike[str] | None, job: Job, unchanged: Unchanged
+    ) -> Iterator[VoteStore | None]:
+        """The store, if there is one, while votes are counted; the classifier must then be what it was before."""
+        with nullcontext() if path is None else self._open(path, job) as opened:
+            try:
+                yield opened
+            finally:
+                changed = not unchanged.holds()
+                if changed and opened is not None:
+                    opened.condemn(CHANGED)
+        if changed:
+            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
 
     def _job(self, problem: Problem, seed: int, chunk_size: int | None, batch_size: int | None) -> Job:
         base = self.classifier
@@ -312,21 +358,29 @@ class SmoothedClassifier(ClassifierConventions):
         if max_flips is not None:
             _whole(max_flips, "max_flips", 1)
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
-        nodes = self._job(problem, seed, None, None).target_nodes
+        if plan not in ("fixed", "decided"):
+            raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
+        fixed = _plan(samples, voting.pop("selection_samples", None))
+        options = {name: voting.pop(name, None) for name in ("chunk_size", "batch_size")}
+        job, unchanged = self._begin(problem, seed, voting.get("executor"), **options)
+        nodes = job.target_nodes
         counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
+        certificate = {
+            "selection": fixed.most.selection,
+            "estimation": samples if plan == "fixed" else None,
+            "evidence": evidence,
+            "max_radius": limits if evidence and len(problem.noise.axes) > 1 else None,
+        }
         if plan == "decided":
-            fixed = _plan(samples, voting.pop("selection_samples", None)).most
-            together = sum(map(self._job(problem, seed, None, None).n_targets, range(len(problem))))
-            wanted = DecidedPlan(fixed, problem, alpha, together if family == "all" else 1, limits, evidence, max_flips)
-            votes = self.vote(problem, samples=wanted, seed=seed, record=evidence, **voting)
+            together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
+            decided = DecidedPlan(fixed.most, problem, alpha, together, limits, evidence, max_flips)
+            votes = self._vote(job, decided, unchanged, record=evidence, certificate=certificate, **voting)
             with stage("certifying"):
-                bounds = anytime_bounds(votes, alpha=counts_alpha, together=wanted.together)
-        elif plan == "fixed":
-            votes = self.vote(problem, samples=samples, seed=seed, record=evidence, **voting)
+                bounds = anytime_bounds(votes, alpha=counts_alpha, together=together)
+        else:
+            votes = self._vote(job, fixed, unchanged, record=evidence, certificate=certificate, **voting)
             with stage("certifying"):
                 bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
-        else:
-            raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
         rows = votes.objects.tolist()
         certificates = certify(
             bounds,
@@ -339,10 +393,7 @@ class SmoothedClassifier(ClassifierConventions):
         )
         if not evidence:
             return certificates
-        job = self._job(problem, seed, voting.get("chunk_size"), voting.get("batch_size"))
-        store = voting.get("store")
-        opened = None if store is None or not most else self._open(store, job, _plan(samples, None))
-        try:
+        with self._keeping(voting.get("store") if most else None, job, unchanged) as store:
             with progress_bar("evidence", len(rows), shown=voting.get("progress")) as advance:
                 return with_evidence(
                     certificates,
@@ -350,13 +401,10 @@ class SmoothedClassifier(ClassifierConventions):
                     alpha=alpha,
                     most=most,
                     max_flips=max_flips,
-                    store=opened,
+                    store=store,
                     executor=voting.get("executor"),
                     advance=advance,
                 )
-        finally:
-            if opened is not None:
-                opened.close()
 
     def undefended(
         self, graphs: Sequence[Given] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
@@ -410,7 +458,7 @@ class SmoothedClassifier(ClassifierConventions):
         abstained = np.array([one.abstained for one in certificates])
         return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
-    def _open(self, path: str | PathLike[str], job: Job, plan: Plan) -> VoteStore:
+    def _open(self, path: str | PathLike[str], job: Job) -> VoteStore:
         from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = VoteSettings(
@@ -432,8 +480,7 @@ class SmoothedClassifier(ClassifierConventions):
             )
             for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
         ]
-        stopping = {} if isinstance(plan, FixedPlan) else {"plan": type(plan).__name__}
-        return VoteStore.open(path, settings, records, provenance=provenance() | stopping)
+        return VoteStore.open(path, settings, records, provenance=provenance())
 
 
 def _as_list(graphs: Sequence[Given]) -> list[CleanObject]:

@@ -1,6 +1,6 @@
 """Files of the formats before are read as they are, and continued in the format of today.
 
-Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target.
+Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target, format 4 no looks.
 """
 
 import shutil
@@ -69,7 +69,7 @@ def test_a_reader_of_an_old_format_reads_on_while_it_is_continued(old):
 
 def test_a_file_that_says_a_format_must_have_its_schema(old):
     edit(old, f"PRAGMA user_version = {FORMAT}")
-    with pytest.raises(StoreError, match=r"its schema is not starcert's: attacks, (chunks, )?flips, tallies"):
+    with pytest.raises(StoreError, match=r"its schema is not starcert's: attacks, (chunks, )?flips, records, tallies"):
         VoteStore.read(old)
 
 

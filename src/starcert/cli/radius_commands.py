@@ -180,7 +180,8 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
     with VoteStore.read(path) as stored:
         law = Noise.from_dict(stored.settings.noise)
         counts, chosen = stored.counts("estimation"), stored.counts("selection")
-        stopped, rows, graphs = stored.stopped, stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
+        stopped = not all(stored.is_fixed(n) for n in set(counts.sum(axis=1).tolist()) if n)
+        rows, graphs = stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
     voted = [i for i in range(len(rows)) if counts[i].any() and chosen[i].any()]
     if not voted:
         raise InvalidParameterError(
