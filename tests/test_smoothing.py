@@ -171,7 +171,7 @@ def test_regions_that_do_not_fit_the_noise_are_refused():
 def test_a_store_is_continued_and_counts_nothing_twice(tmp_path):
     file = tmp_path / "votes.db"
     reference = worlds.smoothed().vote(worlds.graphs(), **WANTED)
-    calls = []
+    calls = worlds.Calls()
 
     def failing(batch):
         calls.append(len(batch))

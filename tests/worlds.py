@@ -73,5 +73,6 @@ class Heavy(Suicidal):
             return notes.read().split()
 
 
-def smoothed(function=dense_core, on: str = "batch") -> sc.SmoothedClassifier:
-    return sc.SmoothedClassifier(sc.classifiers.from_callable(function, on=on), NOISE, PARTITION)
+def smoothed(function=dense_core, on: str = "batch", description: str | None = None) -> sc.SmoothedClassifier:
+    base = sc.classifiers.from_callable(function, on=on, description=description)
+    return sc.SmoothedClassifier(base, NOISE, PARTITION)
