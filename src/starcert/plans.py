@@ -39,7 +39,7 @@ from starcert.binding import axes_of_sites
 from starcert.core.confidence import Votes
 from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.errors import InvalidParameterError, StarcertWarning
-from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of
+from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunks_of, chunks_to_recount
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.sampler import way_of
 from starcert.system.stages import staged
@@ -151,8 +151,8 @@ def count_votes(
         record: whether to keep which sites flipped in estimation votes against the class of each target, the one that
             leads in its selection votes: these all come first then. Where that would take too much for all targets of
             a graph, how many flipped on each axis is kept, of as many targets as there is room for (`what_to_record`).
-        store: keeps every chunk as it comes. One stored chunk of every graph is counted again first, as far as it says
-            what is done.
+        store: keeps every chunk as it comes. Some stored chunks of every graph are counted again first, as far as it
+            says what is done.
         executor: where to count; None: in this process.
         advance: is told of votes that are there.
     """
@@ -452,13 +452,14 @@ def _keep(store: VoteStore, tally: Tally) -> None:
 
 
 def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:
-    """Counts a stored chunk of every graph again: a classifier that has changed must not go on here."""
+    """Counts some stored chunks of every graph again: a classifier that has changed must not go on here."""
 
     def recounted() -> Iterator[Chunk]:
         for graph in range(len(job.sites)):
-            stored = (Chunk(graph, each, *chunk) for each in PURPOSES for chunk in store.done(graph, each).items())
-            if (chunk := chunk_to_recount(stored)) is not None:
-                yield chunk
+            stored = [Chunk(graph, each, *chunk) for each in PURPOSES for chunk in store.done(graph, each).items()]
+            counts = sum(counts for _, _, counts in store.tallies(graph, "estimation"))
+            against = 0 if isinstance(counts, int) else int((counts.sum(axis=1) - counts.max(axis=1)).min())
+            yield from chunks_to_recount(stored, against)
 
     for tally in tallies(job, recounted(), executor):
         _keep(store, tally)
