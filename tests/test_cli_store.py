@@ -86,7 +86,7 @@ def test_a_run_that_has_come_to_some_graphs_shows_those(starcert, tmp_path):
 
     file = tmp_path / "votes.db"
     with pytest.raises(sc.ClassifierError):
-        worlds.smoothed(stops, description="dense core").vote(worlds.graphs(), samples=2000, seed=7, store=file)
+        worlds.smoothed(stops).vote(worlds.graphs(), samples=2000, seed=7, store=file)
     shown = starcert("frontier", "--store", str(file)).stdout
     assert "No votes yet: " in shown
     assert "│     0 │" in shown

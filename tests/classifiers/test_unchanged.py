@@ -1,6 +1,7 @@
 """A classifier must be, after a run, what it was before it; and a store serves no other."""
 
 import functools
+import threading
 
 import numpy as np
 import pytest
@@ -87,10 +88,11 @@ def seen_batches():
 
 
 def test_what_has_no_content_is_its_authors_promise():
-    notes = worlds.Calls()
+    lock, notes = threading.Lock(), []
 
     def noting(batch):
-        notes.append(len(batch))
+        with lock:
+            notes.append(len(batch))
         return worlds.dense_core(batch)
 
     worlds.smoothed(noting).vote(worlds.graphs(1), **ASKED)
