@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
@@ -66,6 +67,18 @@ class VotingOptions(TypedDict, total=False):
     executor: Executor | None
     chunk_size: int | None
     batch_size: int | None
+    progress: bool | None
+    title: str
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What one call counts with: the job, the classifier as it was before, and where votes are kept and counted."""
+
+    job: Job
+    unchanged: Unchanged
+    store: str | PathLike[str] | None
+    executor: Executor | None
     progress: bool | None
     title: str
 
@@ -243,19 +256,32 @@ class SmoothedClassifier(ClassifierConventions):
             title: what the bar is called.
         """
         plan = _plan(samples, selection_samples)
-        job, unchanged = self._begin(self._bound(graphs), seed, executor, chunk_size, batch_size)
-        voting = VotingOptions(store=store, executor=executor, progress=progress, title=title)
-        return self._vote(job, plan, unchanged, record=record, **voting)
+        run = self._begin(
+            self._bound(graphs),
+            seed,
+            store=store,
+            executor=executor,
+            chunk_size=chunk_size,
+            batch_size=batch_size,
+            progress=progress,
+            title=title,
+        )
+        return self._vote(run, plan, record=record)
 
     def _begin(
         self,
         problem: Problem,
         seed: int,
+        *,
+        selection_samples: int | None = None,  # the plan has them
+        store: str | PathLike[str] | None = None,
         executor: Executor | None = None,
         chunk_size: int | None = None,
         batch_size: int | None = None,
-    ) -> tuple[Job, Unchanged]:
-        """The job, once it is known that it can be done, and the classifier as it is before the first vote."""
+        progress: bool | None = None,
+        title: str = "votes",
+    ) -> _Run:
+        """What a call counts with, once it is known that it can be done; nothing is counted yet."""
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
@@ -263,43 +289,29 @@ class SmoothedClassifier(ClassifierConventions):
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         check_memory(job)
-        return job, Unchanged(job.classifier, job.sites[0])
+        return _Run(job, Unchanged(job.classifier, job.sites[0]), store, executor, progress, title)
 
-    def _vote(
-        self,
-        job: Job,
-        plan: Plan,
-        unchanged: Unchanged,
-        *,
-        record: bool,
-        certificate: Mapping[str, Any] | None = None,
-        store: str | PathLike[str] | None = None,
-        executor: Executor | None = None,
-        progress: bool | None = None,
-        title: str = "votes",
-    ) -> Votes:
+    def _vote(self, run: _Run, plan: Plan, *, record: bool, certificate: Mapping[str, Any] | None = None) -> Votes:
         """The votes that a plan wants; a store records which certificate is computed from them, see `Look`."""
-        with self._keeping(store, job, unchanged) as opened:
-            if opened is not None and certificate is not None:
-                opened.check_look(**certificate)
-            with progress_bar(title, len(job.sites) * sum(plan.most), shown=progress) as advance:
-                votes = count_votes(job, plan, record=record, store=opened, executor=executor, advance=advance)
-            if opened is not None and certificate is not None:
-                opened.note_look(**certificate)
+        with self._keeping(run) as store:
+            if store is not None and certificate is not None:
+                store.check_look(**certificate)
+            with progress_bar(run.title, len(run.job.sites) * sum(plan.most), shown=run.progress) as advance:
+                votes = count_votes(run.job, plan, record=record, store=store, executor=run.executor, advance=advance)
+            if store is not None and certificate is not None:
+                store.note_look(**certificate)
         return votes
 
     @contextmanager
-    def _keeping(
-        self, path: str | PathLike[str] | None, job: Job, unchanged: Unchanged
-    ) -> Iterator[VoteStore | None]:
+    def _keeping(self, run: _Run) -> Iterator[VoteStore | None]:
         """The store, if there is one, while votes are counted; the classifier must then be what it was before."""
-        with nullcontext() if path is None else self._open(path, job) as opened:
+        with nullcontext() if run.store is None else self._open(run.store, run.job) as store:
             try:
-                yield opened
+                yield store
             finally:
-                changed = not unchanged.holds()
-                if changed and opened is not None:
-                    opened.condemn(CHANGED)
+                changed = not run.unchanged.holds()
+                if changed and store is not None:
+                    store.condemn(CHANGED)
         if changed:
             raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
 
@@ -360,10 +372,9 @@ class SmoothedClassifier(ClassifierConventions):
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
         if plan not in ("fixed", "decided"):
             raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
-        fixed = _plan(samples, voting.pop("selection_samples", None))
-        options = {name: voting.pop(name, None) for name in ("chunk_size", "batch_size")}
-        job, unchanged = self._begin(problem, seed, voting.get("executor"), **options)
-        nodes = job.target_nodes
+        fixed = _plan(samples, voting.get("selection_samples"))
+        run = self._begin(problem, seed, **voting)
+        job, nodes = run.job, run.job.target_nodes
         counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
         certificate = {
             "selection": fixed.most.selection,
@@ -374,11 +385,11 @@ class SmoothedClassifier(ClassifierConventions):
         if plan == "decided":
             together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
             decided = DecidedPlan(fixed.most, problem, alpha, together, limits, evidence, max_flips)
-            votes = self._vote(job, decided, unchanged, record=evidence, certificate=certificate, **voting)
+            votes = self._vote(run, decided, record=evidence, certificate=certificate)
             with stage("certifying"):
                 bounds = anytime_bounds(votes, alpha=counts_alpha, together=together)
         else:
-            votes = self._vote(job, fixed, unchanged, record=evidence, certificate=certificate, **voting)
+            votes = self._vote(run, fixed, record=evidence, certificate=certificate)
             with stage("certifying"):
                 bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
         rows = votes.objects.tolist()
@@ -393,18 +404,18 @@ class SmoothedClassifier(ClassifierConventions):
         )
         if not evidence:
             return certificates
-        with self._keeping(voting.get("store") if most else None, job, unchanged) as store:
-            with progress_bar("evidence", len(rows), shown=voting.get("progress")) as advance:
-                return with_evidence(
-                    certificates,
-                    job,
-                    alpha=alpha,
-                    most=most,
-                    max_flips=max_flips,
-                    store=store,
-                    executor=voting.get("executor"),
-                    advance=advance,
-                )
+        asking = run if most else replace(run, store=None)
+        with self._keeping(asking) as store, progress_bar("evidence", len(rows), shown=run.progress) as advance:
+            return with_evidence(
+                certificates,
+                job,
+                alpha=alpha,
+                most=most,
+                max_flips=max_flips,
+                store=store,
+                executor=run.executor,
+                advance=advance,
+            )
 
     def undefended(
         self, graphs: Sequence[Given] | Problem, level: RadiusLike, *, most_attacks: int = 2**20

@@ -248,7 +248,8 @@ LOOKUPS = [
 
 @pytest.mark.parametrize("source", LOOKUPS)
 def test_code_that_looks_up_at_run_time_what_no_digest_can_follow_is_to_be_named(source):
-    must = r"(environ|getenv|globals|eval|exec|import_module|__import__|modules), in (.*, in )?the function .*Give description=…"
+    by = "environ|getenv|globals|eval|exec|import_module|__import__|modules"
+    must = rf"({by}), in (.*, in )?the function .*Give description=…"
     with pytest.raises(InvalidParameterError, match=must):
         identity(module_of(source).f)
 

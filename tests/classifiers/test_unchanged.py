@@ -148,7 +148,6 @@ def remembering(batch):
     return (batch.degrees()[:, :6].sum(axis=1) > limits(len(batch))[3]).astype(int)
 
 
-
 @pytest.mark.parametrize("make", [Lazy, Cached, lambda: remembering], ids=["attribute", "cached_property", "lru_cache"])
 def test_honest_lazy_classifiers_may_vote_and_be_continued(tmp_path, make):
     base, file = make(), tmp_path / "votes.db"

@@ -194,9 +194,7 @@ def module_of(use: ModuleUse) -> tuple[object, ...]:
             refuse_lookup(own[name])
         return (f"{module.__name__} {_version(module.__name__)}",)
     asked = [name for name in own if not name.startswith("__")] if use.whole else sorted(use.names & own.keys())
-    found = {
-        name: use._replace(module=own[name]) if isinstance(own[name], ModuleType) else own[name] for name in asked
-    }
+    found = {name: use._replace(module=own[name]) if isinstance(own[name], ModuleType) else own[name] for name in asked}
     return _source_digest(getattr(module, "__file__", None)), found
 
 

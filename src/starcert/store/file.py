@@ -114,8 +114,8 @@ ATTACKS = """CREATE TABLE attacks (
   PRIMARY KEY (graph, target, flips, size, chunk)
 ) WITHOUT ROWID"""
 # Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target in place of tallies,
-# and flips and attacks of graphs that are one target alone, format 4 neither looks nor faults. Such a file is read as it
-# is, and gets the format of today when it is continued.
+# and flips and attacks of graphs that are one target alone, format 4 neither looks nor faults. Such a file is read as
+# it is, and gets the format of today when it is continued.
 _RECORDS_4 = RECORDS.replace("graph, session, look or fault", "graph or session")
 _CHUNKS_1 = re.sub(r"  target .*\n", "", CHUNKS).replace("target, ", "")
 _FLIPS_3 = re.sub(r"  (target|-- bits, shown) .*\n|  -- bits, shown.*\n", "", FLIPS).replace("target, ", "")
