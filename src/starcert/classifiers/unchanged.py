@@ -21,8 +21,8 @@ CHANGED = (
 )
 
 KEEP_UNCHANGED = (
-    "Nothing is certified. Let it answer without changing what it holds, such as a counter, a list or a random generator; "
-    "functools.lru_cache may keep results. In a class of your own, `Classifier.content` says what counts."
+    "Nothing is certified. Let it answer without changing what it holds, such as a counter, a list or a random "
+    "generator; functools.lru_cache may keep results. In a class of your own, `Classifier.content` says what counts."
 )
 
 
