@@ -1,7 +1,9 @@
 """A small project for the tests of runs: graphs of three classes in GraphML files, models, regions, a run file."""
 
 import csv
+import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,7 +105,38 @@ def starcert(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
     return subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=cwd, check=False, env=environment())
 
 
+def unread(*words: object, cwd: Path, also_errors: bool = False) -> subprocess.CompletedProcess:
+    """The command with its output in a pipe that nobody reads any more, as before `| true`."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "starcert", *map(str, words)],
+            stdout=write,
+            stderr=write if also_errors else subprocess.PIPE,
+            text=True,
+            cwd=cwd,
+            check=False,
+            timeout=300,
+            env=environment(),
+        )
+    finally:
+        os.close(write)
+
+
 def environment() -> dict[str, str]:
     """For a process in another folder: the starcert that is being tested comes first."""
     places = [str(Path(starcert_package.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+
+
+def full_disk(name):
+    """An `fsync` that finds the disk full for one file."""
+    plain = os.fsync
+
+    def fsync(handle):
+        if re.search(rf"/\.{re.escape(name)}\.\w+\.part$", os.readlink(f"/proc/self/fd/{handle}")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        plain(handle)
+
+    return fsync

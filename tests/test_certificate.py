@@ -150,6 +150,46 @@ def test_flips_beyond_the_capacity_are_no_further_attack():
     assert sc.certify(bounds, noise, capacity=[{"a": 9}, {"a": 2}]).certified(4).tolist() == [False, True]
 
 
+LARGE = 44_722 * 44_721 // 2
+"""The pairs of the smallest graph that has more of them than any radius counts."""
+
+
+def test_a_capacity_may_be_larger_than_any_radius(tmp_path):
+    votes = sc.Votes([[9_900, 100]] * 3, selection=[[99, 1]] * 3)
+    sizes = [LARGE, 2**62, 5]
+    found = sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.1), capacity=sizes)
+    assert [one.capacity for one in found] == [(size,) for size in sizes]
+    assert [one.frontier.radii for one in found] == [((1,),)] * 3
+    assert all(one.frontier.verified for one in found)
+    archive = sc.archive.Archive.from_result(found)
+    sc.archive.write(tmp_path / "certificates.json", archive)
+    again = sc.archive.read(tmp_path / "certificates.json")
+    assert again == archive
+    assert again.boxes == tuple((size,) for size in sizes)
+    assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
+
+
+@pytest.mark.parametrize(("axes", "size"), [({"a": 0.5}, LARGE), ({"a": 0.5}, 2**62), ({"a": 0.499999999}, LARGE)])
+def test_no_radius_is_larger_than_can_be_asked_about(tmp_path, axes, size):
+    """All of the axis may be certified: what was searched says so, and where it ended."""
+    found = sc.certify(
+        sc.clopper_pearson(sc.Votes([[99_990, 10]], selection=[[99, 1]])), sc.Noise(axes), capacity=[size]
+    )
+    (one,) = found
+    assert one.frontier.radii == ((10**9,),)
+    assert one.certified(10**9)
+    assert one.frontier.incomplete == "more than 1,000,000,000 flips on one axis are not searched"
+    assert one.any_flips <= 10**9
+    sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(found))
+    assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, float("inf"), "9", True, 2**64 + 0.0])
+def test_a_capacity_is_a_number_of_sites(size):
+    with pytest.raises(InvalidParameterError, match=r"'capacity\[a\]' must be a whole number of sites from 0 to 9,223"):
+        sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.1), capacity=[[size]])
+
+
 def test_a_box_is_how_far_to_search_and_no_capacity():
     """What merely stands in a file says where to look. Radius 4 is not certified, whatever box it lies outside of."""
     noise, bounds = sc.Noise(a=0.4), sc.Bounds.certain([0.75, 0.75])

@@ -1,8 +1,11 @@
 """What is no fault of starcert's own is not called one: one message each, and status 2."""
 
+import errno
 import json
+import os
 import subprocess
 import sys
+import time
 import warnings
 
 import pytest
@@ -114,6 +117,29 @@ def test_an_error_in_an_own_classifier_is_its_own(project, here):
     refused(here("certify", "run.toml", "--model", "model.py:own"), "model.py, line 33: ZeroDivisionError")
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
+@pytest.mark.parametrize("name", ["results.csv", "certificates.json", "report.html", "run.toml"])
+def test_a_full_disk_is_told_with_the_file_and_the_next_step(project, here, monkeypatch, name):
+    monkeypatch.setattr(os, "fsync", worlds.full_disk(name))
+    outcome = here("certify", "run.toml", "--samples", 100)
+    assert outcome[0] == 2
+    assert f"{name}: cannot be written (No space left on device). Free some space on its disk" in outcome[2]
+    assert outcome[2].splitlines()[-1].startswith("Error: ")
+
+
+def test_workers_that_cannot_start_are_told_with_the_next_step(project, here, monkeypatch):
+    def read_only(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", read_only)
+    status, _, complaint = here("certify", "run.toml", "--samples", 100, "--workers", 2)
+    assert status == 2
+    assert "Error: Worker processes cannot be started (Read-only file system)." in complaint
+    assert "/dev/shm" in complaint
+    assert "--workers 1" in complaint
+    assert "fault" not in complaint
+
+
 def test_garbage_is_no_file_of_tensors(project, here):
     (project / "data.pt").write_bytes(bytes(range(256)) * 9)
     refused(here("certify", "run.toml", "--data", "data.pt"), "torch.save did not write it, or it is damaged")
@@ -135,6 +161,56 @@ def test_closed_streams(project):
     done = closing("2>&-", "certify", "run.toml", "--limit", "1", cwd=project)
     assert (done.returncode, "fault" in done.stdout) == (0, False)
     assert (project / "results" / "votes.db").read_bytes().startswith(b"SQLite")
+
+
+TALKATIVE = """
+def talkative():
+    return sc.classifiers.from_callable(chatter, n_classes=3, on="batch", description="talkative")
+
+def chatter(batch):
+    if multiprocessing.parent_process() is not None:  # in a worker: until nobody reads any more
+        Path("begun").touch()
+        while not Path("unread").exists():
+            time.sleep(0.01)
+    for stream in (sys.stdout, sys.stderr):
+        print("voting on", len(batch), file=stream, flush=True)
+    return shapes(batch)
+"""
+
+
+@pytest.fixture
+def talkative(project):
+    imports = "import multiprocessing, sys, time\nfrom pathlib import Path\n"
+    (project / "model.py").write_text(f"{imports}{worlds.MODEL}{TALKATIVE}")
+    return "certify", "run.toml", "--model", "model.py:talkative", "--limit", "3"
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_run_goes_on_when_nobody_reads_its_output(project, talkative, options):
+    """Neither the command's own lines nor those that the model prints end it."""
+    assert worlds.unread(*talkative, *options, cwd=project, also_errors=True).returncode == 0
+    assert (project / "results" / "report.html").exists()
+    assert worlds.unread("--version", cwd=project).returncode == 0
+    assert worlds.unread("certify", "--help", cwd=project).returncode == 0
+
+
+def test_workers_go_on_when_nobody_reads_their_output_any_more(project, talkative):
+    command = [sys.executable, "-m", "starcert", *talkative, "--workers", "2"]
+    environment = worlds.environment()
+    with subprocess.Popen(
+        command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+    ) as run:
+        while not (project / "begun").exists() and run.poll() is None:
+            time.sleep(0.01)
+        run.stdout.close()
+        (project / "unread").touch()
+        assert run.wait(timeout=120) == 0
+    assert (project / "results" / "report.html").exists()
+
+
+def test_a_full_disk_is_told(project):
+    done = closing("> /dev/full", "frontier", "--noise", "a=0.1", "--p-lower", "0.9")
+    assert (done.returncode, done.stderr) == (2, "Error: [Errno 28] No space left on device\n")
 
 
 def test_a_warning_is_a_note(project, monkeypatch, capsys):

@@ -1,16 +1,22 @@
 """`starcert train`, and `certify` and `sweep` with the weights that it wrote."""
 
+import os
+import subprocess
 import sys
 import tomllib
+import warnings
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 import starcert as sc
+from runs_worlds import environment, full_disk
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 worlds = pytest.importorskip("training_worlds")
+fitting = pytest.importorskip("starcert.models.fitting")
 
 
 @pytest.fixture
@@ -125,8 +131,81 @@ def test_a_state_dict_of_ones_own_is_read_and_never_replaced(untrained, here):
 def test_ctrl_c_ends_it_in_one_sentence(untrained, here, monkeypatch):
     monkeypatch.setattr("starcert.models.fitting._descend", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     status, out, err = here("train", "run.toml")
+    assert (status, out, err) == (130, "", "Interrupted.\n")  # nothing was learned yet
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_was_learned_is_said_to_be_kept_where_it_is(untrained, here, monkeypatch, kept):
+    plain, done = fitting._descend, count(1)
+
+    def interrupted(*words):
+        if next(done) == 4:
+            raise KeyboardInterrupt
+        return plain(*words)
+
+    monkeypatch.setattr(fitting, "_descend", interrupted)
+    state = Path("weights/model.pt.partial")
+    if not kept:
+        state.mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        status, out, err = here("train", "run.toml")
     assert (status, out) == (130, "")
-    assert err == "Interrupted. What was learned is kept: the same command goes on.\n"
+    said = "Interrupted. What was learned is kept: the same command goes on."
+    assert (err.splitlines()[-1], state.is_file()) == ((said, True) if kept else ("Interrupted.", False))
+
+
+def test_two_trainings_into_one_file(untrained, here, monkeypatch):
+    plain, second = fitting._descend, []
+
+    def interleaved(*words):
+        if not second:
+            command = [sys.executable, "-m", "starcert", "train", "run.toml", "--epochs", "2"]
+            second.append(subprocess.run(command, capture_output=True, text=True, check=False, env=environment()))
+        return plain(*words)
+
+    monkeypatch.setattr(fitting, "_descend", interleaved)
+    status, out, _ = here("train", "run.toml")
+    assert status == 0
+    assert "Wrote weights/model.pt." in out
+    assert (second[0].returncode, second[0].stdout) == (2, "")
+    assert "Error: 'weights' must be a file that no other training is writing." in second[0].stderr
+    assert second[0].stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
+@pytest.mark.parametrize("name", ["model.pt", "model.pt.partial"])
+def test_a_full_disk(untrained, here, monkeypatch, name):
+    monkeypatch.setattr("starcert.models.checkpoint.SECONDS", 0.0)
+    monkeypatch.setattr(os, "fsync", full_disk(name))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        status, out, err = here("train", "run.toml")
+    problem = f"weights/{name}: cannot be written (No space left on device). Free some space on its disk"
+    assert problem in err
+    assert err.count("\n") == 1
+    if name == "model.pt":
+        assert (status, out) == (2, "")
+    else:
+        assert status == 0
+        assert err.startswith("Note: ")
+        assert "Wrote weights/model.pt." in out
+
+
+def test_damaged_weights_are_neither_certified_nor_replaced(untrained, here):
+    assert here("train", "run.toml")[0] == 0
+    file = Path("weights/model.pt")
+    damaged = bytearray(file.read_bytes())
+    weights = torch.load(file, weights_only=True)["weights"]
+    damaged[damaged.index(max(weights.values(), key=torch.numel).numpy().tobytes()) + 3] ^= 1
+    file.write_bytes(damaged)
+    for command in ("certify", "train"):
+        status, out, err = here(command, "run.toml")
+        assert (status, out) == (2, "")
+        assert "model.pt: is damaged: its content and its digest do not agree." in err
+        assert err.count("\n") == 1
+    assert not Path("certified").exists()
+    assert file.read_bytes() == damaged
 
 
 def test_nodes(tmp_path, here, monkeypatch):

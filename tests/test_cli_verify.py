@@ -3,6 +3,7 @@ import json
 import pytest
 
 import archive_worlds
+import runs_worlds
 from starcert import archive as archives
 from starcert.archive.verification import TAKEN_AS_STATED
 
@@ -62,6 +63,19 @@ def test_what_cannot_be_read_ends_with_status_two_and_one_line(starcert, path, t
     assert done.stderr.startswith(f"Error: {path}: ")
     assert done.stderr.count("\n") == 1
     assert done.stderr.endswith(" Give a certificates.json that starcert certify has written.\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize(("frontier", "status"), [(None, 0), ([[3, 45]], 1), ("none", 2)])
+def test_the_status_does_not_depend_on_who_reads_the_output(path, frontier, status, more):
+    if frontier is not None:
+        told = json.loads(path.read_text())
+        told["graphs"][1]["claims"]["frontier"] = frontier
+        path.write_text(json.dumps(told))
+    done = runs_worlds.unread("verify", path, *more, cwd=path.parent)
+    assert done.returncode == status
+    assert done.stderr.count("\n") == (status == 2)
+    assert runs_worlds.unread("verify", path, *more, cwd=path.parent, also_errors=True).returncode == status
 
 
 def test_help_has_an_example(starcert):

@@ -44,3 +44,18 @@ def test_no_feature_of_a_classifier_is_looked_up_by_name():
     """What a classifier may offer is in its contract."""
     looked_up = re.compile(r"getattr\((?:\w+\.)*(?:classifier|base)\b")
     assert [module.name for module in MODULES if looked_up.search(module.read_text(encoding="utf-8"))] == []
+
+
+def test_pages_are_made_by_a_jinja_without_known_holes():
+    """Before 3.1.6 a template could break out of its sandbox (CVE-2025-27516); the oldest admitted version is tried."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "jinja2>=3.1.6" in project["dependencies"]
+    for file in ("constraints.txt", "constraints-oldest.txt"):
+        (pinned,) = (line for line in (ROOT / file).read_text().splitlines() if line.lower().startswith("jinja2=="))
+        assert pinned.lower() == "jinja2==3.1.6"
+
+
+def test_the_page_on_clusters_says_who_may_run_code():
+    text = (ROOT / "docs" / "cluster.md").read_text()
+    for words in ("## Who may connect", "Security(", "require_encryption=True", "tls://", "NUMBA_CACHE_DIR", "0700"):
+        assert words in text, words

@@ -17,7 +17,7 @@ import pytest
 
 import starcert as sc
 import worlds
-from starcert.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
+from starcert.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError, StoreSettingsError
 from starcert.store import VoteStore
 
 WANTED = {"samples": 3000, "selection_samples": 200, "seed": 7}
@@ -41,6 +41,38 @@ def test_predict_and_certify_with_abstention():
     assert certificates[2].abstained
     assert certificates.certified((0, 15)).tolist() == [True, True, False]
     assert certificates.certified_accuracy([1, 0, 1], (0, 15)) == pytest.approx(2 / 3)
+
+
+def test_a_graph_with_more_pairs_than_any_radius_counts():
+    n_nodes = 45_000
+    path = sc.Graph(n_nodes, np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1))
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.4, add=1e-9)))
+    (one,) = smoothed.certify([path], samples=100, selection_samples=5, chunk_size=10, alpha=0.1, seed=1)
+    assert one.capacity == (n_nodes - 1, n_nodes * (n_nodes - 1) // 2 - n_nodes + 1)
+    assert one.frontier.radii[-1][0] >= 1
+
+
+def test_graphs_too_large_for_evidence_are_named_before_the_first_vote(tmp_path, monkeypatch):
+    """A graph of 2,900 nodes has more than 2**22 pairs: it keeps the certificate of its counts, and can be verified."""
+    base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), n_classes=2, on="batch")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(delete=0.4, add=1e-7)))
+    graphs = [sc.Graph(2_900, [(0, 1)]), sc.Graph(5, [(0, 1)])]
+    how = {"samples": 100, "selection_samples": 5, "alpha": 0.1, "seed": 1, "evidence": True, "max_flips": 1}
+    words = r"Evidence is left out for 1 of 2 objects \(it looks at objects of at most 4,194,304 sites\)"
+    with pytest.warns(StarcertWarning, match=words):
+        certificates = smoothed.certify(graphs, own_samples=0, **how)
+    assert [one.verdicts is None for one in certificates] == [True, False]
+    assert "no evidence" in certificates[0].why((0, 1))
+    sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(certificates))
+    assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
+
+    def drawn(*_args, **_options):
+        raise AssertionError("a vote was drawn")
+
+    monkeypatch.setattr("starcert.smoothing.count_votes", drawn)
+    with pytest.warns(StarcertWarning, match=words), pytest.raises(AssertionError, match="a vote was drawn"):
+        smoothed.certify(graphs, **how)
 
 
 def test_what_a_certificate_says_is_what_enumeration_finds():

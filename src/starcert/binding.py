@@ -21,9 +21,11 @@ from starcert.graphs import CleanObject, Graph, Partition, Sites
 from starcert.graphs.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
 from starcert.graphs.vectors import ColumnRegions, Vector, column_sites
 from starcert.laws import Flip, Law
+from starcert.laws.outcomes import why_not_alike
 from starcert.noise import Noise
 
 __all__ = [
+    "MAX_EVIDENCE_SITES",
     "NO_AXIS",
     "Problem",
     "Regions",
@@ -36,6 +38,7 @@ __all__ = [
     "clean_values",
     "filled_noise",
     "object_word",
+    "why_no_evidence",
 ]
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
@@ -170,6 +173,25 @@ def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
         present[layer.name] = np.bincount(values, minlength=layer.alphabet)[1:].tolist()
     laws = zip(sites.regions, sites.layers, strict=True)
     return [noise[region].acting(present[layer.name]) for region, layer in laws]
+
+
+MAX_EVIDENCE_SITES = 2**22
+"""On an object with more sites, votes are not looked at one by one."""
+
+
+def why_no_evidence(sites: Sites, noise: Noise) -> str:
+    """Why there is no evidence for an object beyond the counts of its votes; "" if there is.
+
+    Example:
+        >>> why_no_evidence(bind(Graph(3_000, []), Noise(all=0.1), None), Noise(all=0.1))
+        'it looks at objects of at most 4,194,304 sites'
+    """
+    for region in noise:
+        if reason := why_not_alike(noise[region]):
+            return f"{region}: {reason}"
+    if sites.n_sites > MAX_EVIDENCE_SITES:
+        return f"it looks at objects of at most {MAX_EVIDENCE_SITES:,} sites"
+    return ""
 
 
 NO_AXIS = 2**16 - 1

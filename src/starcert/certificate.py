@@ -153,7 +153,7 @@ class Certificate:
         if self._margin.proves(_within(counts, self.max_radius, None)) is True:
             return Verdict("certified", "by p_A")
         if self.verdicts is None:
-            return Verdict("open", "not by p_A, and evidence was not asked for")
+            return Verdict("open", "not by p_A, and there is no evidence")
         return self.verdicts.of(counts)
 
     def _is_certified(self, radius: tuple[int, ...]) -> bool:
@@ -531,7 +531,7 @@ def certify(
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
     known, searched = (
         [
-            None if each is None else noise.radius(each, name)
+            None if each is None else noise.capacity(each, name)
             for each in ([None] * len(bounds) if given is None else given)
         ]
         for name, given in (("capacity", capacity), ("boxes", boxes))

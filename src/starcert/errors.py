@@ -5,6 +5,7 @@ Every message names the parameter, what it must be, what came, and the next step
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from numbers import Integral
 
@@ -18,6 +19,7 @@ __all__ = [
     "StarcertWarning",
     "StoreError",
     "StoreSettingsError",
+    "WriteError",
     "whole_number",
 ]
 
@@ -135,6 +137,37 @@ class ArchiveError(StarcertError, ValueError):
 
     def __str__(self) -> str:
         return ": ".join(map(str, self.args))
+
+
+class WriteError(StarcertError, OSError):
+    """A file cannot be written; `errno`, `strerror` and `filename` are as in the error of the system.
+
+    Example:
+        >>> print(WriteError(errno.ENOSPC, "No space left on device", "a.csv"))
+        a.csv: cannot be written (No space left on device). Free some space on its disk, then run the same again.
+    """
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.problem}"
+
+    @property
+    def problem(self) -> str:
+        """The reason and the next step, in sentences."""
+        return f"{self.reason}. {self.advice}, then run the same again."
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, to be read after the name of the file."""
+        return f"cannot be written ({self.strerror})"
+
+    @property
+    def advice(self) -> str:
+        """What would make it possible to write the file."""
+        if self.errno in (errno.ENOSPC, errno.EDQUOT):
+            return "Free some space on its disk"
+        if self.errno == errno.EFBIG:
+            return "Raise the limit on the size of files (ulimit -f)"
+        return "Check that its folder exists and can be written to"
 
 
 class PrecisionError(StarcertError, ArithmeticError):

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import Problem
+from starcert.binding import Problem, why_no_evidence
 from starcert.classifiers.agreement import LEAST
 from starcert.classifiers.base import CHUNK_SIZE, Classifier
-from starcert.core.flips import MOST_SITES, FlipRecord
+from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError
 from starcert.graphs import TargetNodes
-from starcert.laws.outcomes import why_not_alike
 from starcert.sampling.room import check_fit, fitting_batch
 from starcert.sampling.streams import Purpose
 
@@ -131,8 +130,7 @@ class Job:
 
     def records(self, graph: int) -> bool:
         """Whether the flips of votes on a graph can be recorded."""
-        alike = not any(why_not_alike(self.noise[region]) for region in self.noise)
-        return alike and self.sites[graph].n_sites <= MOST_SITES
+        return not why_no_evidence(self.sites[graph], self.noise)
 
 
 def chunks_of(

@@ -13,7 +13,10 @@ from starcert.errors import InvalidParameterError
 from starcert.laws import Flip, Law, law_from_json, real_number
 from starcert.system.markup import html_table
 
-__all__ = ["Noise", "RadiusLike"]
+__all__ = ["MAX_SITES", "Noise", "RadiusLike"]
+
+MAX_SITES = 2**63 - 1
+"""The most sites an axis can have: the position of a site is a 64-bit integer."""
 
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
@@ -88,6 +91,18 @@ class Noise:
 
     def radius(self, value: RadiusLike, name: str = "radius") -> tuple[int, ...]:
         """A radius as a tuple in the order of `axes`, checked: whole numbers from 0 to a billion, all axes given."""
+        return self._counts(value, name, "flips", MAX_RADIUS)
+
+    def capacity(self, value: RadiusLike, name: str = "capacity") -> tuple[int, ...]:
+        """How many sites each axis has, as a tuple in the order of `axes`, checked. It may be more than any radius.
+
+        Example:
+            >>> Noise(motif=0.02, random=0.45).capacity({"random": 10**12, "motif": 36})
+            (36, 1000000000000)
+        """
+        return self._counts(value, name, "sites", MAX_SITES)
+
+    def _counts(self, value: RadiusLike, name: str, unit: str, most: int) -> tuple[int, ...]:
         if isinstance(value, Mapping):
             unknown = [axis for axis in value if axis not in self.axes]
             missing = [axis for axis in self.axes if axis not in value]
@@ -108,7 +123,8 @@ class Noise:
                 raise InvalidParameterError(
                     name, f"have {len(self.axes)} counts, one for each of {', '.join(self.axes)}", value
                 )
-        return tuple(_count(count, f"{name}[{axis}]") for axis, count in zip(self.axes, counts, strict=True))
+        named = zip(self.axes, counts, strict=True)
+        return tuple(_count(count, f"{name}[{axis}]", unit, most) for axis, count in named)
 
     def filled(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
         """The noise whose laws know how many values their sites have; those that are made for others are refused.
@@ -160,8 +176,7 @@ class Noise:
         return f"Noise({', '.join(f'{region}={law.argument()}' for region, law in self._laws.items())})"
 
 
-def _count(value: object, name: str) -> int:
-    number = real_number(value)
-    if not (0 <= number <= MAX_RADIUS and number.is_integer()):
-        raise InvalidParameterError(name, f"be a whole number of flips from 0 to {MAX_RADIUS:,}", value)
-    return int(number)
+def _count(value: Any, name: str, unit: str, most: int) -> int:  # noqa: ANN401  (whatever a user wrote)
+    if not (real_number(value).is_integer() and 0 <= value <= most):
+        raise InvalidParameterError(name, f"be a whole number of {unit} from 0 to {most:,}", value)
+    return int(value)

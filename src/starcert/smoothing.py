@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
@@ -13,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpa
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions, filled_noise
+from starcert.binding import (
+    Problem,
+    Regions,
+    bind,
+    bind_all,
+    check_noise_and_regions,
+    filled_noise,
+    why_no_evidence,
+)
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
@@ -27,7 +36,7 @@ from starcert.core.confidence import (
 )
 from starcert.core.evidence import AlphaShares
 from starcert.deciding import DecidedPlan
-from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
+from starcert.errors import ClassifierError, InvalidParameterError, StarcertError, StarcertWarning
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
 from starcert.graphs import CleanObject, Graph, Sites, Vector
@@ -370,6 +379,8 @@ class SmoothedClassifier(ClassifierConventions):
         if max_flips is not None:
             _whole(max_flips, "max_flips", 1)
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
+        if evidence:
+            _warn_of_no_evidence(problem)
         if plan not in ("fixed", "decided"):
             raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
         fixed = _plan(samples, voting.get("selection_samples"))
@@ -526,6 +537,18 @@ def _plan(samples: object, selection_samples: int | None) -> Plan:
     n = _whole(samples, "samples", 1)
     select = max(100, n // 100) if selection_samples is None else selection_samples
     return FixedPlan(Wanted(_whole(select, "selection_samples", 1), n))
+
+
+def _warn_of_no_evidence(problem: Problem) -> None:
+    """Says of which objects there will be no evidence, before the first vote."""
+    reasons = [reason for each in problem.sites if (reason := why_no_evidence(each, problem.noise))]
+    if reasons:
+        warnings.warn(
+            f"Evidence is left out for {len(reasons):,} of {len(problem):,} objects ({reasons[0]}). Their certificates "
+            "rest on the counts of votes alone.",
+            StarcertWarning,
+            stacklevel=3,
+        )
 
 
 def _whole(value: object, name: str, least: int) -> int:

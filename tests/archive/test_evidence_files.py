@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from memory_worlds import command_with_memory
 from starcert import archive as archives
 from starcert.archive import evidence_file, evidence_proofs
 from starcert.archive.evidence_file import ARRAYS, HEAD, pack, unpack
@@ -23,7 +25,7 @@ from starcert.core import evidence as engine
 from starcert.core.bets import SCALE
 from starcert.core.flips import FlipRecord
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
-from starcert.evidence import RecordedVotes
+from starcert.evidence import OwnTally, RecordedVotes
 
 Arrays = dict[str, np.ndarray]
 
@@ -394,11 +396,16 @@ def _other_sums(arrays: Arrays) -> Arrays:
         (_head("n_sites", 2**40), "be label, n_sites"),
         (_head("n_sites", -1), "be label, n_sites"),
         (_head("n_sites", 2**22), "'axes' must be longer"),
-        (_head("votes", -5), "'classes' must be longer"),
-        (_head("votes", 2**62), "'classes' must be longer"),
+        (_head("votes", -5), "be of the votes"),
+        (_head("votes", 2**62), "be of the votes"),
+        (_head("chunks", -1), "be of the votes"),
+        (_head("label", 2), "be of the votes"),
         (_head("form", 7), "be label, n_sites"),
         (_head("form", 1), "'lengths' must be longer"),
-        (_head("attacks", 2**61), "'own_sizes' must be longer"),
+        (_head("attacks", 2**61), "attacks with votes of their own"),
+        (_head("attacks", -1), "attacks with votes of their own"),
+        (_head("most", -1), "have at most 0 attacks with votes of their own"),
+        (_head("most", 640), "be 1 or more, for at most 640 votes in all"),
         (_head("most", -2), "be label, n_sites"),
         (_head("label", 1), "the evidence of graph 0"),
         (_first("axes", 1), "'axes'"),
@@ -408,10 +415,10 @@ def _other_sums(arrays: Arrays) -> Arrays:
         (_first("bits", 255), "evidence|cannot be proved again"),
         (_first("own_counts", 200), "evidence|'own_numbers'"),
         (_first("own_chunks", 0), "own_chunks"),
-        (_first("own_chunks", 2**60), "'own_counts' must be longer"),
+        (_first("own_chunks", 2**60), "be 1 or more, for at most"),
         (_first("own_sites", 77), "attack sites of the axes"),
         (_first("own_numbers", 11), "count flips on axes"),
-        (_other_sums, "votes in all"),
+        (_other_sums, "be of the votes"),
     ],
 )
 def test_hostile_arrays_are_refused(tmp_path, change, said):
@@ -522,6 +529,89 @@ def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
         archives.read(path)
 
 
+def _as_long_as(name: str, length: int) -> Callable[[Arrays], Arrays]:
+    """One array that is far longer than the votes are many."""
+    return lambda arrays: {name: np.zeros(length, dtype=arrays[name].dtype)}
+
+
+def _with_head(name: str, value: int, *longer: str) -> Callable[[Arrays], Arrays]:
+    """A head that claims as much, and the arrays that it speaks of."""
+
+    def change(arrays: Arrays) -> Arrays:
+        more = {each: np.append(arrays[each], np.ones(value, dtype=arrays[each].dtype)) for each in longer}
+        return _head(name, value)(arrays) | more
+
+    return change
+
+
+def _with_many_own_votes(arrays: Arrays) -> Arrays:
+    """As many votes at attacked graphs as are allowed, all of them at the same one."""
+    attacks = 2**25
+    heads = arrays["heads"].copy()
+    heads[[HEAD.index("attacks"), HEAD.index("most")]] = attacks, 2**60
+    ones = np.ones(attacks, dtype=np.int64)
+    counts = np.tile(np.array([64, 0], dtype=np.uint8), attacks)
+    return {
+        "heads": heads,
+        "own_sizes": ones,
+        "own_chunks": ones,
+        "own_sites": ones.astype(np.uint32),
+        "own_counts": counts,
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_as_long_as("bits", 2**29), "'bits' must be shorter"),
+        (_as_long_as("graphs", 2**26), "'graphs' must be numbers of graphs"),
+        (_as_long_as("heads", 2**26), "be of the votes"),
+        (_with_head("chunks", 2**25, "samples", "against"), "be of the votes"),
+        (_with_head("votes", 2**28, "classes"), "be of the votes"),
+        (_with_head("n_sites", 2**28, "axes"), "be label, n_sites"),
+        (_with_head("attacks", 2**25, "own_sizes", "own_chunks"), "attacks with votes of their own"),
+        (_with_many_own_votes, "name each attack once"),
+    ],
+    ids=["bits", "graphs", "heads", "chunks", "votes", "sites", "attacks", "own votes"],
+)
+def test_no_side_file_takes_more_memory_than_its_votes_do(tmp_path, change, said):
+    """Half a gigabyte of arrays in half a megabyte: none of it is unpacked."""
+    path = written(tmp_path, world("edges"))
+    arrays = arrays_of(path)
+    replaced(path, zipped(arrays, **change(arrays)))
+    done = command_with_memory(2**27, "verify", path)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith(f"Error: {side_of(path)}: ")
+    assert said in done.stderr
+
+
+def test_reading_takes_at_most_twice_the_arrays(tmp_path):
+    votes, n_sites = 1_600, 2**16
+    rng = np.random.default_rng(0)
+    samples, ones = np.array([2 * votes]), np.ones(votes, dtype=np.int64)
+    counts = {"label": np.array(0), "n_sites": np.array(n_sites), "samples": samples, "against": np.array([votes])}
+    bits = rng.integers(256, size=(votes, n_sites // 8), dtype=np.uint8)
+    record = FlipRecord.from_arrays(counts | {"classes": ones, "bits": bits})
+    own = {
+        (int(site),): [
+            OwnTally(np.array([32, 32]), rng.integers(n_sites, size=(32, 1), dtype=np.int64)) for _ in range(20)
+        ]
+        for site in range(200)
+    }
+    kept = evidence_file.GraphEvidence(record, (np.arange(n_sites),), 2**20, own)
+    data = pack([kept])
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        size = sum(member.file_size for member in file.infolist())
+    (tmp_path / "side").write_bytes(data)
+    with (tmp_path / "side").open("rb") as file:
+        tracemalloc.start()
+        again = unpack(file, counts=[[votes, votes]], noise=sc.Noise(all=0.1))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert again == [kept]
+    assert peak < 1.5 * size
+
+
 def test_no_file_of_random_bytes_breaks_it():
     archive = world("edges")
     good = pack(archive.evidence)
@@ -531,7 +621,7 @@ def test_no_file_of_random_bytes_breaks_it():
         for place in rng.integers(len(data), size=3):
             data[place] = rng.integers(256)
         try:
-            unpack(bytes(data), n_graphs=3, noise=archive.noise, n_classes=2)
+            unpack(io.BytesIO(data), counts=archive.votes.counts.tolist(), noise=archive.noise)
         except evidence_file.MalformedError:
             continue
 

@@ -270,7 +270,7 @@ BAD = [
     (("graphs", 0, "estimation"), [10**4000, 2], "'graphs[0].estimation'"),
     (("graphs", 0, "estimation"), [10**10, 10**10], "'graphs[0].estimation'"),
     (("graphs", 2, "selection"), None, "'graphs[2].selection'"),
-    (("graphs", 0, "capacity"), [10**12, 1], "'graphs[0].capacity'"),
+    (("graphs", 0, "capacity"), [2**63, 1], "'graphs[0].capacity'"),
     (("graphs", 0, "anchored"), False, "'graphs[0].anchored' must be text"),
     (("graphs", 0, "claims"), [], "'graphs[0].claims' must be an object"),
     (("graphs", 0, "claims", "class"), "safe", "'graphs[0].claims.class'"),

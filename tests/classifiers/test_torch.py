@@ -208,7 +208,7 @@ def test_memory_that_runs_out_halves_the_batch():
     copies = noisy(torch_worlds.molecules(1)[0], 40)
     expected = from_pyg(greedy.inner, n_classes=3).logits(copies)
     torch.testing.assert_close(classifier.logits(copies), expected)
-    assert greedy.seen == [8, 8, 40, 20, 10, 10, 10, 10]  # eight are asked in two ways first
+    assert greedy.seen == [40, 20, 10, 10, 10, 10]
     assert classifier.batch_size == 10
 
 

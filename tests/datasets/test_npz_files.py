@@ -1,12 +1,16 @@
 """Large graphs of labelled nodes in the sparse CSR layout: one made up here, and the real Cora-ML where it lies."""
 
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import runs_worlds
 import starcert as sc
+from memory_worlds import command_with_memory
 from starcert.errors import StarcertError
 
 CORA = Path(__file__).parents[2].parent / "shared" / "data" / "CORA_ML" / "cora_ml.npz"
@@ -100,6 +104,7 @@ def test_entries_of_0_are_no_edges(file):
         ({"adj_shape": [5]}, "adj_shape must be two numbers"),
         ({"adj_shape": [4, 4]}, "adj_indptr must rise from 0 to the 5 entries in 5 steps"),
         ({"adj_indptr": [0, 1, 9, 4, 5, 5]}, "adj_indptr must rise"),
+        ({"adj_indptr": [0, 2**63 - 1, -(2**63), -1, 4, 5]}, "adj_indptr must rise"),  # modulo 2⁶⁴ it does
         ({"adj_indices": [1, 0, 1, 2, 9]}, "adj_indices must be columns from 0 to 4"),
         ({"adj_indices": [1.0, 0, 1, 2, 4]}, "adj_indices must be a row of whole numbers. It is an array of float64"),
         ({"adj_data": [1]}, "adj_data must be a number for each of 5 entries"),
@@ -125,6 +130,97 @@ def test_files_that_are_none_are_refused(file, tmp_path):
         sc.datasets.npz(tmp_path / "none.npz")
     with pytest.raises(StarcertError, match=r"is no file of plain arrays.*pickle"):
         sc.datasets.npz(file(arrays(more=np.array([{}], dtype=object))))
+
+
+def packed(path, arrays, *, compression=zipfile.ZIP_DEFLATED, raw=None, **changes):
+    """A file as `numpy.savez` would write it, with members that are no arrays, and headers that lie."""
+    with zipfile.ZipFile(path, "w", compression) as file:
+        for name, value in (arrays | changes).items():
+            content = io.BytesIO()
+            np.save(content, value)
+            file.writestr(f"{name}.npy", content.getvalue())
+        for name, content in (raw or {}).items():
+            file.writestr(name, content)
+    return path
+
+
+def damaged(path):
+    """A file whose members cannot be inflated."""
+    packed(path, arrays())
+    data = bytearray(path.read_bytes())
+    member = zipfile.ZipFile(path).getinfo("adj_indices.npy")
+    at = member.header_offset + 30 + len(member.filename)
+    data[at : at + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    return path
+
+
+def later_version(path):
+    """A file that says that it needs a later version of the format than there is."""
+    packed(path, arrays())
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"PK\x01\x02\x14\x03\x14\x00", b"PK\x01\x02\x14\x03\xff\x00"))
+    return path
+
+
+def claiming(path):
+    """A file with an array that says to have far more numbers than are there."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<i8", "fortran_order": False, "shape": (10**11,)})
+    return packed(path, arrays(labels=None), raw={"labels.npy": header.getvalue()})
+
+
+HOSTILE = {
+    "classes": (lambda path: packed(path, arrays(labels=[0, 10**11, 0, 0, 0])), "labels must be classes below 1,000"),
+    "unsigned classes": (
+        lambda path: packed(path, arrays(labels=np.array([0, 2**64 - 1, 0, 0, 0], dtype=np.uint64))),
+        "labels must be classes below 1,000",
+    ),
+    "sizes": (
+        lambda path: packed(path, arrays(), raw={"more.npy": bytes(2**29)}),
+        "it would unpack to 536.9 MB, though it has",
+    ),
+    "features": (
+        lambda path: packed(path, arrays(attr_shape=[5, 2**30])),
+        "5 × 1,073,741,824 features are too many for a file of",
+    ),
+    "a member that is no array": (
+        lambda path: packed(path, arrays(), raw={"labels.txt": b"0 1 2"}),
+        "labels.txt is no plain array",
+    ),
+    "damaged": (damaged, "is no file of plain arrays: Error -3 while decompressing"),
+    "another compression": (
+        lambda path: packed(path, arrays(), compression=zipfile.ZIP_LZMA),
+        "must be deflated or stored",
+    ),
+    "a later version": (later_version, "is no file of plain arrays: zip file version 25.5"),
+    "more than is there": (claiming, "labels.npy must be as long as it says"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_files_are_refused_in_one_sentence_and_little_memory(tmp_path, kind):
+    make, said = HOSTILE[kind]
+    make(tmp_path / "hostile.npz")
+    runs_worlds.project(tmp_path / "project")
+    done = command_with_memory(
+        2**28, "certify", tmp_path / "project" / "run.toml", "--data", tmp_path / "hostile.npz", "--out", tmp_path / "o"
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith(f"Error: {tmp_path / 'hostile.npz'}: ")
+    assert said in done.stderr
+    assert "fault" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_more_classes_than_occur_may_have_names(file):
+    data = sc.datasets.npz(file(arrays(class_names=[f"class {number}" for number in range(2_000)], labels=[1_999] * 5)))
+    assert data.n_classes == 2_000
+
+
+def test_arrays_by_columns_and_masks_of_other_shapes(file):
+    data = sc.datasets.npz(file(arrays(more=np.asfortranarray(np.arange(6).reshape(2, 3)), scalar=np.float64(2.5))))
+    assert data.graph.n_edges == 3
 
 
 @pytest.mark.skipif(not CORA.exists(), reason="Cora-ML is not here")

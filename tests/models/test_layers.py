@@ -89,8 +89,8 @@ def test_a_layer_gives_the_numbers_and_gradients_of_pyg(kind, training, loops):
 @pytest.mark.parametrize("owners", [[0, 0, 1, 3, 3, 3], [0] * 6])
 def test_pools_are_those_of_pyg(name, theirs, owners):
     x, batch = torch.randn(6, 3), torch.tensor(owners)
-    assert torch.equal(layers.POOLS[name](x, batch), theirs(x, batch))
-    assert torch.equal(layers.POOLS[name](x[:0], batch[:0]), theirs(x[:0], batch[:0]))
+    assert torch.equal(layers.NodePool(name)(x, batch), theirs(x, batch))
+    assert torch.equal(layers.NodePool(name)(x[:0], batch[:0]), theirs(x[:0], batch[:0]))
 
 
 @pytest.mark.parametrize(

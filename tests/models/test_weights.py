@@ -54,6 +54,60 @@ def test_what_was_trained_comes_back_with_how_it_was_made(tmp_path):
     assert made["versions"]["torch"] == version("torch")
 
 
+def loaded(path):
+    """The weights and the history of a file; None if it is refused."""
+    try:
+        module = sc.models.load_weights(gin(), path)
+        return {name: each.tolist() for name, each in module.state_dict().items()}, sc.models.how_made(path)
+    except StarcertError:
+        return None
+
+
+def test_no_flipped_bit_gives_other_weights(tmp_path):
+    smoothed, training = trained()
+    path = tmp_path / "model.pt"
+    sc.models.save_weights(smoothed, path, training)
+    content, expected = path.read_bytes(), loaded(path)
+    assert expected is not None
+    for place in range(0, len(content), 7):
+        path.write_bytes(flipped(content, place))
+        assert loaded(path) is None, place
+    path.write_bytes(content)
+    assert loaded(path) == expected
+
+
+def flipped(content, place):
+    return content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
+
+
+def test_damage_is_named_with_the_next_step(tmp_path):
+    smoothed, training = trained()
+    path = tmp_path / "model.pt"
+    sc.models.save_weights(smoothed, path, training)
+    content = path.read_bytes()
+    problem = "is damaged: its content and its digest do not agree. Restore a good copy, or delete it and train again."
+    for damaged in (flipped(content, 2000), content[:-82] + b"\0\0", flipped(content, len(content) - 80)):
+        path.write_bytes(damaged)
+        for read in (sc.models.how_made, lambda path: sc.models.load_weights(gin(), path)):
+            with pytest.raises(StarcertError) as refused:
+                read(path)
+            assert str(refused.value) == f"{path}: {problem}"
+
+
+def test_files_without_a_digest_are_read(tmp_path):
+    """Those that starcert wrote before it had one, and state dicts of others."""
+    smoothed, training = trained()
+    path = tmp_path / "model.pt"
+    sc.models.save_weights(smoothed, path, training)
+    expected = loaded(path)
+    kept = torch.load(path, weights_only=True)  # torch reads it as any other file of its own
+    torch.save({**kept, "format": "starcert weights 1"}, path)
+    assert loaded(path) == expected
+    for new in (True, False):
+        torch.save(kept["weights"], path, _use_new_zipfile_serialization=new)
+        assert loaded(path) == (expected[0], {})
+
+
 def test_what_does_not_fit_is_named(tmp_path):
     smoothed, training = trained()
     path = tmp_path / "model.pt"

@@ -165,7 +165,7 @@ def test_nothing_half_written_and_plain_words_about_the_file(tmp_path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StarcertError, match=r"cannot write the report .No space left on device"):
+    with pytest.raises(StarcertError, match=r"report\.html: cannot be written \(No space left on device\)"):
         write_report(path, archive, sites)
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["report.html"]

@@ -10,10 +10,11 @@ import pytest
 
 import runs_worlds as worlds
 import starcert as sc
+from starcert.archive.record import MOST_VOTES
 from starcert.errors import StarcertError
 from starcert.runs.certification import certify_run
 from starcert.runs.run_file import read_run_file
-from starcert.runs.settings import run_settings
+from starcert.runs.settings import check_values, run_settings
 
 BYTES = ("results.csv", "certificates.json")
 
@@ -40,6 +41,64 @@ def contents(folder: Path) -> dict[str, bytes]:
 def done(tmp_path_factory):
     run = worlds.project(tmp_path_factory.mktemp("done") / "project")
     return run, certify_run(run_settings(read_run_file(run).values))
+
+
+def refuse_votes(monkeypatch) -> None:
+    """From here on, whoever draws a vote fails."""
+
+    def drawn(*_args, **_options):
+        raise AssertionError("a vote was drawn")
+
+    monkeypatch.setattr("starcert.smoothing.count_votes", drawn)
+
+
+def test_names_that_no_file_can_hold_are_refused_before_the_first_vote(run, monkeypatch):
+    graphs = run.parent / "graphs"
+    (graphs / "labels.csv").unlink()
+    (graphs / "g1.graphml").rename(graphs / "g\udcff.graphml")
+    refuse_votes(monkeypatch)
+    with pytest.raises(StarcertError, match=r"'data' must have names that UTF-8 can write\. Got 'g\\udcff' instead"):
+        certify_run(settings_of(run))
+
+
+def test_more_votes_than_an_archive_holds_are_refused_before_the_first_vote(run, monkeypatch):
+    refuse_votes(monkeypatch)
+    for name in ("samples", "selection_samples"):
+        with pytest.raises(StarcertError, match=f"'{name}' must be a whole number from 1 to {MOST_VOTES:,}"):
+            certify_run(settings_of(run, **{name: MOST_VOTES + 1}))
+
+
+PERMUTED = """
+import numpy as np
+
+class Nodes(sc.classifiers.Classifier):
+    n_classes, description = 2, "nodes"
+
+    def n_targets(self, frame):
+        return frame.n_nodes
+
+    def target_nodes(self, frame):
+        return np.arange(frame.n_nodes)[::-1]
+
+    def classify(self, graphs):
+        return (graphs.degrees()[:, ::-1] > 1).astype(int)
+
+def nodes():
+    return Nodes()
+
+def graph():
+    path = sc.Graph(4, [(0, 1), (1, 2), (2, 3)])
+    return sc.datasets.NodeDataset("path", path, np.array([0, 1, 1, 0]), ("end", "middle"))
+"""
+
+
+def test_labels_that_cannot_be_told_apart_are_refused_before_the_first_vote(tmp_path, monkeypatch):
+    run = worlds.project(tmp_path / "project", model=worlds.MODEL + PERMUTED)
+    changes = {"model": "model.py:nodes", "data": "model.py:graph", "regions": None, "noise": sc.Noise(all=0.1)}
+    settings = settings_of(run, **check_values(changes, base=run.parent), targets="nodes")
+    refuse_votes(monkeypatch)
+    with pytest.raises(StarcertError, match="'labels' must tell rows from nodes"):
+        certify_run(settings)
 
 
 def test_three_classes_and_four_regions_go_all_the_way(done):

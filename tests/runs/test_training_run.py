@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import UnknownSettingError, check_values
 from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
@@ -93,7 +93,60 @@ def test_an_interruption_leaves_what_was_there(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             trained(file, again=True)
     assert first.weights.read_bytes() == content
+    assert [each.name for each in first.weights.parent.iterdir()] == ["model.pt"]  # nothing was learned yet
+
+
+@pytest.mark.parametrize(("run", "after", "done"), [(worlds.RUN, 3, 2), (worlds.NODES_RUN, 4, 3)])
+def test_an_interruption_before_the_first_checkpoint_keeps_what_was_learned(tmp_path, monkeypatch, run, after, done):
+    """Within the first seconds; and of nodes, before the validation nodes are asked for the first time."""
+    file = worlds.project(tmp_path, run)
+    weights = tensors(trained(file).weights)
+    with monkeypatch.context() as patch:
+        patch.setattr(fitting, "progress_bar", interrupting(fitting.progress_bar, after=after))
+        with pytest.raises(KeyboardInterrupt) as interrupted:
+            trained(file, again=True)
+    assert interrupted.value.__notes__ == ["What was learned is kept: the same command goes on."]
+    begun = []
+    monkeypatch.setattr(fitting, "progress_bar", noting(fitting.progress_bar, begun))
+    assert same(tensors(trained(file, again=True).weights), weights)
+    assert begun == [done]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_that_another_training_writes_is_refused(tmp_path, monkeypatch, linked):
+    file = worlds.project(tmp_path)
+    options = {}
+    if linked:  # another name of the same file
+        (tmp_path / "link.pt").symlink_to(tmp_path / "weights" / "model.pt")
+        options = check_values({"weights": "link.pt"}, base=tmp_path)
+    refused = []
+
+    def second(*words, **more):
+        monkeypatch.undo()
+        with pytest.raises(InvalidParameterError) as error:
+            trained(file, options=options)
+        refused.append(str(error.value))
+        return fitting.progress_bar(*words, **more)
+
+    monkeypatch.setattr(fitting, "progress_bar", second)
+    first = trained(file)
+    (message,) = refused
+    assert message.startswith("'weights' must be a file that no other training is writing. Got")
+    assert message.endswith("Wait for it to end or stop it, or give another --weights.")
     assert [each.name for each in first.weights.parent.iterdir()] == ["model.pt"]
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(tmp_path, monkeypatch):
+    file = worlds.project(tmp_path)
+    weights = tensors(trained(file).weights)
+    (tmp_path / "weights" / "model.pt.partial").mkdir()
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    with pytest.warns(StarcertWarning) as said:
+        assert same(tensors(trained(file, again=True).weights), weights)
+    assert [str(each.message).partition("(")[0] for each in said] == [
+        f"{tmp_path}/weights/model.pt.partial: this checkpoint is not used ",
+        f"{tmp_path}/weights/model.pt.partial: cannot be written ",
+    ]
 
 
 def test_a_module_that_has_a_dense_form_is_trained_on_edges(tmp_path):
@@ -212,8 +265,11 @@ def test_the_state_of_another_training_counts_as_none(tmp_path, monkeypatch):
     begun = []
     monkeypatch.setattr(fitting, "progress_bar", noting(fitting.progress_bar, begun))
     other = trained(file, seed=1)
-    (tmp_path / "weights" / "model.pt.partial").write_bytes(b"nothing")
-    assert same(tensors(trained(file, again=True, seed=1).weights), tensors(other.weights))
+    state = tmp_path / "weights" / "model.pt.partial"
+    state.write_bytes(b"nothing")
+    with pytest.warns(StarcertWarning, match=r"model\.pt\.partial: this checkpoint is not used"):
+        assert same(tensors(trained(file, again=True, seed=1).weights), tensors(other.weights))
+    assert not state.exists()
     assert begun == [0, 0]
 
 

@@ -103,6 +103,43 @@ def test_an_empty_file_is_new(path):
         assert store.counts("selection").sum() == 3000
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_votes_in_a_deleted_file_are_not_called_safe(tmp_path, replaced):
+    path = tmp_path / "run" / "votes.db"
+    path.parent.mkdir()
+
+    def run():
+        with opened(path) as store:
+            fill(store, 4)
+            store.flush()
+            shutil.rmtree(path.parent)
+            if replaced:  # by another run, under the same name
+                path.parent.mkdir()
+                opened(path).close()
+            fill(store, 8)
+            store.flush()
+
+    with pytest.raises(StoreError) as caught:
+        run()
+    assert "safe" not in str(caught.value)
+    assert "The file that held 24 chunks has been deleted, moved or replaced." in str(caught.value)
+
+
+def test_an_interruption_says_that_the_file_is_gone(tmp_path):
+    path = tmp_path / "votes.db"
+
+    def run():
+        with opened(path) as store:
+            fill(store, 4)
+            store.flush()
+            path.unlink()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run()
+    assert caught.value.__notes__ == [f"{path}: The file that held 24 chunks has been deleted, moved or replaced."]
+
+
 def test_a_full_disk_loses_nothing_that_was_committed(path, monkeypatch):
     monkeypatch.setattr(votes, "COMMIT_ROWS", 256)
 
@@ -179,7 +216,7 @@ def test_a_file_that_was_taken_away_is_noticed(full):
     store = opened(full)
     store.add(0, "selection", 50, [1, 0, 0], samples=1)
     os.rename(full, full.with_name("moved.db"))
-    with pytest.raises(StoreError, match=r"could not write 1 chunk: .* 24 chunks\."):
+    with pytest.raises(StoreError, match=r"could not write 1 chunk: .* that held 24 chunks has been deleted, moved"):
         store.close()
     with VoteStore.read(full.with_name("moved.db")) as store:
         assert store.summary().chunks == {"selection": 12, "estimation": 12}

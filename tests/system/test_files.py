@@ -1,4 +1,6 @@
+import errno
 import os
+import pickle
 import subprocess
 import sys
 
@@ -6,6 +8,8 @@ import pytest
 
 import kills_worlds as kills
 from runs_worlds import environment
+from starcert.errors import StoreError, WriteError
+from starcert.system import files
 from starcert.system.files import is_empty, write_whole
 
 
@@ -22,6 +26,46 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path):
         write_whole(path, broken())
     assert path.read_text(encoding="utf-8") == "one\ntwo ☃"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "Free some space on its disk, then run the same again."),
+        (errno.EFBIG, "Raise the limit on the size of files (ulimit -f), then run the same again."),
+        (errno.EROFS, "Check that its folder exists and can be written to, then run the same again."),
+    ],
+)
+def test_an_error_while_writing_names_the_file_and_the_next_step(tmp_path, monkeypatch, number, advice):
+    path = tmp_path / "note.txt"
+    write_whole(path, ["before"])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(number, os.strerror(number))))
+        with pytest.raises(WriteError) as raised:
+            write_whole(path, ["after"])
+    assert str(raised.value) == f"{path}: cannot be written ({os.strerror(number)}). {advice}"
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("before", [path])
+    with pytest.raises(WriteError, match=r"nowhere.note\.txt: cannot be written \(No such file"):
+        write_whole(tmp_path / "nowhere" / "note.txt", ["x"])
+
+
+def test_an_error_of_what_makes_the_parts_stays_as_it_is(tmp_path):
+    def broken():
+        yield "half"
+        raise StoreError("votes.db: cannot be read.")
+
+    with pytest.raises(StoreError, match=r"^votes\.db: cannot be read\.$"):
+        write_whole(tmp_path / "note.txt", broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_device_is_named(tmp_path, monkeypatch):
+    with open("/dev/full", "wb") as device:
+        monkeypatch.setattr(files, "_new_draft", lambda _: (tmp_path / "draft", device))
+        with pytest.raises(WriteError, match=r"note\.txt: cannot be written \(No space left on device\)\. Free"):
+            write_whole(tmp_path / "note.txt", ["x"])
 
 
 def test_others_may_read_it_as_they_may_read_any_new_file(tmp_path):

@@ -1,5 +1,6 @@
 """Workers end with the process that began them, however that one ends."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -7,12 +8,14 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 import kills_worlds as kills
 from runs_worlds import environment
 from starcert.errors import StarcertError
+from starcert.system import semaphores
 from starcert.system.processes import Pending, undisturbed, worker_processes
 
 PARENT = """
@@ -71,6 +74,67 @@ def test_ctrl_c_ends_workers_with_their_parent(tmp_path):
     _, err = process.communicate(timeout=60)
     assert err.count("Traceback") == 1  # that of the parent
     wait_for_the_end(process.pid)
+
+
+def semaphores_of(process):
+    """The files of the semaphores that a process has open."""
+    lines = Path(f"/proc/{process}/maps").read_text("utf-8").splitlines()
+    inodes = {int(line.split()[4]) for line in lines if " /dev/shm/sem." in line}
+    return [each for each in Path("/dev/shm").glob("sem.*") if each.stat().st_ino in inodes]
+
+
+def records():
+    return set(Path("/dev/shm").glob("starcert-semaphores-*"))
+
+
+@linux
+def test_semaphores_of_a_killed_group_are_removed_at_the_next_start(tmp_path):
+    before = records()
+    living, killed = begun(tmp_path), begun(tmp_path)
+    kept, left = semaphores_of(living.pid), semaphores_of(killed.pid)
+    assert len(left) == len(kept) >= 4
+    try:
+        os.killpg(killed.pid, signal.SIGKILL)  # its resource tracker too
+        killed.communicate()
+        wait_for_the_end(killed.pid)
+        assert all(each.exists() for each in left)
+        with worker_processes(1, ""):
+            assert not any(each.exists() for each in left)
+            assert all(each.exists() for each in kept)  # those of a process that is alive
+    finally:
+        os.killpg(living.pid, signal.SIGINT)
+        living.communicate()
+    assert not any(each.exists() for each in kept)
+    assert records() <= before
+
+
+@linux
+def test_a_record_removes_semaphores_of_its_own_user_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(semaphores, "SHARED", str(tmp_path))
+    outside, mine = tmp_path.parent / f"{tmp_path.name}.txt", tmp_path / "sem.mp-mine"
+    for file in (outside, mine, tmp_path / "other"):
+        file.touch()
+    record = tmp_path / "starcert-semaphores-00"
+    record.write_text(f"../{outside.name}\nother\nsem.mp-mine\nsem.mp-gone\n\n")
+    link = tmp_path / "starcert-semaphores-01"
+    link.symlink_to(outside)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: 12345)
+        semaphores.remove_abandoned_semaphores()
+    assert mine.exists()
+    semaphores.remove_abandoned_semaphores()
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "other", link]
+    assert outside.exists()
+
+
+def test_workers_that_cannot_start_are_told_why(monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", full)
+    problem = r"cannot be started \(No space left on device\)\. .*Or use one process: --workers 1\."
+    with pytest.raises(StarcertError, match=problem), worker_processes(2, ""):
+        pass
 
 
 def test_one_that_dies_is_told():

@@ -4,32 +4,33 @@ The file is an `.npz` as numpy writes and reads it. All graphs with evidence lie
 arrays (`ARRAYS`); `heads` says how much of each belongs to a graph. Equal evidence makes equal bytes. Where graphs have
 several targets, each target has a place as if it were a graph; the sites of a graph are there once.
 
-It may be broken or hostile: what it would take is known, and bounded, before anything of it is unpacked.
+It may be broken or hostile: no more of it is unpacked than the votes that the certificates count can take.
 """
 
 from __future__ import annotations
 
 import io
 import zipfile
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
 from starcert.archive.fields import MalformedError
-from starcert.binding import NO_AXIS
+from starcert.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.core.attack_axis import AttackAxis, counted_sites, described
 from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError
 from starcert.evidence import OwnTally, RecordedVotes
-from starcert.evidence.attack_axes import MOST_SITES, axes_from, first_axes
+from starcert.evidence.attack_axes import axes_from, first_axes
 from starcert.laws.outcomes import axis_moves, is_valued
 from starcert.sampling.attacked import OWN_CHUNK, Attack
+from starcert.system.arrays import read_header, read_numbers
 
 if TYPE_CHECKING:
     from starcert.evidence import Verdicts
@@ -116,7 +117,8 @@ class GraphEvidence:
 
     def axes(self, noise: Noise) -> tuple[AttackAxis, ...]:
         """The axes of the noise on the graph."""
-        return axes_from(noise, _first_axes(self), self.values)
+        axes = zip(axes_from(noise, _first_axes(self), self.values), self.sites, strict=True)
+        return tuple(axis._replace(sites=sites) for axis, sites in axes)  # once in memory, for all targets of a graph
 
     def votes_again(self, n_classes: int) -> RecordedVotes | None:
         """The votes at attacked graphs, to be handed out again."""
@@ -249,24 +251,34 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
 
 
 def unpack(
-    data: bytes, *, n_graphs: int, noise: Noise, n_classes: int, objects: Sequence[int] | None = None
+    side: BinaryIO, *, counts: Sequence[Sequence[int]], noise: Noise, objects: Sequence[int] | None = None
 ) -> list[GraphEvidence | None]:
     """What `pack` made, checked as if it came from anywhere; `GraphEvidence.check` says whether it fits its votes.
+
+    No more is unpacked than so many votes can take.
+
+    Args:
+        side: the side file.
+        counts: for each graph, or each target, its votes for each class.
+        noise: the noise that they were drawn with.
+        objects: for each of them the number of the graph; None: each is another one.
 
     Raises:
         MalformedError: it is something else, or takes more than it may.
     """
-    rest = _Rest(_arrays(data, ARRAYS | (VALUED if is_valued(noise) else {})))
-    graphs = rest.all("graphs")
-    numbers = graphs.tolist()
-    if any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
+    with _unpacking():
+        _check_directory(side)
+        rest = _Rest(zipfile.ZipFile(side), ARRAYS | (VALUED if is_valued(noise) else {}))
+    n_graphs = len(counts)
+    numbers = rest.take("graphs", min(rest.left["graphs"], n_graphs)).tolist()
+    if rest.left["graphs"] or any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
         raise MalformedError(f"'graphs' must be numbers of graphs below {n_graphs}, in ascending order.")
     found: list[GraphEvidence | None] = [None] * n_graphs
     told: dict[int, GraphEvidence] = {}
     for number in numbers:
         known = number if objects is None else objects[number]
         try:
-            found[number] = graph = _graph(rest, noise, n_classes, told.get(known))
+            found[number] = graph = _graph(rest, noise, counts[number], told.get(known))
             told.setdefault(known, graph)
         except InvalidParameterError as error:
             raise MalformedError(f"the evidence of graph {number} is none: {error}") from None
@@ -274,13 +286,17 @@ def unpack(
     return found
 
 
-def _graph(rest: _Rest, noise: Noise, n_classes: int, same: GraphEvidence | None) -> GraphEvidence:
+def _graph(rest: _Rest, noise: Noise, counts: Sequence[int], same: GraphEvidence | None) -> GraphEvidence:
     """The evidence that comes next; its sites are those of another target of the same graph, if there is one."""
     n_axes, firsts = len(noise.axes), first_axes(noise)
     head = dict(zip(HEAD, rest.take("heads", len(HEAD)).tolist(), strict=True))
-    n_sites, votes, form = head["n_sites"], head["votes"], head["form"]
-    if not 0 <= n_sites <= MOST_SITES or form not in range(len(FORMS)) or min(head["most"], head["max_flips"]) < -1:
+    label, n_sites, votes, form = head["label"], head["n_sites"], head["votes"], head["form"]
+    known = 0 <= n_sites <= MAX_EVIDENCE_SITES and form in range(len(FORMS))
+    if not known or min(head["most"], head["max_flips"]) < -1:
         raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
+    in_all = sum(counts)
+    if not (0 <= label < len(counts) and votes == in_all - counts[label] and 0 <= head["chunks"] <= in_all):
+        raise InvalidParameterError("heads", f"be of the votes {list(counts)}", head)
     sites, values = _sites(rest, noise, n_sites) if same is None else (same.sites, same.values)
     if same is not None and n_sites != same.record.n_sites:
         raise InvalidParameterError("heads", f"have the {same.record.n_sites} sites of the graph", n_sites)
@@ -304,23 +320,52 @@ def _graph(rest: _Rest, noise: Noise, n_classes: int, same: GraphEvidence | None
     if values is not None and form < 2:
         arrays["shown"] = rest.take("shown", FlipRecord.from_arrays(arrays).n_flips)
     record = FlipRecord.from_arrays(arrays)
-    own: dict[Attack, list[OwnTally]] = {}
-    for size, chunks in zip(
-        rest.take("own_sizes", head["attacks"]).tolist(), rest.take("own_chunks", head["attacks"]).tolist(), strict=True
-    ):
-        attack = tuple(rest.take("own_sites", size).tolist())
-        if chunks < 1:
-            raise InvalidParameterError("own_chunks", "be 1 or more", chunks)
-        counts = rest.take("own_counts", chunks * n_classes).reshape(chunks, n_classes).astype(np.int64)
-        lost = counts.sum(axis=1) - counts[:, min(record.label, n_classes - 1)]
-        numbers = rest.take("own_numbers", int(lost.sum()) * n_axes).reshape(-1, n_axes).astype(np.int64)
-        own[attack] = [
-            OwnTally(each, part) for each, part in zip(counts, np.split(numbers, np.cumsum(lost)[:-1]), strict=True)
-        ]
-    if len(own) != head["attacks"]:
-        raise InvalidParameterError("own_sites", "name each attack once", head["attacks"])
     most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
+    own = _own_votes(rest, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
     return GraphEvidence(record, sites, most, own, flips, values)
+
+
+class _Tallies(Sequence[OwnTally]):
+    """The votes at one attacked graph, chunk by chunk, in as little memory as the file has them in."""
+
+    def __init__(self, counts: npt.NDArray[np.uint8], numbers: npt.NDArray[np.uint32], lost: Whole) -> None:
+        self._counts, self._numbers, self._ends = counts, numbers, np.cumsum(lost, dtype=np.uint32)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @overload
+    def __getitem__(self, index: int) -> OwnTally: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[OwnTally]: ...
+    def __getitem__(self, index: int | slice) -> OwnTally | Sequence[OwnTally]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
+        numbers = self._numbers[int(self._ends[row - 1]) if row else 0 : int(self._ends[row])]
+        return OwnTally(self._counts[row].astype(np.int64), numbers.astype(np.int64))
+
+
+def _own_votes(
+    rest: _Rest, attacks: int, most: int, *, label: int, n_classes: int, n_axes: int
+) -> dict[Attack, _Tallies]:
+    """The votes at attacked graphs, which are at most `most` in all."""
+    left = most // OWN_CHUNK
+    if not 0 <= attacks <= left:
+        raise InvalidParameterError("heads", f"have at most {left} attacks with votes of their own", attacks)
+    own: dict[Attack, _Tallies] = {}
+    for _ in range(attacks):
+        size, chunks = (int(rest.take(name, 1)[0]) for name in ("own_sizes", "own_chunks"))
+        attack = tuple(rest.take("own_sites", size).tolist())
+        if attack in own:
+            raise InvalidParameterError("own_sites", "name each attack once", attack)
+        if not 1 <= chunks <= left:
+            raise InvalidParameterError("own_chunks", f"be 1 or more, for at most {most} votes in all", chunks)
+        left -= chunks
+        counts = rest.take("own_counts", chunks * n_classes).reshape(chunks, n_classes)
+        lost = counts.sum(axis=1, dtype=np.int64) - counts[:, label]
+        own[attack] = _Tallies(counts, rest.take("own_numbers", int(lost.sum()) * n_axes).reshape(-1, n_axes), lost)
+    return own
 
 
 def _sites(rest: _Rest, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], npt.NDArray[np.uint8] | None]:
@@ -328,33 +373,64 @@ def _sites(rest: _Rest, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], 
     axes, n_axes = rest.take("axes", n_sites), len(noise.axes)
     if ((axes >= n_axes) & (axes != NO_AXIS)).any():
         raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
-    sites = tuple(np.flatnonzero(axes == first) for first in first_axes(noise))
+    by_first = {first: np.flatnonzero(axes == first) for first in set(first_axes(noise))}
+    sites = tuple(by_first[first] for first in first_axes(noise))
     return sites, rest.take("values", n_sites) if is_valued(noise) else None
 
 
 class _Rest:
-    """What is left of the arrays of a file."""
+    """What is left of the arrays of a file: each is unpacked only as far as it is asked for.
 
-    def __init__(self, arrays: Arrays) -> None:
-        self._arrays = arrays
-        self._at = dict.fromkeys(arrays, 0)
+    Attributes:
+        left: how many numbers of each array are left.
+    """
 
-    def all(self, name: str) -> npt.NDArray[Any]:
-        return self.take(name, len(self._arrays[name]))
+    def __init__(self, file: zipfile.ZipFile, wanted: Mapping[str, str]) -> None:
+        members = file.infolist()
+        if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
+            raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
+        if (size := sum(each.file_size for each in members)) > MOST_UNPACKED:
+            raise MalformedError(f"its arrays take {size:,} bytes; more than {MOST_UNPACKED:,} are not unpacked.")
+        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
+            raise MalformedError("its arrays must be deflated, or as they are.")
+        self._file = file  # stays open as long as it is read from
+        self.left: dict[str, int] = {}
+        self._taken = dict.fromkeys(wanted, 0)
+        self._kinds = {name: np.dtype(kind) for name, kind in wanted.items()}
+        self._streams = {name: file.open(member) for name, member in zip(wanted, members, strict=True)}
+        for name, member in zip(wanted, members, strict=True):
+            header, kind = read_header(self._streams[name]), self._kinds[name]
+            if header.dtype.str != kind.str or header.by_columns or len(header.shape) != 1:
+                got = f"{header.dtype} {header.shape}"
+                raise MalformedError(f"'{name}' must be one row of numbers of the type {kind.str}. Got {got}.")
+            if header.size != member.file_size:
+                raise MalformedError(f"'{name}' must be as long as it says.")
+            self.left[name] = header.shape[0]
 
     def take(self, name: str, length: int) -> npt.NDArray[Any]:
-        at = self._at[name]
-        if not 0 <= length <= len(self._arrays[name]) - at:
+        at = self._taken[name]
+        if not 0 <= length <= self.left[name]:
             raise MalformedError(f"'{name}' must be longer: {length:,} numbers were looked for from {at:,} on.")
-        self._at[name] = at + length
-        return self._arrays[name][at : at + length]
+        self.left[name] -= length
+        self._taken[name] += length
+        with _unpacking():
+            return read_numbers(self._streams[name], length, self._kinds[name])
 
     def check_empty(self) -> None:
-        for name, array in self._arrays.items():
-            if self._at[name] != len(array):
-                raise MalformedError(
-                    f"'{name}' must be shorter: {len(array) - self._at[name]:,} numbers are of no graph."
-                )
+        for name, left in self.left.items():
+            if left:
+                raise MalformedError(f"'{name}' must be shorter: {left:,} numbers are of no graph.")
+
+
+@contextmanager
+def _unpacking() -> Iterator[None]:
+    """Says of whatever a foreign file makes the unpacking raise that it cannot be unpacked."""
+    try:
+        yield
+    except MalformedError:
+        raise
+    except Exception as error:
+        raise MalformedError(f"it cannot be unpacked ({error}).") from error
 
 
 END = 22
@@ -364,38 +440,11 @@ MOST_DIRECTORY = 2**13
 """More than the list of the members of the file takes."""
 
 
-def _arrays(data: bytes, wanted: Mapping[str, str]) -> Arrays:
-    """The arrays of a file. What they take is looked at before any of them is unpacked."""
-    end = data[-END:]
+def _check_directory(side: BinaryIO) -> None:
+    """Refuses a zip file whose list of members is long, or somewhere else: it would be read whole."""
+    side.seek(max(0, side.seek(0, io.SEEK_END) - END - 20))
+    last = side.read()
+    end = last[-END:]
     directory = int.from_bytes(end[12:16], "little")
-    # A longer list of members, or one that is somewhere else, would be read whole.
-    if end[:4] != b"PK\x05\x06" or directory > MOST_DIRECTORY or data[-END - 20 :].startswith(b"PK\x06\x07"):
+    if end[:4] != b"PK\x05\x06" or directory > MOST_DIRECTORY or last.startswith(b"PK\x06\x07"):
         raise MalformedError("it is no file of arrays, or holds others.")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as file:
-            members = file.infolist()
-            if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
-                raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
-            if (size := sum(each.file_size for each in members)) > MOST_UNPACKED:
-                raise MalformedError(f"its arrays take {size:,} bytes; more than {MOST_UNPACKED:,} are not unpacked.")
-            if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
-                raise MalformedError("its arrays must be deflated, or as they are.")
-            return {
-                name: _array(file, each, name, kind) for (name, kind), each in zip(wanted.items(), members, strict=True)
-            }
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError, OSError, OverflowError) as error:
-        raise MalformedError(f"it cannot be unpacked ({error}).") from None
-
-
-def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, kind: str) -> npt.NDArray[Any]:
-    with file.open(member) as stream:
-        raw = stream.read(member.file_size)
-    head = io.BytesIO(raw[:256])  # numpy's header takes 128
-    if npy.read_magic(head) != (1, 0):
-        raise MalformedError(f"'{name}' must be an array of numpy's version 1.0.")
-    shape, by_columns, dtype = npy.read_array_header_1_0(head)
-    if dtype.str != kind or by_columns or len(shape) != 1:
-        raise MalformedError(f"'{name}' must be one row of numbers of the type {kind}. Got {dtype} {shape}.")
-    if shape[0] < 0 or head.tell() + shape[0] * dtype.itemsize != len(raw):
-        raise MalformedError(f"'{name}' must be as long as it says.")
-    return np.frombuffer(raw, dtype, offset=head.tell())

@@ -316,7 +316,7 @@ def _bins(again: _Again, pooled: tuple[int, ...], numbers: Whole) -> tuple[Whole
 def _shown(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
     """The outcome that each vote shows at each choice of an axis, shape (choices, votes)."""
     if axis.moves is None:
-        return np.ascontiguousarray(record.matrix(axis.sites).T.astype(np.uint8))
+        return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)
     found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)
     values = record.values(axis.sites)
     for site, clean in enumerate(axis.moves.values.tolist()):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence
-from hashlib import sha256
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import file_digest
+from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISREG
@@ -14,13 +17,13 @@ from starcert.archive.evidence_file import GraphEvidence, unpack
 from starcert.archive.fields import Field, MalformedError, parse
 from starcert.archive.record import MARGINS, MOST_VOTES, Archive, BrokenLevel, Claims
 from starcert.archive.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
+from starcert.binding import MAX_EVIDENCE_SITES
 from starcert.core.channels import MAX_RADIUS
 from starcert.core.confidence import Margins, Votes, check_alpha
 from starcert.core.frontier import Radius
 from starcert.errors import ArchiveError, InvalidParameterError, StarcertWarning
-from starcert.evidence.attack_axes import MOST_SITES
 from starcert.laws import Law, law_from_json
-from starcert.noise import Noise
+from starcert.noise import MAX_SITES, Noise
 
 __all__ = ["MOST_BYTES", "read", "read_with_claims"]
 
@@ -55,7 +58,8 @@ def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple
     """The archive in a file, and what the file claims about each graph; `whole`: not without its side file."""
     name = fspath(path)
     try:
-        text = _content(Path(path), _ADVICE).decode("utf-8")
+        with _opened(Path(path), _ADVICE) as file:
+            text = file.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ArchiveError(name, f"is no UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
     try:
@@ -69,8 +73,9 @@ def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple
         raise ArchiveError(name, str(error)) from None
 
 
-def _content(path: Path, advice: str) -> bytes:
-    """What is in a file, if it is a plain one and not too large."""
+@contextmanager
+def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
+    """A file to read from, if it is a plain one and not too large."""
     name = fspath(path)
     try:
         found = path.stat()
@@ -78,7 +83,8 @@ def _content(path: Path, advice: str) -> bytes:
             raise ArchiveError(name, f"cannot be read (it is no plain file). {advice}")
         if found.st_size > MOST_BYTES:
             raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MOST_BYTES:,} are not read.")
-        return path.read_bytes()
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise ArchiveError(name, f"cannot be read ({error.strerror or error}). {advice}") from error
 
@@ -100,35 +106,39 @@ class _Side(NamedTuple):
             said["file"].refuse(f"be the name of a file in the same folder that ends in {SIDE}")
         return cls(name, said["bytes"].whole(MOST_BYTES), said["sha256"].text())
 
-    def content(self, path: Path, *, needed: bool) -> bytes | None:
-        """What is in it; None if it is not there and not needed."""
-        side = path.with_name(self.name)
+    def is_there(self, path: Path, *, needed: bool) -> bool:
+        """Whether it is beside the file; one that is not there may not be needed."""
         missing = f"What evidence certifies or breaks is proved from {self.name}, which is not beside the file."
-        if not side.exists():
-            if needed:
-                raise ArchiveError(fspath(path), f"{missing} Put it there.")
-            warnings.warn(
-                f"{path}: {missing} Without it, certificates are those of the counts of votes (p_A) alone.",
-                StarcertWarning,
-                stacklevel=1,
-            )
-            return None
-        data = _content(side, f"It was written together with {path.name}.")
-        if len(data) != self.size or sha256(data).hexdigest() != self.sha256:
-            raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
-        return data
+        if path.with_name(self.name).exists():
+            return True
+        if needed:
+            raise ArchiveError(fspath(path), f"{missing} Put it there.")
+        warnings.warn(
+            f"{path}: {missing} Without it, certificates are those of the counts of votes (p_A) alone.",
+            StarcertWarning,
+            stacklevel=1,
+        )
+        return False
+
+    @contextmanager
+    def opened(self, path: Path) -> Iterator[BufferedReader]:
+        """The side file, once it is known to have the bytes that it was written with."""
+        side = path.with_name(self.name)
+        with _opened(side, f"It was written together with {path.name}.") as file:
+            if os.fstat(file.fileno()).st_size != self.size or file_digest(file, "sha256").hexdigest() != self.sha256:
+                raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
+            yield file
 
 
 def _evidence(
-    field: Field, path: Path, *, needed: bool, noise: Noise, n_classes: int, objects: Sequence[int]
+    field: Field, path: Path, *, needed: bool, noise: Noise, counts: Sequence[Sequence[int]], objects: Sequence[int]
 ) -> tuple[GraphEvidence | None, ...]:
     side = _Side.of(field)
-    data = None if side is None else side.content(path, needed=needed)
-    if side is None or data is None:
+    if side is None or not side.is_there(path, needed=needed):
         return (None,) * len(objects)
     try:
-        found = unpack(data, n_graphs=len(objects), noise=noise, n_classes=n_classes, objects=objects)
-        return tuple(found)
+        with side.opened(path) as file:
+            return tuple(unpack(file, counts=counts, noise=noise, objects=objects))
     except MalformedError as error:
         raise ArchiveError(fspath(path.with_name(side.name)), str(error)) from None
 
@@ -174,7 +184,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
             path,
             needed=all_of_it,
             noise=noise,
-            n_classes=len(classes),
+            counts=[graph.estimation for graph in read],
             objects=range(len(read)) if places is None else [graph for graph, _ in places],
         )
         if "evidence" in top
@@ -192,7 +202,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         noise=noise,
         votes=votes,
         alpha=alpha,
-        max_radius=_limits(top["max_radius"], noise),
+        max_radius=_limits(top["max_radius"], noise, MAX_RADIUS),
         # Nobody here knows, but where the axis of every site is stated, and proofs rest on it.
         capacities=tuple(None if graph is None else graph.sizes for graph in kept),
         anchored=tuple(graph.anchored for graph in read),
@@ -317,7 +327,7 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
         true_class=None if true_class.value is None else true_class.whole(n_classes - 1),
         estimation=votes("estimation"),
         selection=None if selection.value is None else votes("selection"),
-        box=_limits(inside["capacity"], noise),
+        box=_limits(inside["capacity"], noise, MAX_SITES),
         anchored=inside["anchored"].text(),
         claims=_claims(inside["claims"], noise, n_classes),
         place=(inside["graph"].whole(MOST_ROWS), inside["target"].whole(MOST_ROWS)) if "graph" in inside else None,
@@ -346,7 +356,7 @@ def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
         radii=radii("frontier"),
         beyond=radii("beyond"),
         verified=said["proved"].flag(),
-        any_flips=said["any_flips"].whole(MOST_SITES) if "any_flips" in said else None,
+        any_flips=said["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in said else None,
         broken=tuple(_broken(each, noise, n_classes) for each in said["broken"].items()) if "broken" in said else (),
     )
 
@@ -356,12 +366,12 @@ def _broken(claim: Field, noise: Noise, n_classes: int) -> BrokenLevel:
     values = said["values"].items() if "values" in said else []
     return BrokenLevel(
         said["level"].wholes(len(noise.axes), MAX_RADIUS),
-        tuple(site.whole(MOST_SITES) for site in said["sites"].items()),
+        tuple(site.whole(MAX_EVIDENCE_SITES) for site in said["sites"].items()),
         said["votes"].wholes(n_classes, MOST_VOTES),
         said["delta"].probability(),
         tuple(None if value.value is None else value.whole(MOST_VALUES) for value in values),
     )
 
 
-def _limits(field: Field, noise: Noise) -> Radius | None:
-    return None if field.value is None else field.wholes(len(noise.axes), MAX_RADIUS)
+def _limits(field: Field, noise: Noise, most: int) -> Radius | None:
+    return None if field.value is None else field.wholes(len(noise.axes), most)

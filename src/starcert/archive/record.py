@@ -118,7 +118,7 @@ class Archive:
         limits = None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius")
         capacities, boxes = (
             [
-                None if each is None else self.noise.radius(each, f"{name}[{i}]")  # type: ignore[arg-type]
+                None if each is None else self.noise.capacity(each, f"{name}[{i}]")  # type: ignore[arg-type]
                 for i, each in _numbered(self, name)
             ]
             for name in ("capacities", "boxes")

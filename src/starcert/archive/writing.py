@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterator
 from fractions import Fraction
 from hashlib import sha256
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcert.archive.evidence_file import pack
 from starcert.archive.record import BrokenLevel, Claims
-from starcert.errors import ArchiveError
+from starcert.errors import ArchiveError, WriteError
 from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
     """
     try:
         write_whole(path, _parts(archive, _write_evidence(Path(path), archive)))
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror or error}). Give a file in a folder that exists and is yours."
-        raise ArchiveError(fspath(path), problem) from error
+    except WriteError as error:
+        raise ArchiveError(error.filename, error.problem) from error
 
 
 def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:

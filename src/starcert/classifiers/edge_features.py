@@ -14,19 +14,15 @@ noise adds has what the graph says for such.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.classifiers.promises import Given
 from starcert.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starcert.graphs import Frame
     from starcert.sampling.batch import NoisyGraphs
 
@@ -37,7 +33,6 @@ __all__ = [
     "edge_attr_of",
     "edge_sources_of",
     "edge_weight_of",
-    "promised_edge_attr",
 ]
 
 EdgeFeatures: TypeAlias = "str | npt.ArrayLike | tuple[str | npt.ArrayLike, ...] | None"
@@ -89,20 +84,6 @@ def edge_attr_of(
         table = _table_of(source, graphs.frame).to(device, dtype)
         parts.append(torch.nn.functional.embedding(graphs.edge_types_on(device).long() - 1, table))
     return None if not parts else parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-
-
-def promised_edge_attr(
-    sources: EdgeSources, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device
-) -> torch.Tensor | None:
-    """The same; a promise where the type of an edge says all, whose content has a row for each type."""
-    known = _known(sources, graphs.frame)
-    made = partial(edge_attr_of, known, graphs, dtype, device)
-    if not known or any(isinstance(source, str) and source != TYPES for source in known):
-        return made()
-    table = torch.cat([_table_of(source, graphs.frame).to(device, dtype) for source in known], dim=1)
-    return Given(
-        cast("Callable[[], torch.Tensor]", made), table, shape=(None, table.shape[1]), dtype=dtype, device=device
-    )
 
 
 def _known(sources: EdgeSources, frame: Frame) -> tuple[str | torch.Tensor, ...]:

@@ -301,7 +301,7 @@ def _site_features(
         numbers = torch.as_tensor(own if own.dtype.kind in "biuf" else np.arange(form.alphabet), device=device)
         return numbers[values[..., 0].long()]
     kind = torch.as_tensor(np.empty(0, form.dtype)).dtype
-    shown = values.to(dtype if kind.is_floating_point else kind)
+    shown = values.to(dtype if kind.is_floating_point else kind, copy=True)  # a module may overwrite what it is given
     return shown[..., 0] if form.flat else shown
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from starcert.classifiers.features import Source, features_of_copies, features_of_nodes, name_of, side_by_side
-from starcert.classifiers.promises import Given
 from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
 
 if TYPE_CHECKING:
@@ -33,19 +31,13 @@ class NodeInputs:
         self._sources = sources
         self._kept: tuple[str, list[torch.Tensor | None]] | None = None
 
-    def rows(
-        self, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device, *, promised: bool = False
-    ) -> torch.Tensor:
-        """The features of all nodes of all copies, a row each; a promise, if that is enough, where all share them."""
+    def rows(self, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """The features of all nodes of all copies, a row each."""
         source = self._sources[0]
         if isinstance(source, SparseFeatures):
             return sparse_rows(source, graphs, dtype, device)
         x, of_copies = self.of(graphs, dtype, device)
-        if of_copies:
-            return x.flatten(0, 1)
-        make = partial(x.repeat, len(graphs), *[1] * (x.dim() - 1))
-        shape = (len(graphs) * len(x), *x.shape[1:])
-        return Given(make, x, shape=shape, dtype=x.dtype, device=x.device) if promised else make()
+        return x.flatten(0, 1) if of_copies else x.repeat(len(graphs), *[1] * (x.dim() - 1))
 
     def of(self, graphs: NoisyGraphs, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""

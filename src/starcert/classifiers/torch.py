@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,22 +12,16 @@ from torch.nn.parameter import is_lazy
 
 from starcert.classifiers.base import Scores, checked_names
 from starcert.classifiers.calling import ON_MATRICES, Arguments, calling_of
-from starcert.classifiers.conversion import converted, has_layers
-from starcert.classifiers.edge_features import (
-    EdgeFeatures,
-    edge_attr_of,
-    edge_sources_of,
-    edge_weight_of,
-    promised_edge_attr,
-)
+from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_sources_of, edge_weight_of
+from starcert.classifiers.edge_sums import EdgeSums
 from starcert.classifiers.features import Features, sources_of
 from starcert.classifiers.gathering import gathered
-from starcert.classifiers.matrices import Matrices
-from starcert.classifiers.modules import ModuleClassifier, NotANumberError, is_short_of_memory
+from starcert.classifiers.global_hooks import global_hooks
+from starcert.classifiers.known_layers import holds_rows_of_edges, known_layers_in, stand_in
+from starcert.classifiers.modules import ModuleClassifier, is_short_of_memory
 from starcert.classifiers.node_inputs import NodeInputs
 from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
-from starcert.classifiers.products import Products, can_watch
-from starcert.classifiers.promises import Given
+from starcert.classifiers.shadow import shadow_of
 from starcert.classifiers.sparse_features import SparseFeatures
 from starcert.errors import InvalidParameterError
 
@@ -42,21 +34,7 @@ __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 LAYER_WIDTH = 64
 """Numbers that a layer holds for a node, where nobody knows the model."""
 
-COMPARED = 8
-"""So many copies are asked in another way and as it is written at first, to see whether the answers are the same."""
-
-MOST_DENSE_NODES = {"cpu": 40, "cuda": 160}
-"""Layers multiply with dense adjacency where a graph has so many nodes at most.
-
-Measured with noise that adds as many edges as there are: from there on sparse products are as fast, on a CPU for
-networks that spend their time elsewhere (three GIN layers; two GCN layers gain to twice as many nodes), on an H200 for
-these and for one GCN layer. With more noise dense products gain in larger graphs too.
-"""
-
-ROUNDING = 2048
-"""Logits are the same if they differ by so many last digits of the largest, at most."""
-
-BATCH, LARGER_BATCH = 96, 512
+BATCH, LARGER_BATCH = 96, 256
 """Copies in a batch on a CPU that stay in its cache: with a row of numbers for each edge, and without."""
 
 GATHERED, NODE_BYTES = 2**21, 2**14
@@ -68,17 +46,6 @@ products alone.
 
 MESSAGES = 2
 """Numbers that a layer holds at once along an edge, for each column: what it gathers, and what it makes of it."""
-
-
-Found = TypeVar("Found")
-
-
-class Asking(Enum):
-    """How a module is asked: as it is written, with sums as products, or with layers of PyG on dense adjacency too."""
-
-    WRITTEN = 0
-    PRODUCTS = 1
-    MATRICES = 2
 
 
 class TorchClassifier(ModuleClassifier):
@@ -100,7 +67,9 @@ class TorchClassifier(ModuleClassifier):
         edge_weight: str | None = None,
         class_names: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(model, n_classes, batch_size=LARGER_BATCH if dense else BATCH, description=description)
+        super().__init__(model, n_classes, batch_size=BATCH, description=description)
+        if self.device.type == "cpu" and (dense or not holds_rows_of_edges(model)):
+            self.batch_size = LARGER_BATCH
         self.class_names, _ = checked_names(class_names, n_classes)
         self.dense = dense
         self.features = features
@@ -124,10 +93,6 @@ class TorchClassifier(ModuleClassifier):
             hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
             raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._nodes = NodeInputs(sources)
-        watched = not dense and can_watch(model)
-        self._agrees: dict[Asking, bool] = {} if watched else dict.fromkeys((Asking.PRODUCTS, Asking.MATRICES), False)
-        """Whether it answers the same in another way than it is written, as far as that was tried."""
-        self._makes: frozenset[str] = frozenset()  # which matrices the last batch was multiplied with
 
     def _content(self) -> tuple[object, ...]:
         return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
@@ -173,7 +138,9 @@ class TorchClassifier(ModuleClassifier):
     def inputs(self, graphs: NoisyGraphs) -> dict[str, torch.Tensor | None]:
         """What the model is given of these copies, by the names of `starcert.classifiers.calling`."""
         if self.dense:
-            return {"x": self._features_of(graphs)[0], "adjacency": graphs.adjacency_on(self.device)}
+            # Features that all copies share are copied: a module that writes into them changes no other batch.
+            x, _ = self._features_of(graphs)
+            return {"x": x.clone(), "adjacency": graphs.adjacency_on(self.device)}
         edge_index, batch = graphs.edge_index_on(self.device)
         given: dict[str, torch.Tensor | None] = {"edge_index": edge_index, "batch": batch}
         if "x" in self._calling.wanted:
@@ -186,111 +153,66 @@ class TorchClassifier(ModuleClassifier):
 
     def logits_from(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int) -> torch.Tensor:
         """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes)."""
+        return self._logits_of(self._asked(inputs, n_copies), n_copies, n_nodes)
+
+    def _logits_of(self, output: Any, n_copies: int, n_nodes: int) -> torch.Tensor:  # noqa: ANN401
         of_nodes = self.targets == "nodes"
-        return logits_of(self._asked(inputs, n_copies), n_copies, self.n_classes, n_nodes=n_nodes, of_nodes=of_nodes)
+        return logits_of(output, n_copies, self.n_classes, n_nodes=n_nodes, of_nodes=of_nodes)
 
-    def _asked(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int) -> torch.Tensor:
-        return picked(self._calling.call(self.model, inputs, n_copies), self.output)
-
-    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        """See `ModuleClassifier`."""
-        return self._surely(lambda: super(TorchClassifier, self).classify(graphs))
-
-    def scored(self, graphs: NoisyGraphs) -> Scores:
-        """See `ModuleClassifier`."""
-        return self._surely(lambda: super(TorchClassifier, self).scored(graphs))
-
-    def logits(self, graphs: NoisyGraphs) -> torch.Tensor:
-        """See `ModuleClassifier`."""
-        found = super().logits(graphs)
-        if self._agrees.get(Asking.MATRICES) and bool(found.isnan().any()):
-            self._agrees[Asking.MATRICES] = False
-            return super().logits(graphs)
-        return found
-
-    def _surely(self, ask: Callable[[], Found]) -> Found:
-        """What is answered: without matrices from now on, where features are not finite, and products tell nothing."""
-        multiplied = self._agrees.get(Asking.MATRICES)
-        try:
-            return ask()
-        except NotANumberError:
-            if not multiplied:
-                raise
-            self._agrees[Asking.MATRICES] = False
-            return ask()
+    def _asked(
+        self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, model: torch.nn.Module | None = None
+    ) -> torch.Tensor:
+        return picked(self._calling.call(model or self.model, inputs, n_copies), self.output)
 
     def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        logits = self._logits(graphs, self._way(graphs))[0]
+        logits = self._logits([graphs])
         if self.nodes is None:
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
 
-    def _way(self, graphs: NoisyGraphs) -> Asking:
-        """How these copies are asked about: the fastest way that gives the same logits."""
-        if len(graphs) == 1:
-            return Asking.WRITTEN  # so voting compares both ways on every graph
-        for way in (Asking.MATRICES, Asking.PRODUCTS):
-            if way is Asking.MATRICES and not self._are_small(graphs.frame):
-                continue
-            if self._tried(graphs, way):
-                return way
-        return Asking.WRITTEN
+    def _logits(self, batches: Sequence[NoisyGraphs]) -> torch.Tensor:
+        """The logits of all copies of one or several graphs, one after the other.
 
-    def _are_small(self, frame: Frame) -> bool:
-        """Whether dense adjacency pays, and is multiplied with to the last digit."""
-        on: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul, torch.backends)  # type: ignore[attr-defined]
-        exact = self._dtype == torch.float64 or all(each.fp32_precision in ("none", "ieee") for each in on)
-        return exact and 0 < frame.n_nodes <= MOST_DENSE_NODES.get(self.device.type, 0)
-
-    def _logits(self, graphs: NoisyGraphs, way: Asking) -> tuple[torch.Tensor, int]:
-        """The logits of all copies, asked in some way, and how many products there were that are not written so."""
-        n_copies, n_nodes = len(graphs), graphs.frame.n_nodes
-        if way is Asking.MATRICES:
-            return self._logits_of_layers(graphs)
-        inputs = self.inputs(graphs)
-        if way is Asking.WRITTEN:
-            return self.logits_from(inputs, n_copies, n_nodes), 0
-        edge_index, batch = inputs["edge_index"], inputs["batch"]
-        assert edge_index is not None  # they are always among the inputs
-        assert batch is not None
-        with Products(batch, (n_copies, n_nodes), ascending=edge_index[1] if graphs.by_target else None) as found:
-            return self.logits_from(inputs, n_copies, n_nodes), found.used
-
-    def _logits_of_layers(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, int]:
-        """The logits of all copies, with layers on dense adjacency, and how many layers multiplied.
-
-        No numbers, where features were not finite.
+        One copy alone is asked about as the module is written. So whoever compares the answers on a copy alone and
+        among others compares both ways too.
         """
-        n_copies, n_nodes = len(graphs), graphs.frame.n_nodes
-        matrices = Matrices(graphs, self._dtype, self.device)
-        matrices.make(self._makes)
-        batch = torch.arange(n_copies, device=self.device).repeat_interleave(n_nodes)
-        found = Products(batch, (n_copies, n_nodes))
-        with converted(self.model), found:
-            logits = self.logits_from(self._promised(graphs, matrices, found, batch), n_copies, n_nodes)
-        self._makes = matrices.made
-        return (matrices.in_doubt(logits), matrices.used) if logits.is_floating_point() else (logits, 0)
+        blocks = [(len(graphs), graphs.frame.n_nodes) for graphs in batches]
+        n_copies = sum(count for count, _ in blocks)
+        if n_copies > 1 and not self.dense:
+            found = self._logits_by_sums(batches, blocks, n_copies)
+            if found is not None:
+                return found
+        return self.logits_from(self._inputs(batches, blocks), n_copies, blocks[0][1])
 
-    def _promised(
-        self, graphs: NoisyGraphs, matrices: Matrices, found: Products, batch: torch.Tensor
-    ) -> dict[str, torch.Tensor | None]:
-        """The same as `inputs`, not made before it is looked at."""
-        wanted, device = self._calling.wanted, self.device
+    def _logits_by_sums(
+        self, batches: Sequence[NoisyGraphs], blocks: Sequence[tuple[int, int]], n_copies: int
+    ) -> torch.Tensor | None:
+        """The same with stand-ins for the layers that are known; None where the module must run as it is written."""
+        if torch.is_autocast_enabled(self.device.type) or global_hooks():
+            return None
+        known = list(known_layers_in(self.model))
+        if not known:
+            return None
+        inputs = self._inputs(batches, blocks)
+        edge_index = inputs["edge_index"]
+        assert edge_index is not None  # it is always among the inputs
+        in_order = all(graphs.by_target for graphs in batches) and len(batches) == 1
+        sums = EdgeSums(edge_index, blocks, self._dtype, sorted_by_target=in_order)
+        shadow = shadow_of(self.model, {layer: stand_in(layer, sums) for layer in known})
+        try:
+            logits = self._logits_of(self._asked(inputs, n_copies, shadow), n_copies, blocks[0][1])
+        except Exception as error:
+            if is_short_of_memory(error):
+                raise
+            return None  # as it is written it may work, or say what is wrong
+        doubt = sums.in_doubt()
+        return None if doubt is not None and bool(doubt) else logits
 
-        def edge_index() -> torch.Tensor:
-            index = graphs.edge_index_on(device)[0]
-            found.ascending = index[1] if graphs.by_target else None
-            return index
-
-        promised = Given(edge_index, matrices, shape=(2, None), dtype=torch.int64, device=device)
-        given: dict[str, torch.Tensor | None] = {"edge_index": promised, "batch": batch}
-        if "x" in wanted:
-            given["x"] = self._nodes.rows(graphs, self._dtype, device, promised=True)
-        if "edge_attr" in wanted:
-            given["edge_attr"] = promised_edge_attr(self._edge_sources, graphs, self._dtype, device)
-        if "edge_weight" in wanted:
-            given["edge_weight"] = edge_weight_of(self.edge_weight, graphs, self._dtype, device)
-        return given
+    def _inputs(
+        self, batches: Sequence[NoisyGraphs], blocks: Sequence[tuple[int, int]]
+    ) -> Mapping[str, torch.Tensor | None]:
+        inputs = [self.inputs(graphs) for graphs in batches]
+        return inputs[0] if len(inputs) == 1 else gathered(inputs, blocks)
 
     @property
     def gathers(self) -> int:  # type: ignore[override]  # a number elsewhere
@@ -312,39 +234,8 @@ class TorchClassifier(ModuleClassifier):
     def _logits_each(self, batches: Sequence[NoisyGraphs]) -> torch.Tensor:
         """The logits of all copies of several graphs, one after the other."""
         self.model.eval()
-        blocks = [(len(graphs), graphs.frame.n_nodes) for graphs in batches]
-        n_copies = sum(count for count, _ in blocks)
         with torch.inference_mode():
-            multiplies = self._tried(batches[0], Asking.PRODUCTS)
-            inputs = gathered([self.inputs(graphs) for graphs in batches], blocks)
-            edge_index, batch = inputs["edge_index"], inputs["batch"]
-            assert edge_index is not None  # they are always among the inputs
-            assert batch is not None
-            ascending = edge_index[1] if all(graphs.by_target for graphs in batches) else None
-            with Products(batch, *blocks, ascending=ascending) if multiplies else nullcontext():
-                return self.logits_from(inputs, n_copies, 1)
-
-    def _tried(self, graphs: NoisyGraphs, way: Asking) -> bool:
-        """Whether a way gives the same logits: tried on the first copies, once."""
-        if way not in self._agrees:
-            self._agrees[way] = self._agree(graphs[:COMPARED], way)
-            if self._agrees[way] and self.device.type == "cpu":
-                self.batch_size = LARGER_BATCH
-        return self._agrees[way]
-
-    def _agree(self, graphs: NoisyGraphs, way: Asking) -> bool:
-        """Whether there is anything to multiply in some way, and the logits are the same, up to rounding."""
-        if way is Asking.MATRICES and not has_layers(self.model):
-            return False
-        try:
-            plain, _ = self._logits(graphs, Asking.WRITTEN)
-            other, used = self._logits(graphs, way)
-        except Exception as error:
-            if is_short_of_memory(error):
-                raise
-            return False  # whatever it is: it is not tried again, and said if it comes up as it is written
-        rounding = ROUNDING * torch.finfo(plain.dtype).eps * plain.abs().max() if plain.is_floating_point() else 0
-        return used > 0 and plain.shape == other.shape and bool(((plain - other).abs() <= rounding).all())
+            return self._logits(batches)
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""

@@ -24,15 +24,15 @@ from typer.core import TyperGroup
 
 from starcert import __version__
 from starcert.errors import StarcertError, StarcertWarning
-from starcert.system.output import plain, say, tolerate_encodings
+from starcert.system.output import harden_streams, plain, say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["MOST_ROWS", "DebugOption", "JsonOption", "app", "main", "show"]
 
-RESUMABLE = {"certify": "counted", "sweep": "counted", "reproduce": "counted", "train": "learned"}
-"""Commands that go on where they were, and what they have done until then."""
+RESUMABLE = {"certify", "sweep", "reproduce"}
+"""Commands that keep every vote as it is counted, and go on where they were."""
 
 MOST_ROWS = 20
 """So many rows of a table are printed."""
@@ -59,7 +59,7 @@ class _Interruptible(TyperGroup):
         except (KeyboardInterrupt, OSError) as error:
             if (interruption := _interruption(error)) is None:
                 raise
-            raise typer.Exit(_interrupted(interruption, RESUMABLE.get(ctx.invoked_subcommand, ""))) from None
+            raise typer.Exit(_interrupted(interruption, resumable=ctx.invoked_subcommand in RESUMABLE)) from None
 
 
 app = typer.Typer(
@@ -88,7 +88,7 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback o
 def main() -> NoReturn:
     """The entry point: whatever goes wrong ends in one message, and in a traceback with --debug only."""
     _open_streams()
-    tolerate_encodings()
+    harden_streams()
     try:
         with _signals_interrupt(), warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
@@ -181,11 +181,14 @@ def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
     return error if isinstance(error, KeyboardInterrupt) else None
 
 
-def _interrupted(error: KeyboardInterrupt, done: str = "") -> int:
-    """Says that the command was interrupted, and what is kept of what it has done; its status."""
-    more = f" What was {done} is kept: the same command goes on." if done else ""
+def _interrupted(error: KeyboardInterrupt, *, resumable: bool = False) -> int:
+    """Says that the command was interrupted, and what is kept of what it has done; its status.
+
+    Code that knows what became of its work has added a note to the interruption.
+    """
+    notes = getattr(error, "__notes__", ["What was counted is kept: the same command goes on."] if resumable else [])
     try:
-        print(f"Interrupted.{more}", file=sys.stderr, flush=True)
+        print(plain(" ".join(["Interrupted.", *notes])), file=sys.stderr, flush=True)
     except OSError:  # the terminal is gone: nothing more can be said, not even at the very end
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return 128 + (error.number if isinstance(error, _Stopped) else signal.SIGINT)

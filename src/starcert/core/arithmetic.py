@@ -102,7 +102,7 @@ def compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401  (numba's dis
         if parent_process() is None:  # once, and not in every worker again; Python shows equal warnings once
             warnings.warn(
                 "Compiled code cannot be kept here, so every start takes some seconds more. To keep it, set the "
-                "environment variable NUMBA_CACHE_DIR to a folder that can be written.",
+                "environment variable NUMBA_CACHE_DIR to a folder that you, and only you, can write.",
                 NotKeptWarning,
                 stacklevel=1,
             )

@@ -204,7 +204,9 @@ class FlipRecord:
         flips = self._places
         wanted = _positions(sites, self.n_sites)
         if not isinstance(flips, ListedFlips):
-            return (flips[:, wanted >> 3] >> (wanted & 7).astype(np.uint8) & 1).astype(np.bool_)
+            found = flips[:, wanted >> 3]
+            np.right_shift(found, (wanted & 7).astype(np.uint8), out=found)  # in place: it may take a gigabyte
+            return np.bitwise_and(found, 1, out=found).view(np.bool_)
         return _spread(flips, wanted, np.bool_(False), np.bool_(True))
 
     def values(self, sites: npt.ArrayLike) -> npt.NDArray[np.int16]:
@@ -286,7 +288,7 @@ class FlipRecord:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> FlipRecord:
-        """What `to_arrays` gave, checked as if it came from anywhere."""
+        """What `to_arrays` gave, checked as if it came from anywhere. Flips are not copied: they may take gigabytes."""
         names = frozenset(arrays)
         form = names - {"label", "n_sites", *COUNTS}
         known = form - {"shown"} if form != {"shown", *REDUCED} else form
@@ -305,7 +307,7 @@ class FlipRecord:
             raise InvalidParameterError("classes", wanted, classes)
         given = _checked_form(arrays, known, len(classes), n_sites)
         if "shown" in form:
-            shown = _whole(arrays, "shown", 0, 255, 1).astype(np.uint8)
+            shown = _whole(arrays, "shown", 0, 255, 1).astype(np.uint8, copy=False)
             flips = given["bits"] if "bits" in given else ListedFlips(given["starts"], given["positions"])
             if len(shown) != _n_flips(flips):
                 raise InvalidParameterError("shown", f"be a value for each of {_n_flips(flips)} flips", len(shown))
@@ -323,7 +325,7 @@ def _checked_form(
 ) -> dict[str, npt.NDArray[Any]]:
     """The flips of so many votes in the form that is there, checked."""
     if form == {"bits"}:
-        bits = _whole(arrays, "bits", 0, 255, 2).astype(np.uint8)
+        bits = _whole(arrays, "bits", 0, 255, 2).astype(np.uint8, copy=False)
         if bits.shape != (votes, -(-n_sites // 8)):
             raise InvalidParameterError("bits", f"have the shape {(votes, -(-n_sites // 8))}", bits.shape)
         if n_sites % 8 and (bits[:, -1] >> n_sites % 8).any():
@@ -339,7 +341,7 @@ def _checked_form(
             raise InvalidParameterError("by_axis", wanted, f"an array of shape {by_axis.shape}")
         return {"by_axis": by_axis.astype(np.uint16 if n_sites < 2**16 else np.uint32), "sizes": sizes}
     starts = _whole(arrays, "starts", 0, 2**53, 1).astype(np.int64)
-    positions = _whole(arrays, "positions", 0, max(0, n_sites - 1), 1).astype(np.uint32)
+    positions = _whole(arrays, "positions", 0, max(0, n_sites - 1), 1).astype(np.uint32, copy=False)
     if len(starts) != votes + 1 or starts[0] or starts[-1] != len(positions) or (np.diff(starts) < 0).any():
         wanted = f"ascend from 0 to {len(positions)}, the number of flips, in {votes + 1} steps"
         raise InvalidParameterError("starts", wanted, starts)
@@ -353,7 +355,7 @@ def _checked_form(
 
 def _whole(arrays: Mapping[str, npt.NDArray[Any]], name: str, low: int, high: int, dimensions: int = 0) -> AnyIntegers:
     """One of the arrays, once it is known to hold whole numbers within limits."""
-    array = np.asarray(arrays[name])
+    array = np.asarray(arrays[name]).view()  # one that can be made read-only without changing whose it is
     if array.ndim != dimensions or array.dtype.kind not in "iu":
         wanted = f"be an array of whole numbers with {dimensions} dimensions"
         raise InvalidParameterError(name, wanted, f"{array.dtype} of shape {array.shape}")

@@ -94,8 +94,11 @@ class Frontier:
 
 
 def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:
-    """Searches the box of radii up to `limits` (None: as far as it goes), then proves what it found."""
-    axes = Alike(margin.product, limits)
+    """Searches the box of radii up to `limits` (None: as far as it goes), then proves what it found.
+
+    No radius beyond `MAX_RADIUS` is searched: a frontier that gets there in a larger box is incomplete.
+    """
+    axes = Alike(margin.product, tuple(None if limit is None else min(limit, MAX_RADIUS) for limit in limits))
     found = _search(margin, axes)
     verified = not found.incomplete
     # One side after the other would list the cells of both twice: neighbours share most of them.
@@ -112,6 +115,9 @@ def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:
     incomplete = found.incomplete
     if not (all_radii and all_beyond):
         incomplete = f"axes under one law can share their flips in more than {MOST_RADII:,} ways"
+    cut = [axis for axis, limit in enumerate(limits) if limit is not None and limit > MAX_RADIUS]
+    if any(radius[axis] == MAX_RADIUS for radius in radii for axis in cut):
+        incomplete = incomplete or f"more than {MAX_RADIUS:,} flips on one axis are not searched"
     return Frontier(tuple(radii), tuple(beyond), verified and not incomplete, incomplete)
 
 

@@ -12,20 +12,27 @@ import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib import format as npy
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
+from starcert.system.arrays import read_header, read_numbers
+from starcert.system.processes import in_words
 
 __all__ = ["NodeDataset", "npz"]
 
 Indices = npt.NDArray[np.int64]
 
-_MOST_BYTES = 2**33
-"""Features of all nodes may take so much, a byte each."""
+_FREE_BYTES, _FREE_FEATURES, _FREE_CLASSES = 2**26, 2**28, 1000
+"""Any file may claim this many bytes of arrays, features of all nodes, and classes. More only in proportion: 16
+times as many bytes or features as the file has bytes, and as many classes as there are nodes."""
+
+_ADVICE = "Give a file that numpy.savez has written, with adj_data, adj_indices, adj_indptr, adj_shape and labels."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,19 +132,39 @@ def npz(
 
 
 def _arrays(file: Path) -> dict[str, npt.NDArray[np.generic]]:
-    """The arrays of a file; nothing in it is ever run."""
-    advice = "Give a file that numpy.savez has written, with adj_data, adj_indices, adj_indptr, adj_shape and labels."
+    """The arrays of a file; nothing in it is ever run, and no more is unpacked than its size allows."""
     try:
-        found = np.load(file, allow_pickle=False)
-        if not isinstance(found, np.lib.npyio.NpzFile):
-            raise ValueError("it holds a single array")
-        with found:
-            return {name: found[name] for name in found.files}
+        with file.open("rb") as start:
+            if start.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
+                raise ValueError("it holds a single array")
+        with zipfile.ZipFile(file) as packed:
+            members = packed.infolist()
+            unpacked, size = sum(member.file_size for member in members), file.stat().st_size
+            if unpacked > _FREE_BYTES + 16 * size:
+                raise ValueError(f"it would unpack to {in_words(unpacked)}, though it has {in_words(size)}")
+            return {member.filename.removesuffix(".npy"): _array(packed, member) for member in members}
     except FileNotFoundError:
         raise StarcertError(f"{file}: there is no such file.") from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, MemoryError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise StarcertError(f"{file}: is no file of plain arrays: {reason}. {advice}") from error
+    except Exception as error:  # zipfile, zlib and numpy raise nearly anything on a file that is none of theirs
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise StarcertError(f"{file}: is no file of plain arrays: {reason}. {_ADVICE}") from error
+
+
+def _array(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[np.generic]:
+    """One array of a file, once its header is known to claim what is there."""
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{member.filename} must be deflated or stored")
+    with packed.open(member) as stream:
+        try:
+            header = read_header(stream)
+        except ValueError as error:
+            raise ValueError(f"{member.filename} is no plain array ({error})") from error
+        if header.dtype.hasobject:
+            raise ValueError(f"{member.filename} holds Python objects, a pickle that could run anything")
+        if header.size != member.file_size:
+            raise ValueError(f"{member.filename} must be as long as it says")
+        numbers = read_numbers(stream, prod(header.shape), header.dtype)
+    return numbers.reshape(header.shape, order="F" if header.by_columns else "C")
 
 
 def _part(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], matrix: str, part: str) -> npt.NDArray[np.generic]:
@@ -164,7 +191,7 @@ def _matrix(
     if data.shape != indices.shape or data.dtype.kind not in "biuf":
         raise StarcertError(f"{file}: {matrix}_data must be a number for each of {len(indices):,} entries.")
     ends = starts.astype(np.int64)
-    rising = len(ends) == n_rows + 1 and ends[0] == 0 and ends[-1] == len(indices) and (np.diff(ends) >= 0).all()
+    rising = len(ends) == n_rows + 1 and ends[0] == 0 and ends[-1] == len(indices) and (ends[:-1] <= ends[1:]).all()
     if not rising:
         must = f"rise from 0 to the {len(indices):,} entries in {n_rows + 1:,} steps"
         raise StarcertError(f"{file}: {matrix}_indptr must {must}.")
@@ -181,8 +208,9 @@ def _features(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes
     rows, columns, shape = _matrix(file, arrays, "attr")
     if shape[0] != n_nodes:
         raise StarcertError(f"{file}: its features must have a row for each of {n_nodes} nodes. They have {shape[0]}.")
-    if shape[0] * shape[1] > _MOST_BYTES:
-        raise StarcertError(f"{file}: {shape[0]:,} × {shape[1]:,} features are more than can be kept, a byte each.")
+    if shape[0] * shape[1] > _FREE_FEATURES + 16 * (size := file.stat().st_size):
+        claimed = f"{shape[0]:,} × {shape[1]:,} features are too many for a file of {in_words(size)}"
+        raise StarcertError(f"{file}: {claimed}. Is attr_shape right?")
     x = np.zeros(shape, dtype=np.uint8)
     x[rows, columns] = 1
     return x
@@ -194,11 +222,14 @@ def _labels(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes: 
     given = arrays["labels"]
     if given.shape != (n_nodes,) or given.dtype.kind not in "iu" or (n_nodes and given.min() < 0):
         raise StarcertError(f"{file}: labels must be a class from 0 for each of {n_nodes} nodes. It is {_kind(given)}.")
-    labels = given.astype(np.int64)
+    largest = int(given.max(initial=0))
     named = arrays.get("class_names")
-    if named is None or named.ndim != 1 or len(named) <= labels.max(initial=0):
-        return labels, tuple(map(str, range(int(labels.max(initial=0)) + 1)))
-    return labels, tuple(map(str, named.tolist()))
+    if named is not None and named.ndim == 1 and len(named) > largest:
+        return given.astype(np.int64), tuple(map(str, named.tolist()))
+    if largest >= (most := max(_FREE_CLASSES, n_nodes)):
+        advice = "Number the classes from 0: numpy.unique(labels, return_inverse=True)."
+        raise StarcertError(f"{file}: labels must be classes below {most:,}. One of them is {largest:,}. {advice}")
+    return given.astype(np.int64), tuple(map(str, range(largest + 1)))
 
 
 def _largest(edges: Indices, n_nodes: int) -> Indices:

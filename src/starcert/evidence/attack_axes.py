@@ -10,30 +10,17 @@ import numpy.typing as npt
 from starcert.binding import axes_of_sites, clean_values
 from starcert.core.attack_axis import AttackAxis, Moves
 from starcert.core.evidence import shown_outcomes
-from starcert.laws.outcomes import axis_moves, why_not_alike
+from starcert.laws.outcomes import axis_moves
 
 if TYPE_CHECKING:
     from starcert.core.flips import FlipRecord
     from starcert.graphs import Sites
     from starcert.noise import Noise
 
-__all__ = ["MOST_SITES", "axes_from", "axes_of", "first_axes", "influences", "why_not"]
-
-MOST_SITES = 2**22
-"""On an object with more sites, votes are not looked at one by one."""
+__all__ = ["axes_from", "axes_of", "first_axes", "influences"]
 
 MOST_AT_ONCE = 2**24
 """So many flips are looked at together."""
-
-
-def why_not(sites: Sites, noise: Noise) -> str:
-    """Why there is no evidence for an object beyond the counts of its votes; "" if there is."""
-    for region in noise:
-        if reason := why_not_alike(noise[region]):
-            return f"{region}: {reason}"
-    if sites.n_sites > MOST_SITES:
-        return f"evidence looks at objects of at most {MOST_SITES:,} sites"
-    return ""
 
 
 def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from starcert.binding import clean_values
+from starcert.binding import clean_values, why_no_evidence
 from starcert.classifiers.base import checked_answers
 from starcert.core.attack_axis import described, pools_of
 from starcert.core.attacks import ListedAxis, attacks_of, n_attacks
 from starcert.errors import InvalidParameterError
-from starcert.evidence.attack_axes import axes_of, why_not
+from starcert.evidence.attack_axes import axes_of
 from starcert.evidence.verdicts import FoundAttack, Verdict
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.draws import FlippedDraw, ValueDraw, Way
@@ -44,7 +44,7 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
         level: how many sites are attacked on each axis.
         most_attacks: so many attacks are tried; if there are more, the level may stay open.
     """
-    reason = why_not(sites, noise)
+    reason = why_no_evidence(sites, noise)
     typed = [layer.alphabet > noise[region].alphabet for region, layer in zip(sites.regions, sites.layers, strict=True)]
     if any(typed):
         reason = "the noise leaves it open which type an added edge has"

@@ -225,33 +225,43 @@ def _best(
     best, best_epoch, first = (-1.0, 0.0), 0, 0
     history: list[tuple[float, float, float]] = []
     weights = copy.deepcopy(base.model.state_dict())
-    with own_generator(seed, base.device):
+    with own_generator(seed, base.device), _kept_when_interrupted(checkpoint):
         kept = None if checkpoint is None else checkpoint.restore(parts, base.device)
         if kept is not None:
             first, best, best_epoch = kept["first"], kept["best"], kept["best_epoch"]
-            history, weights = kept["history"], kept["weights"]
+            history, weights = [*kept["history"]], kept["weights"]
         with progress_bar("epochs", epochs, first, shown=progress) as advance:
             for epoch in range(first, epochs):
                 base.model.train()
                 loss = step(epoch)
                 advance(1)
-                if (epoch + 1) % every and epoch + 1 < epochs:
-                    continue
-                base.model.eval()
-                with torch.no_grad():
-                    share, validation_loss = evaluate()
-                history.append((loss, validation_loss, share))
-                if (share, -validation_loss) > best:
-                    best, best_epoch = (share, -validation_loss), epoch
-                    weights = copy.deepcopy(base.model.state_dict())
-                elif patience is not None and epoch - best_epoch >= patience:
-                    break
+                if (epoch + 1) % every == 0 or epoch + 1 == epochs:
+                    base.model.eval()
+                    with torch.no_grad():
+                        share, validation_loss = evaluate()
+                    history.append((loss, validation_loss, share))
+                    if (share, -validation_loss) > best:
+                        best, best_epoch = (share, -validation_loss), epoch
+                        weights = copy.deepcopy(base.model.state_dict())
+                    elif patience is not None and epoch - best_epoch >= patience:
+                        break
                 if checkpoint is not None:
                     more = {"best": best, "best_epoch": best_epoch, "history": history, "weights": weights}
                     checkpoint.keep(parts, base.device, first=epoch + 1, **more)
     base.model.load_state_dict(weights)
     base.model.eval()
     return Training(best_epoch, best[0], history)
+
+
+@contextmanager
+def _kept_when_interrupted(checkpoint: TrainingCheckpoint | None) -> Iterator[None]:
+    """Saves what was learned when the training is interrupted, and adds a note that says so."""
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if checkpoint is not None and checkpoint.save():
+            interruption.add_note("What was learned is kept: the same command goes on.")
+        raise
 
 
 @contextmanager

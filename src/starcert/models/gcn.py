@@ -15,7 +15,7 @@ from torch import nn
 
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.models.fused import can_fuse, pooled_units
-from starcert.models.layers import POOLS, GCNConv, GINConv
+from starcert.models.layers import GCNConv, GINConv, NodePool
 
 __all__ = ["GCN"]
 
@@ -49,8 +49,6 @@ class GCN(nn.Module):
             whole_number(name, value, 1)
         if conv not in ("gcn", "gin"):
             raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
-        if pooling not in POOLS:
-            raise InvalidParameterError("pooling", f"be one of {', '.join(POOLS)}", pooling)
         self.settings: dict[str, Any] = {
             "in_channels": in_channels,
             "n_classes": n_classes,
@@ -61,13 +59,14 @@ class GCN(nn.Module):
         }
         widths = [in_channels] + [hidden] * layers
         self.convs = nn.ModuleList(GCNConv(a, b) if conv == "gcn" else GINConv(_mlp(a, b)) for a, b in pairwise(widths))
+        self.pool = NodePool(pooling)
         self.linear = nn.Linear(hidden, n_classes)
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index).relu()
-        return self.linear(POOLS[self.settings["pooling"]](x, batch))  # type: ignore[no-any-return]
+        return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes settings and weights."""

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from starcert.errors import whole_number
-from starcert.models.layers import POOLS, GINConv, GINEConv
+from starcert.models.layers import GINConv, GINEConv, NodePool
 
 __all__ = ["GIN", "GINE"]
 
@@ -27,13 +27,14 @@ class GIN(nn.Module):
         super().__init__()
         _check(in_channels=in_channels, n_classes=n_classes, hidden=hidden, layers=layers)
         self.convs = nn.ModuleList(GINConv(_network(a, b)) for a, b in pairwise([in_channels] + [hidden] * layers))
+        self.pool = NodePool("sum")
         self.linear = nn.Linear(hidden, n_classes)
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index).relu()
-        logits: torch.Tensor = self.linear(POOLS["sum"](x, batch))
+        logits: torch.Tensor = self.linear(self.pool(x, batch))
         return logits
 
 
@@ -56,6 +57,7 @@ class GINE(nn.Module):
         self.convs = nn.ModuleList(
             GINEConv(_network(a, b), edge_channels) for a, b in pairwise([in_channels] + [hidden] * layers)
         )
+        self.pool = NodePool("sum")
         self.linear = nn.Linear(hidden, n_classes)
 
     def forward(
@@ -64,7 +66,7 @@ class GINE(nn.Module):
         """Logits of each graph of a block-diagonal batch."""
         for conv in self.convs:
             x = conv(x, edge_index, edge_attr).relu()
-        logits: torch.Tensor = self.linear(POOLS["sum"](x, batch))
+        logits: torch.Tensor = self.linear(self.pool(x, batch))
         return logits
 
 

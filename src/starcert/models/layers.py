@@ -1,8 +1,8 @@
 """The layers of the ready networks, in plain torch: PyG takes longer to import than most runs take.
 
 Each has the parameters of PyG's layer of the same name, their names and shapes, and gives the same numbers up to
-rounding; from the same state of torch's generator it begins with the same weights. What travels along edges is taken
-and added with the operations that `starcert.classifiers.products` turns into products.
+rounding; from the same state of torch's generator it begins with the same weights. `starcert.classifiers.known_layers`
+has a faster way to run them on many noisy copies.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-__all__ = ["POOLS", "GCNConv", "GINConv", "GINEConv"]
+from starcert.errors import InvalidParameterError
+
+__all__ = ["POOLS", "GCNConv", "GINConv", "GINEConv", "NodePool"]
 
 
 class GCNConv(nn.Module):
@@ -135,23 +137,33 @@ def _with_state_of(layer: nn.Module, other: nn.Module) -> nn.Module:
     return other.train(layer.training)
 
 
-def _sum_pool(x: Tensor, batch: Tensor) -> Tensor:
-    return x.new_zeros(_n_graphs(batch), x.shape[1]).scatter_add_(0, batch.unsqueeze(1).expand_as(x), x)
+class NodePool(nn.Module):
+    """From the rows of nodes, and for each the number of its graph, to a row for each graph, as PyG's global pools do.
+
+    Args:
+        kind: "max", "mean" or "sum".
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        if kind not in POOLS:
+            raise InvalidParameterError("pooling", f"be one of {', '.join(POOLS)}", kind)
+        self.kind = kind
+
+    def forward(self, x: Tensor, batch: Tensor) -> Tensor:
+        """A row for each graph."""
+        n_graphs = int(batch.max()) + 1 if batch.numel() else 0
+        pooled, index = x.new_zeros(n_graphs, x.shape[1]), batch.unsqueeze(1).expand_as(x)
+        if self.kind == "max":
+            return pooled.scatter_reduce_(0, index, x, reduce="amax", include_self=False)
+        pooled = pooled.scatter_add_(0, index, x)
+        if self.kind == "sum":
+            return pooled
+        sizes = x.new_zeros(n_graphs).scatter_add_(0, batch, x.new_ones(x.shape[0]))
+        return pooled / sizes.clamp(min=1).unsqueeze(1)
+
+    def __repr__(self) -> str:
+        return f"NodePool({self.kind!r})"
 
 
-def _mean_pool(x: Tensor, batch: Tensor) -> Tensor:
-    sizes = x.new_zeros(_n_graphs(batch)).scatter_add_(0, batch, x.new_ones(x.shape[0]))
-    return _sum_pool(x, batch) / sizes.clamp(min=1).unsqueeze(1)
-
-
-def _max_pool(x: Tensor, batch: Tensor) -> Tensor:
-    largest = x.new_zeros(_n_graphs(batch), x.shape[1])
-    return largest.scatter_reduce_(0, batch.unsqueeze(1).expand_as(x), x, reduce="amax", include_self=False)
-
-
-def _n_graphs(batch: Tensor) -> int:
-    return int(batch.max()) + 1 if batch.numel() else 0
-
-
-POOLS = {"max": _max_pool, "mean": _mean_pool, "sum": _sum_pool}
-"""From the rows of nodes, and for each the number of its graph, to a row for each graph; PyG's global pools."""
+POOLS = ("max", "mean", "sum")

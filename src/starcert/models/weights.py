@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
 from os import PathLike
@@ -12,14 +11,15 @@ import torch
 
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.models.copies import Trainable
+from starcert.models.torch_file import DamagedFileError, load_file, save_file
 from starcert.models.training import Training
 from starcert.noise import Noise
-from starcert.system.files import write_whole
 from starcert.system.provenance import versions
 
 __all__ = ["how_made", "load_weights", "save_weights"]
 
-_FORMAT = "starcert weights 1"
+_FORMAT = "starcert weights 2"
+_FORMAT_WITHOUT_DIGEST = "starcert weights 1"
 
 _WRITERS = "starcert train writes one, and so do models.save_weights and torch.save(module.state_dict(), FILE)."
 
@@ -65,9 +65,7 @@ def save_weights(
         "versions": versions(),
     }
     weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
-    buffer = io.BytesIO()
-    torch.save({"format": _FORMAT, "weights": weights, "made": made}, buffer)
-    write_whole(path, [buffer.getvalue()])
+    save_file({"format": _FORMAT, "weights": weights, "made": made}, path)
 
 
 def load_weights(module: Module, path: str | PathLike[str]) -> Module:
@@ -97,15 +95,22 @@ def how_made(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _read(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a file holds as "weights" and "made": one of starcert's is whole, or was written before it had a digest."""
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        found, has_digest = load_file(path)
+        form = found.get("format") if isinstance(found, dict) else None
+        if form == _FORMAT and not has_digest:
+            raise DamagedFileError
     except OSError as error:
         advice = "Train first; in a file of code, name it by Path(__file__).with_name(…)."
         raise StarcertError(f"{os.fspath(path)}: cannot be read ({error.strerror}). {advice}") from error
+    except DamagedFileError as error:
+        advice = "Restore a good copy, or delete it and train again."
+        raise StarcertError(f"{os.fspath(path)}: is damaged: {error}. {advice}") from error
     except Exception as error:  # torch raises nearly anything on a file that is none of its own
         raise StarcertError(f"{os.fspath(path)}: is no file of weights. {_WRITERS}") from error
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        if not (isinstance(found, dict) and found and all(isinstance(each, torch.Tensor) for each in found.values())):
-            raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert, and no state dict. {_WRITERS}")
-        return {"weights": found, "made": {}}
-    return found
+    if form in (_FORMAT, _FORMAT_WITHOUT_DIGEST):
+        return {"weights": found["weights"], "made": found["made"]}
+    if not (isinstance(found, dict) and found and all(isinstance(each, torch.Tensor) for each in found.values())):
+        raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert, and no state dict. {_WRITERS}")
+    return {"weights": found, "made": {}}

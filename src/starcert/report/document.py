@@ -98,11 +98,7 @@ def as_bytes(html: str) -> bytes:
 
 def write_page(path: Path, html: str) -> None:
     """Writes a page; it appears under its name only when it is complete."""
-    try:
-        write_whole(path, [as_bytes(html)])
-    except OSError as error:
-        advice = "See that the folder may be written to and has room, then run the same again."
-        raise StarcertError(f"{path}: cannot write the report ({error.strerror or error}). {advice}") from error
+    write_whole(path, [as_bytes(html)])
 
 
 def target(path: str | os.PathLike[str]) -> Path:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from starcert import archive as archives
 from starcert.archive import Archive
+from starcert.jobs import Job
 from starcert.report.findings import Words
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
@@ -28,6 +29,7 @@ from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 if TYPE_CHECKING:
     from starcert.certificate import Certificates
     from starcert.classifiers.base import Classifier
+    from starcert.graphs import TargetNodes
     from starcert.runs.graph_files import RunData
     from starcert.runs.inputs import TriedModel
 
@@ -110,6 +112,7 @@ def _certified(
     check_expected(digests, expected)
     place.begin(settings, digests)
     smoothed = SmoothedClassifier(base, settings.noise, ready.rule)
+    labels = _true_classes(Job(base, ready.problem, settings.seed).target_nodes, ready.data)
     store = settings.store or place.votes
     if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
         with unstaged():
@@ -119,7 +122,7 @@ def _certified(
     kept = Archive.from_result(
         certificates,
         names=_names(certificates, ready.data),
-        labels=ready.data.labels if certificates.nodes is None else ready.data.node_labels,
+        labels=labels,
         class_names=ready.data.class_names,
         settings=_record(settings, ready.problem.word, describe_rule(ready.rule), base, digests),
     )
@@ -134,6 +137,13 @@ def _certified(
     fixed = tuple(each.n_fixed for each in ready.problem.sites)
     words = Words.of(ready.problem.sites, nodes=kept.nodes is not None)
     return CertifiedRun(kept, ready.answers, fixed, words, place.final, times)
+
+
+def _true_classes(nodes: TargetNodes | None, data: RunData) -> Sequence[int | None] | None:
+    """The true class of each row, or None; checked before the first vote."""
+    if nodes is None:
+        return data.labels
+    return None if data.node_labels is None else nodes.labels(data.node_labels).tolist()
 
 
 def _names(certificates: Certificates, data: RunData) -> list[str]:

@@ -90,6 +90,10 @@ class RunData:
     def __post_init__(self) -> None:
         counts = {len(self.graphs), len(self.names), len(self.graphs if self.labels is None else self.labels)}
         assert len(counts) == 1, counts
+        for name in (*self.names, *self.class_names):
+            if not _is_utf8(name):
+                hint = "Rename the file, the graph or the class: the results name it."
+                raise InvalidParameterError("data", "have names that UTF-8 can write", name, hint)
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -464,6 +468,15 @@ def _names(nodes: Iterable[Hashable]) -> dict[Hashable, int] | None:
     if not all(name.isdecimal() and len(name) <= LONGEST_NUMBER and str(int(name)) == name for name in listed):
         return None
     return {node: int(name) for node, name in zip(nodes, listed, strict=True)}
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether UTF-8 can write a name. The name of a file can hold any bytes; those that are no text are surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import RunFileError, differences, read_run_file, rewritten, run_file_text
 from starcert.runs.settings import SETTINGS, RunSettings
-from starcert.system.files import is_empty, lock_file, unlock_file, write_whole
+from starcert.system.files import holding_lock, is_empty, write_whole
 
 __all__ = ["CERTIFICATES", "FILES", "PROFILE", "REPORT", "RESULTS", "RUN", "VOTES", "OutputFolder"]
 
@@ -111,20 +111,13 @@ class OutputFolder:
         The lock is on a file beside the folder, `results.lock`, and ends with the process. Where no such file can be
         made or locked, nobody is told.
         """
-        beside = f"{self.final}.lock"
-        try:
+        with suppress(OSError):
             self.final.parent.mkdir(parents=True, exist_ok=True)
-            handle = lock_file(beside)
-        except OSError:
+        with holding_lock(f"{self.final}.lock") as free:
+            if not free:
+                hint = "Wait for its end or stop it, or give another --out."
+                raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
             yield
-            return
-        if handle is None:
-            hint = "Wait for its end or stop it, or give another --out."
-            raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
-        try:
-            yield
-        finally:
-            unlock_file(handle, beside)
 
     def begin(
         self,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from starcert.smoothing import Problem, SmoothedClassifier
 
 __all__ = [
+    "MAX_SAMPLES",
     "SETTINGS",
     "SWEEP_SAMPLES",
     "RunSettings",
@@ -62,7 +63,10 @@ def _declared(field: Field[Any]) -> Setting:
     return replace(setting, shown=setting.shown or shown * known, optional=field.default is None)
 
 
-_SAMPLES, _SEED = values_of.whole_number(1, 10**12), values_of.whole_number(0, 2**64 - 1)
+MAX_SAMPLES = 10**10
+"""At most as many votes for each graph as an archive keeps (`starcert.archive.record.MOST_VOTES`)."""
+
+_SAMPLES, _SEED = values_of.whole_number(1, MAX_SAMPLES), values_of.whole_number(0, 2**64 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from starcert.runs.train_settings import TrainSettings
 from starcert.runs.trained_weights import torch_module_of
 from starcert.runs.user_code import Reference
 from starcert.smoothing import SmoothedClassifier
+from starcert.system.files import holding_lock
 from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
 
     The file is there whole or not at all, and one that is there stays as it is until training has ended. A file that
     was made with the same settings from the same data is not made again; another one is refused. A training that was
-    interrupted goes on where it was: its state is in a file beside that of the weights, `model.pt.partial`.
+    interrupted goes on where it was: its state is in a file beside that of the weights, `model.pt.partial`. Only one
+    training at a time writes a file: it holds the lock of `model.pt.lock`.
 
     Args:
         run: which module, data, noise and regions.
@@ -106,6 +108,14 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
     """
     assert run.weights is not None
     _check_place(run.weights)
+    with holding_lock(f"{os.path.realpath(run.weights)}.lock") as free:
+        if not free:
+            must, hint = "be a file that no other training is writing", "Wait for it to end or stop it, or give another"
+            raise InvalidParameterError("weights", must, str(run.weights), f"{hint} --weights.")
+        return _trained(run, run.weights, settings, again=again)
+
+
+def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again: bool) -> TrainedRun:
     if needs_model(run.regions):
         hint = "Name regions that are known before the model is."
         raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
@@ -121,19 +131,19 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
         lesson = _nodes_lesson(inputs, smoothed) if of_nodes else _graphs_lesson(inputs, smoothed)
         story = _story(run, settings, inputs, lesson)
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
-        if run.weights.exists():
-            there = how_made(run.weights)
-            _check_own(run.weights, there)
+        if weights.exists():
+            there = how_made(weights)
+            _check_own(weights, there)
             if not again:
-                _check_same(run.weights, there["settings"], story)
-                return TrainedRun(run.weights, there, settings, lesson.what, majority, None)
+                _check_same(weights, there["settings"], story)
+                return TrainedRun(weights, there, settings, lesson.what, majority, None)
         begun = time.monotonic()
-        state = TrainingCheckpoint(f"{run.weights}.partial", story)
+        state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
         training = lesson.fit(smoothed, settings, state)
-    save_weights(smoothed, run.weights, training, settings=story)
+    save_weights(smoothed, weights, training, settings=story)
     state.remove()
     seconds = time.monotonic() - begun
-    return TrainedRun(run.weights, how_made(run.weights), settings, lesson.what, majority, seconds)
+    return TrainedRun(weights, how_made(weights), settings, lesson.what, majority, seconds)
 
 
 def _check_place(weights: Path) -> None:

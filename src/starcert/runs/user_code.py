@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from starcert.errors import InvalidParameterError, StarcertError
+from starcert.system.output import harden_streams
 from starcert.system.processes import available_cores, worker_processes
 from starcert.system.threads import one_thread
 
@@ -254,6 +255,7 @@ def _stays(classifier: Classifier) -> str:
 
 def _begin(file: Path) -> None:
     """What a worker does first."""
+    harden_streams()  # the user's code may print
     try:
         import_file(file)
     except StarcertError as error:

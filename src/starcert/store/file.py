@@ -16,7 +16,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -255,16 +255,22 @@ def evidence_columns(table: str, version: int) -> str:
     return f"graph, {'0 AS target' if version == 3 else 'target'}, {others}"
 
 
-def write_error(path: Path, error: sqlite3.Error, doing: str, n_safe: int = 0) -> StoreError:
-    """What to say when SQLite could not do something to the file."""
+def write_error(path: Path, error: sqlite3.Error, doing: str, kept: str = "") -> StoreError:
+    """What to say when SQLite could not do something to the file, and what is kept of it, as a sentence."""
     advice = _ADVICE.get(_code(error), "Look after the disk, then run the same again: it continues.")
-    safe = f" What was committed before is safe: {n_safe:,} chunk{'s' * (n_safe != 1)}." if n_safe else ""
-    return StoreError(f"{path}: could not {doing}: {error}.{safe} {advice}")
+    return StoreError(" ".join(part for part in (f"{path}: could not {doing}: {error}.", kept, advice) if part))
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection, path: Path, doing: str, n_safe: int) -> Iterator[None]:
-    """All of what is written inside, or nothing and a StoreError."""
+def transaction(db: sqlite3.Connection, path: Path, doing: str, kept: Callable[[], str]) -> Iterator[None]:
+    """All of what is written inside, or nothing and a StoreError.
+
+    Args:
+        db: the connection.
+        path: its file.
+        doing: what is written, to be read after "could not".
+        kept: says, after a failure, what is kept of what was committed before.
+    """
     try:
         db.execute("BEGIN IMMEDIATE")
         yield
@@ -274,7 +280,7 @@ def transaction(db: sqlite3.Connection, path: Path, doing: str, n_safe: int) -> 
             if db.in_transaction:
                 db.execute("ROLLBACK")
         if isinstance(error, sqlite3.Error):
-            raise write_error(path, error, doing, n_safe) from error
+            raise write_error(path, error, doing, kept()) from error
         raise
 
 

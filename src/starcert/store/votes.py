@@ -146,6 +146,7 @@ class VoteStore:
         self._turn = threading.RLock()
         self._db = connect(path, resources, writing=writing)
         self._resources = resources
+        self._file = path.stat()
         self._n_committed = 0
         self._tried = False  # whether what waits was to be committed before
         self._waiting: dict[tuple[type[Stored], tuple[object, ...]], Stored] = {}
@@ -195,7 +196,7 @@ class VoteStore:
             store._adopt(contents, graphs)
             records = [record_row("session", len(contents.sessions), session)]
             records += [record_row("graph", record.graph, record) for record in graphs[len(contents.graphs) :]]
-            with transaction(store._db, target, "create the file" if new else "continue", contents.n_chunks):
+            with transaction(store._db, target, "create the file" if new else "continue", store._kept):
                 if contents.format != FORMAT:
                     upgrade(store._db, contents)
                 if new:
@@ -479,7 +480,7 @@ class VoteStore:
             doing = f"write {number} chunk{'s' * (number != 1)}"
             # A commit that reported a failure may have succeeded: look what is there. Flips are written anyway.
             tried, self._tried = self._tried, True
-            with transaction(self._db, self.path, doing, self._n_committed):
+            with transaction(self._db, self.path, doing, self._kept):
                 for new in self._waiting.values():
                     if not tried or isinstance(new, StoredFlips) or not self._is_stored(new):
                         row = new.row
@@ -519,9 +520,28 @@ class VoteStore:
             if error is None:
                 raise
             error.add_note(f"Then the store could not be closed in order either: {second}")
+        else:
+            if error is not None and self._writing and self._n_committed and not self._in_place():
+                error.add_note(f"{self.path}: {self._kept()}")
 
     def __repr__(self) -> str:
         return f"VoteStore({str(self.path)!r}, {len(self.graphs)} graphs, {self._n_committed} chunks committed)"
+
+    def _in_place(self) -> bool:
+        """Whether the file that was opened is still the one that has its name."""
+        try:
+            return os.path.samestat(self._file, self.path.stat())
+        except OSError:
+            return False
+
+    def _kept(self) -> str:
+        """What is kept of the votes in the file, as a sentence; "" if there never were any."""
+        if not self._n_committed:
+            return ""
+        number = f"{self._n_committed:,} chunk{'s' * (self._n_committed != 1)}"
+        if not self._in_place():
+            return f"The file that held {number} has been deleted, moved or replaced."
+        return f"What was committed before is safe: {number}."
 
     def _adopt(self, contents: Contents, graphs: Sequence[GraphRecord]) -> None:
         # Of a graph that is stored, the stored record with its name is the one to show.

@@ -12,18 +12,20 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
+
+from starcert.errors import StarcertError, WriteError
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-__all__ = ["is_empty", "lock_file", "try_lock", "unlock_file", "write_whole"]
+__all__ = ["holding_lock", "is_empty", "lock_file", "try_lock", "unlock_file", "write_whole"]
 
 _ENDING = r"\.[0-9a-f]{16}\.part"
 
@@ -32,6 +34,9 @@ def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes
     """Writes a temporary file in the same folder, and gives it its name once it is on the disk.
 
     Whatever goes wrong, also while `parts` are being made, the file that was there before stays as it was.
+
+    Raises:
+        WriteError: the file cannot be written.
 
     Example:
         >>> import tempfile
@@ -42,6 +47,17 @@ def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes
     """
     final = Path(os.path.realpath(path))  # a link stays a link
     _remove_drafts(final)
+    try:
+        _write_draft(final, parts)
+    except StarcertError:  # of what makes the parts
+        raise
+    except OSError as error:
+        raise WriteError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+    _settle(final.parent)
+
+
+def _write_draft(final: Path, parts: Iterable[str] | Iterable[bytes]) -> None:
+    """Writes a draft and gives it its name, or leaves nothing behind."""
     draft, file = _new_draft(final)
     try:
         with file:
@@ -54,7 +70,6 @@ def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes
     except BaseException:  # an interruption leaves nothing behind either
         draft.unlink(missing_ok=True)
         raise
-    _settle(final.parent)
 
 
 def is_empty(folder: Path) -> bool:
@@ -164,6 +179,24 @@ def unlock_file(handle: int, path: str) -> None:
     finally:
         _held.discard(handle)
         os.close(handle)
+
+
+@contextmanager
+def holding_lock(path: str) -> Iterator[bool]:
+    """Holds the lock that a file stands for; False inside if somebody else has it.
+
+    Where no such file can be made or locked, everybody holds it.
+    """
+    try:
+        handle = lock_file(path)
+    except OSError:
+        yield True
+        return
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            unlock_file(handle, path)
 
 
 def _is_named(handle: int, path: str) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import sys
 import time
 import unicodedata
@@ -26,6 +27,7 @@ from starcert.errors import StarcertError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from _typeshed import ReadableBuffer
 
 __all__ = [
     "Advance",
@@ -36,11 +38,11 @@ __all__ = [
     "csv_lines",
     "duration",
     "fails_at_most",
+    "harden_streams",
     "holds_at_least",
     "plain",
     "progress_bar",
     "say",
-    "tolerate_encodings",
 ]
 
 DIGITS = 6
@@ -164,11 +166,44 @@ def say(text: str) -> None:
         print(plain(" ".join(text.splitlines())), file=sys.stderr, flush=True)
 
 
-def tolerate_encodings() -> None:
-    """Lets standard output and error replace what their encoding does not have, instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
+class _Outlet(io.FileIO):
+    """A stream that goes nowhere once it cannot be written; only a pipe that nobody reads any more is no error."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())  # what is still in buffers would fail again, at the very end
+            os.close(nowhere)
+            if not isinstance(error, BrokenPipeError):
+                raise
+            return super().write(data)
+
+
+def harden_streams() -> None:
+    """Lets this process go on, whatever becomes of its standard output and error.
+
+    Characters that their encoding does not have are replaced, and a pipe that nobody reads any more (`| head -1`)
+    swallows the rest: work goes on, and its exit status is its own.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+            if stream is getattr(sys, f"__{name}__") and not stream.isatty():
+                setattr(sys, name, _with_outlet(stream))
+
+
+def _with_outlet(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """A stream like another, which must stay open, and to the same place as long as that can be written."""
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Outlet(stream.fileno(), "w", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 class Advance(Protocol):

@@ -3,7 +3,6 @@
 They are started afresh (spawned), never forked: a forked one could inherit a lock of torch or numba in the middle of
 something. Ctrl-C, and the end of a terminal, are for the process that began them: it ends them itself. When that one is
 killed, each of them notices and ends by itself.
-
 How much memory there is, is for those who would rather refuse than fail.
 """
 
@@ -16,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -24,6 +23,7 @@ from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from starcert.errors import StarcertError
+from starcert.system.semaphores import SHARED, recorded_semaphores, remove_abandoned_semaphores
 
 __all__ = ["Pending", "available_bytes", "available_cores", "in_words", "undisturbed", "worker_processes"]
 
@@ -115,26 +115,29 @@ def worker_processes(
         arguments: for `begin`.
     """
     before = set(active_children())
-    with _deaf():  # as every process that is begun here then is from its first moment
-        executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
-        ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
-    finished = False
-    try:
-        for problem in (future.result() for future in ready):
-            if problem:
-                raise StarcertError(problem)
-        yield executor
-        finished = True
-    except BrokenProcessPool as error:
-        time.sleep(0.2)  # a signal that ended the workers too may be on its way: it is the better reason
-        raise StarcertError(
-            f"A worker process died, perhaps for want of memory. {kept} Run the same again, with fewer workers."
-        ) from error
-    finally:
-        with undisturbed():
-            executor.shutdown(wait=finished, cancel_futures=True)
-            if not finished:
-                _end(set(active_children()) - before)
+    remove_abandoned_semaphores()
+    with ExitStack() as resources:
+        with _start_errors(), _deaf():  # as every process that is begun here then is from its first moment
+            executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
+            resources.enter_context(recorded_semaphores())
+            ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
+        finished = False
+        try:
+            for problem in (future.result() for future in ready):
+                if problem:
+                    raise StarcertError(problem)
+            yield executor
+            finished = True
+        except BrokenProcessPool as error:
+            time.sleep(0.2)  # a signal that ended the workers too may be on its way: it is the better reason
+            raise StarcertError(
+                f"A worker process died, perhaps for want of memory. {kept} Run the same again, with fewer workers."
+            ) from error
+        finally:
+            with undisturbed():
+                executor.shutdown(wait=finished, cancel_futures=True)
+                if not finished:
+                    _end(set(active_children()) - before)
 
 
 def _end(children: set[Any]) -> None:
@@ -149,6 +152,18 @@ def _end(children: set[Any]) -> None:
     deadline = time.monotonic() + 5
     while children & set(active_children()) and time.monotonic() < deadline:
         time.sleep(0.01)
+
+
+@contextmanager
+def _start_errors() -> Iterator[None]:
+    """Says why worker processes cannot be started, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        needs = f" They need semaphores: make {SHARED} writable, with free space." if os.path.isdir(SHARED) else ""
+        raise StarcertError(
+            f"Worker processes cannot be started ({error.strerror or error}).{needs} Or use one process: --workers 1."
+        ) from error
 
 
 @contextmanager
