@@ -335,6 +335,18 @@ def test_estimators_count_by_what_was_fitted(estimator):
     assert changed(estimator, again)
 
 
+@pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
+def test_neighbours_are_the_same_before_and_after_use(algorithm):
+    neighbours = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier(3, algorithm=algorithm)
+    rng = np.random.default_rng(0)
+    rows, labels = rng.random((60, 5)), rng.integers(2, size=60)
+    before = identity(neighbours.fit(rows, labels))
+    neighbours.predict(rows)
+    assert identity(neighbours) == before
+    rows[0] += 1
+    assert identity(neighbours.fit(rows, labels)) != before
+
+
 class TestTorch:
     @pytest.fixture(autouse=True)
     def _needs_torch(self):

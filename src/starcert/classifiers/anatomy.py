@@ -209,11 +209,23 @@ def _object(value: object, follows: Follows) -> Anatomy:
     if isinstance(reduced, str):
         return _named("global", installed_name(value) or f"{type(value).__qualname__} {reduced}")
     make, arguments, state, items, entries = (*reduced, None, None, None)[:5]
+    if type(value).__module__.startswith("sklearn.neighbors.") and hasattr(value, "get_tree_stats"):
+        state = _without_statistics(value, state)
     if isinstance(state, tuple) and len(state) == 2 and all(isinstance(part, dict | None) for part in state):
         state = {**(state[0] or {}), **(state[1] or {})}  # attributes, and those in slots
     if isinstance(state, dict):
         state = _by_name(state, value, follows) or None  # as where there are none
     return Anatomy(b"object", (make, arguments, state, list(items or ()), dict(entries or ())))
+
+
+def _without_statistics(tree: Any, state: tuple[object, ...]) -> tuple[object, ...]:  # noqa: ANN401
+    """The state of a search tree of scikit-learn, without what it counts of its own queries."""
+    counted = [*tree.get_tree_stats(), tree.get_n_calls()]
+    for place in reversed(range(len(state))):
+        found = state[place : place + len(counted)]
+        if all(isinstance(each, int) for each in found) and list(found) == counted:
+            return (*state[:place], *state[place + len(counted) :])
+    return state
 
 
 def _by_name(attributes: Mapping[Any, object], owner: object, follows: Follows) -> dict[Any, object]:
