@@ -50,6 +50,7 @@ def test_votes_of_a_run_that_was_interrupted_after_a_change_serve_nobody(tmp_pat
     class Failing(Counting):
         def __call__(self, batch):
             if self.calls == 20:
+                self.calls += 1
                 raise KeyboardInterrupt
             return super().__call__(batch)
 
@@ -130,6 +131,14 @@ class Lazy:
         return (batch.degrees()[:, :6].sum(axis=1) > self.limit).astype(int)
 
 
+class KeepingLast:
+    """Keeps its last batch, as kernels of GraKeL and some layers do."""
+
+    def __call__(self, batch):
+        self.last = batch.degrees()
+        return (self.last[:, :6].sum(axis=1) > 20).astype(int)
+
+
 class Cached:
     @functools.cached_property
     def table(self):
@@ -148,7 +157,11 @@ def remembering(batch):
     return (batch.degrees()[:, :6].sum(axis=1) > limits(len(batch))[3]).astype(int)
 
 
-@pytest.mark.parametrize("make", [Lazy, Cached, lambda: remembering], ids=["attribute", "cached_property", "lru_cache"])
+@pytest.mark.parametrize(
+    "make",
+    [Lazy, KeepingLast, Cached, lambda: remembering],
+    ids=["attribute", "last batch", "cached_property", "lru_cache"],
+)
 def test_honest_lazy_classifiers_may_vote_and_be_continued(tmp_path, make):
     base, file = make(), tmp_path / "votes.db"
     first = worlds.smoothed(base).vote(worlds.graphs(), store=file, **ASKED)

@@ -29,8 +29,8 @@ KEEP_UNCHANGED = (
 class Unchanged:
     """A classifier as it was before a run.
 
-    It is asked about a clean object first: what it makes at its first call and keeps, such as lazy layers, is there
-    before its content is digested.
+    Whenever its content is digested, it is asked about the same clean object first. So what it makes at its first call,
+    such as lazy layers, is there; and what it keeps of its last batch, as some kernels do, is no difference.
 
     Args:
         classifier: the classifier.
@@ -38,18 +38,17 @@ class Unchanged:
     """
 
     def __init__(self, classifier: Classifier, sites: Sites) -> None:
-        with suppress(Exception):  # whatever a user's code may raise: voting meets it again, and names the graph
-            classifier.classify(clean_copy(sites))
-        self._classifier = classifier
-        self._before = _digest(classifier)
+        self._classifier, self._sites = classifier, sites
+        self._before = self._digest()
 
     def holds(self) -> bool:
         """Whether the classifier has the content that it had; also where its content cannot be digested at all."""
-        return self._before is None or _digest(self._classifier) == self._before
+        return self._before is None or self._digest() == self._before
 
-
-def _digest(classifier: Classifier) -> str | None:
-    try:
-        return identity(classifier.content())
-    except InvalidParameterError:
-        return None
+    def _digest(self) -> str | None:
+        with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
+            self._classifier.classify(clean_copy(self._sites))
+        try:
+            return identity(self._classifier.content())
+        except InvalidParameterError:
+            return None
