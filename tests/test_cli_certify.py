@@ -414,9 +414,14 @@ def test_another_run_in_the_folder_is_refused_with_the_next_step(project, here):
     status, _, err = here("certify", "run.toml", "--samples", 401)
     assert status == 2
     assert "holds another run (samples: there 400, now 401). Give another --out" in err
+    assert "--store" not in err  # votes that were looked at serve no other number of samples
     votes = str(project / "results" / "votes.db")
+    status, _, err = here("certify", "run.toml", "--samples", 401, "--out", "more", "--store", votes)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "'samples' must be 400 for this store" in err
+    status, _, err = here("certify", "run.toml", "--alpha", 0.02)
     assert f"Another --out with --store {votes} uses its votes again." in err
-    assert here("certify", "run.toml", "--samples", 401, "--out", "more", "--store", votes)[0] == 0
+    assert here("certify", "run.toml", "--alpha", 0.02, "--out", "alpha", "--store", votes)[0] == 0
     status, _, err = here("certify", "run.toml", "--seed", 4)
     assert status == 2
     assert "--store" not in err  # other votes

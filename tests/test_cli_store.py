@@ -6,6 +6,8 @@ import pytest
 
 import starcert as sc
 import worlds
+from starcert.errors import InvalidParameterError
+from starcert.store import VoteStore
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +77,9 @@ def test_a_run_that_has_not_come_to_every_graph_is_not_certified(starcert, tmp_p
     assert "none of 3" in done.stderr
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_run_that_has_come_to_some_graphs_shows_those(starcert, tmp_path):
-    calls = []
+    calls = worlds.Calls()
 
     def stops(batch):
         calls.append(len(batch))
@@ -93,3 +96,32 @@ def test_a_run_that_has_come_to_some_graphs_shows_those(starcert, tmp_path):
     told = json.loads(starcert("frontier", "--store", str(file), "--json").stdout)
     assert [graph["graph"] for graph in told["graphs"]] == [0, 1][: len(told["graphs"])]
     assert told["without_votes"][-1] == 2
+
+
+def test_certificates_from_a_store_are_a_look(starcert, tmp_path):
+    file = tmp_path / "votes.db"
+    worlds.smoothed().vote(worlds.graphs(1), samples=2000, seed=7, store=file)
+    for _ in range(2):  # the same call again is none
+        assert starcert("frontier", "--store", str(file)).returncode == 0
+        with VoteStore.read(file) as store:
+            assert len(store.looks) == 1
+    with pytest.raises(InvalidParameterError, match="'samples' must be 2000"):
+        worlds.smoothed().certify(worlds.graphs(1), samples=3000, seed=7, store=file)
+
+
+def test_certificates_from_a_store_that_was_looked_at_otherwise_are_refused(starcert, tmp_path):
+    file, asked = tmp_path / "votes.db", {"samples": 2000, "seed": 7, "max_radius": (1, 1)}
+    worlds.smoothed().certify(worlds.graphs(1), store=file, evidence=True, own_samples=0, **asked)
+    done = starcert("frontier", "--store", str(file))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "'evidence' must be True" in done.stderr
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_look_that_cannot_be_recorded_is_noted(starcert, stored):
+    with VoteStore.read(stored) as store:
+        settings, graphs = store.settings, store.graphs
+    with VoteStore.open(stored, settings, graphs, provenance={}):
+        done = starcert("frontier", "--store", str(stored))
+    assert done.returncode == 0
+    assert "could not be recorded" in done.stdout + done.stderr

@@ -46,6 +46,61 @@ def same(one: sc.Votes, other: sc.Votes) -> bool:
     return (one.counts == other.counts).all() and (one.selection == other.selection).all()
 
 
+class PeekingFixed(FixedPlan):
+    """Derived from the plan of a fixed number, and yet it looks: it stops when nine votes of ten agree."""
+
+    def wanted(self, so_far):
+        n = so_far.n_estimation
+        if n and so_far.estimation.max() > 0.9 * n:
+            return so_far.wanted
+        return Wanted(SIZE, min(n + SIZE, self.most.estimation))
+
+
+class OwnFixed(Plan):
+    """Not derived from it, and yet the number is known before the first vote."""
+
+    most = Wanted(100, 1000)
+
+    def wanted(self, so_far):
+        assert not so_far.n_estimation, "it is not asked again"
+        return self.most
+
+
+def test_whether_a_plan_looked_is_seen_not_told_by_its_class(tmp_path):
+    peeked = vote(PeekingFixed(Wanted(SIZE, 20 * SIZE)), store=tmp_path / "peeked.db")
+    assert peeked.stopped
+    with pytest.raises(InvalidParameterError, match="'votes' must be as many as was fixed in advance"):
+        sc.clopper_pearson(peeked)
+    with VoteStore.read(tmp_path / "peeked.db") as store:
+        assert store.looks
+    fixed = vote(OwnFixed(), store=tmp_path / "fixed.db")
+    assert not fixed.stopped
+    assert same(fixed, vote(1000))
+    with VoteStore.read(tmp_path / "fixed.db") as store:
+        assert not store.looks
+
+
+def test_unmarked_votes_of_a_plan_that_peeks_would_give_false_certificates():
+    """A coin has no majority, and yet one of these certificates in six would say so at alpha 0.05."""
+
+    class UntilCertified(FixedPlan):
+        def wanted(self, so_far):
+            n = so_far.n_estimation
+            if n and is_certified(so_far.estimation):
+                return so_far.wanted
+            return Wanted(SIZE, min(n + SIZE, self.most.estimation))
+
+    def is_certified(counts):
+        return sc.clopper_pearson(sc.Votes(counts, selection=[[1, 0]]), alpha=0.05).p_lower[0] > 0.5
+
+    base = sc.classifiers.from_callable(lambda batch: batch.degrees()[:, 0], on="batch")
+    coin = sc.SmoothedClassifier(base, sc.Noise(all=0.5))
+    asked = {"samples": UntilCertified(Wanted(SIZE, 20 * SIZE)), "chunk_size": SIZE}
+    found = [coin.vote([sc.Graph(2, [])], seed=seed, **asked) for seed in range(100)]
+    assert all(votes.stopped for votes in found)
+    assert sum(is_certified(votes.counts) for votes in found) > 10
+
+
 def test_a_fixed_plan_is_the_number_of_votes():
     fixed = vote(FixedPlan(Wanted(100, 1000)))
     assert same(fixed, vote(1000))
@@ -78,7 +133,7 @@ def test_looks_do_not_depend_on_workers(workers):
 
 @pytest.mark.parametrize("asked", [3, 10, 30])
 def test_looks_do_not_depend_on_interruptions(tmp_path, asked):
-    calls = []
+    calls = worlds.Calls()
 
     def failing(batch):
         calls.append(len(batch))
@@ -152,8 +207,8 @@ def test_no_bounds_of_a_fixed_number_are_made_from_votes_that_were_looked_at(tmp
     )
     assert told.returncode == 2
     assert b"fixed in advance" in told.stderr
-    again = vote(128, store=file)  # a fixed number of the same votes is as good as any
-    assert not again.stopped
+    again = vote(128, store=file)  # a number that is chosen after a look is not fixed in advance
+    assert again.stopped
     np.testing.assert_array_equal(again.counts, vote(128).counts)
     with pytest.raises(InvalidParameterError, match="'samples' must be a whole number"):
         worlds.smoothed().certify(worlds.graphs(1), samples=UntilClear(), seed=1)

@@ -5,8 +5,9 @@ The unit of work is a chunk: a fixed number of samples of one graph for one purp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,8 +34,8 @@ __all__ = [
     "Job",
     "Tally",
     "check_memory",
-    "chunk_to_recount",
     "chunks_of",
+    "chunks_to_recount",
     "fitting_batch_of",
 ]
 
@@ -42,6 +43,9 @@ PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
 
 NOT_RECORDED = -1
 """In the place of the class of a target whose flips are not recorded."""
+
+RECOUNTED = 0.03
+"""The largest share of the stored estimation votes of a graph that are counted again when it is continued."""
 
 Counts = npt.NDArray[np.int64]
 
@@ -158,14 +162,35 @@ def chunks_of(
         yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start), against, by_axis)
 
 
-def chunk_to_recount(stored: Iterable[Chunk]) -> Chunk | None:
-    """Which of the stored chunks of a graph is counted again before more votes are added; None if nothing is stored.
+def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
+    """Which of the stored chunks of a graph are counted again before more votes are added.
 
-    It is selection chunk 0, in which the classifier is checked as well, where that has votes enough to tell.
+    First a chunk with votes enough to tell one classifier from another: selection chunk 0, if it has. It does not tell
+    much where votes are nearly unanimous. A classifier that has as many votes against its class once more shows that
+    with 99% in a share log(100) / (against + 1) of the votes, so that share is counted again, at most `RECOUNTED`:
+    further estimation chunks, evenly spread, or the beginning of the last one.
+
+    Args:
+        stored: the stored chunks of the graph.
+        against: its stored estimation votes against the leading class.
+
+    Example:
+        >>> stored = [Chunk(0, "selection", 0, 100), *chunks_of(0, "estimation", 100_000, 1000)]
+        >>> [(chunk.number, chunk.samples) for chunk in chunks_to_recount(stored, against=0)]
+        [(0, 100), (49, 1000), (99, 1000)]
+        >>> [(chunk.number, chunk.samples) for chunk in chunks_to_recount(stored, against=20_000)]
+        [(0, 100)]
     """
-    return min(
-        stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number), default=None
-    )
+    first = sorted(stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number))[:1]
+    others = [chunk for chunk in stored if chunk.purpose == "estimation" and chunk not in first]
+    share = min(RECOUNTED, log(100) / (against + 1))
+    wanted = int(share * sum(chunk.samples for chunk in others)) - sum(chunk.samples for chunk in first)
+    if wanted <= 0:
+        return first
+    number = wanted // max(chunk.samples for chunk in others)
+    if not number:
+        return [*first, others[-1]._replace(samples=min(wanted, others[-1].samples))]
+    return [*first, *(others[len(others) * place // number - 1] for place in range(1, number + 1))]
 
 
 def fitting_batch_of(job: Job, sites: Sites) -> int:

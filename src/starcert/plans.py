@@ -4,8 +4,9 @@ A plan is asked graph by graph, before the first vote and whenever all votes tha
 counts at such a look, those of chunks 0, 1, 2, … in their order, however they came in. So what it answers, like the
 votes themselves, never depends on workers, batches or interruptions.
 
-Votes of a plan that looks at them are marked (`Votes.stopped`): bounds for a number of votes fixed in advance are
-not true of them, and are refused.
+A plan that wants all it may ever want (`Plan.most`) before the first estimation vote is not asked again: the number is
+fixed. Any other plan sees estimation votes, and the votes are marked (`Votes.stopped`), here and in the store: bounds
+for a number of votes fixed in advance are not true of them, and are refused.
 
 To write one, derive it from `Plan`. This one asks for more votes as long as some target's class is not clear:
 
@@ -38,7 +39,7 @@ from starcert.binding import axes_of_sites
 from starcert.core.confidence import Votes
 from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.errors import InvalidParameterError, StarcertWarning
-from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_to_recount, chunks_of
+from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunks_of, chunks_to_recount
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.sampler import way_of
 from starcert.system.stages import staged
@@ -150,8 +151,8 @@ def count_votes(
         record: whether to keep which sites flipped in estimation votes against the class of each target, the one that
             leads in its selection votes: these all come first then. Where that would take too much for all targets of
             a graph, how many flipped on each axis is kept, of as many targets as there is room for (`what_to_record`).
-        store: keeps every chunk as it comes. One stored chunk of every graph is counted again first, as far as it says
-            what is done.
+        store: keeps every chunk as it comes. Some stored chunks of every graph are counted again first, as far as it
+            says what is done.
         executor: where to count; None: in this process.
         advance: is told of votes that are there.
     """
@@ -180,6 +181,7 @@ class _Count:
         self._wanted: dict[int, Wanted] = {}
         self._open: dict[int, int] = {}  # chunks of a graph that are not there yet, and one while they are listed
         self.waiting: deque[int] = deque()
+        self._looked = False
         self._recordings = {
             i: [_Recording(job, i) for _ in range(n)]
             for i, n in enumerate(self._n_targets)
@@ -195,12 +197,14 @@ class _Count:
             self._tell_what_is_missing(graph)
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
+        totals = set(self._counts["estimation"].sum(axis=1).tolist())
+        fixed = not self._looked and (self._store is None or all(map(self._store.is_fixed, totals)))
         return Votes(
             self._counts["estimation"],
             selection=selection if selection.any() else None,
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
-            stopped=not isinstance(self._plan, FixedPlan),
+            stopped=not fixed,
             records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
         )
 
@@ -288,8 +292,10 @@ class _Count:
 
     def _look(self, graph: int) -> None:
         """Asks the plan what is wanted of a graph, all votes of its last answer being there."""
-        have, chunk_size = self._votes_of(graph), self._job.chunk_size
-        want, most = self._plan.wanted(self._so_far(graph)), self._plan.most
+        have, chunk_size, most = self._votes_of(graph), self._job.chunk_size, self._plan.most
+        if have != most and have.estimation:
+            self._note_look()
+        want = have if have == most else self._plan.wanted(self._so_far(graph))
         if want == have:
             self._wanted.pop(graph, None)
             self._advance(sum(most) - sum(have))
@@ -306,6 +312,12 @@ class _Count:
             raise InvalidParameterError("samples", must, want)
         self._wanted[graph] = want
         self.waiting.append(graph)
+
+    def _note_look(self) -> None:
+        """Records that the plan is about to see estimation votes, and may answer by them."""
+        if self._store is not None and not self._looked:
+            self._store.note_look(selection=self._plan.most.selection, estimation=None)
+        self._looked = True
 
     def _rows(self, graph: int) -> slice:
         return slice(self._firsts[graph], self._firsts[graph + 1])
@@ -440,13 +452,14 @@ def _keep(store: VoteStore, tally: Tally) -> None:
 
 
 def _check_stored_votes(job: Job, store: VoteStore, executor: Executor | None) -> None:
-    """Counts a stored chunk of every graph again: a classifier that has changed must not go on here."""
+    """Counts some stored chunks of every graph again: a classifier that has changed must not go on here."""
 
     def recounted() -> Iterator[Chunk]:
         for graph in range(len(job.sites)):
-            stored = (Chunk(graph, each, *chunk) for each in PURPOSES for chunk in store.done(graph, each).items())
-            if (chunk := chunk_to_recount(stored)) is not None:
-                yield chunk
+            stored = [Chunk(graph, each, *chunk) for each in PURPOSES for chunk in store.done(graph, each).items()]
+            counts = sum(counts for _, _, counts in store.tallies(graph, "estimation"))
+            against = 0 if isinstance(counts, int) else int((counts.sum(axis=1) - counts.max(axis=1)).min())
+            yield from chunks_to_recount(stored, against)
 
     for tally in tallies(job, recounted(), executor):
         _keep(store, tally)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
@@ -23,6 +25,7 @@ from starcert.binding import (
 )
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
+from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
 from starcert.core.confidence import (
     Family,
     Votes,
@@ -33,7 +36,7 @@ from starcert.core.confidence import (
 )
 from starcert.core.evidence import AlphaShares
 from starcert.deciding import DecidedPlan
-from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning
+from starcert.errors import ClassifierError, InvalidParameterError, StarcertError, StarcertWarning
 from starcert.estimator import ClassifierConventions, is_estimator
 from starcert.evidence import Verdict, undefended
 from starcert.graphs import CleanObject, Graph, Sites, Vector
@@ -73,6 +76,18 @@ class VotingOptions(TypedDict, total=False):
     executor: Executor | None
     chunk_size: int | None
     batch_size: int | None
+    progress: bool | None
+    title: str
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What one call counts with: the job, the classifier as it was before, and where votes are kept and counted."""
+
+    job: Job
+    unchanged: Unchanged
+    store: str | PathLike[str] | None
+    executor: Executor | None
     progress: bool | None
     title: str
 
@@ -249,22 +264,65 @@ class SmoothedClassifier(ClassifierConventions):
             progress: whether to draw a progress bar; by default on a terminal only.
             title: what the bar is called.
         """
+        plan = _plan(samples, selection_samples)
+        run = self._begin(
+            self._bound(graphs),
+            seed,
+            store=store,
+            executor=executor,
+            chunk_size=chunk_size,
+            batch_size=batch_size,
+            progress=progress,
+            title=title,
+        )
+        return self._vote(run, plan, record=record)
+
+    def _begin(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        selection_samples: int | None = None,  # the plan has them
+        store: str | PathLike[str] | None = None,
+        executor: Executor | None = None,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
+        progress: bool | None = None,
+        title: str = "votes",
+    ) -> _Run:
+        """What a call counts with, once it is known that it can be done; nothing is counted yet."""
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        plan = _plan(samples, selection_samples)
-        problem = self._bound(graphs)
         job = self._job(problem, seed, chunk_size, batch_size)
         if not len(problem):
-            raise InvalidParameterError("graphs", "hold at least one graph", graphs)
+            raise InvalidParameterError("graphs", "hold at least one graph", [])
         check_memory(job)
-        opened = None if store is None else self._open(store, job, plan)
-        try:
-            with progress_bar(title, len(problem) * sum(plan.most), shown=progress) as advance:
-                return count_votes(job, plan, record=record, store=opened, executor=executor, advance=advance)
-        finally:
-            if opened is not None:
-                opened.close()
+        return _Run(job, Unchanged(job.classifier, job.sites[0]), store, executor, progress, title)
+
+    def _vote(self, run: _Run, plan: Plan, *, record: bool, certificate: Mapping[str, Any] | None = None) -> Votes:
+        """The votes that a plan wants; a store records which certificate is computed from them, see `Look`."""
+        with self._keeping(run) as store:
+            if store is not None and certificate is not None:
+                store.check_look(**certificate)
+            with progress_bar(run.title, len(run.job.sites) * sum(plan.most), shown=run.progress) as advance:
+                votes = count_votes(run.job, plan, record=record, store=store, executor=run.executor, advance=advance)
+            if store is not None and certificate is not None:
+                store.note_look(**certificate)
+        return votes
+
+    @contextmanager
+    def _keeping(self, run: _Run) -> Iterator[VoteStore | None]:
+        """The store, if there is one, while votes are counted; the classifier must then be what it was before."""
+        with nullcontext() if run.store is None else self._open(run.store, run.job) as store:
+            try:
+                yield store
+            finally:
+                changed = not run.unchanged.holds()
+                if changed and store is not None:
+                    store.condemn(CHANGED)
+        if changed:
+            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
 
     def _job(self, problem: Problem, seed: int, chunk_size: int | None, batch_size: int | None) -> Job:
         base = self.classifier
@@ -323,21 +381,28 @@ class SmoothedClassifier(ClassifierConventions):
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
         if evidence:
             _warn_of_no_evidence(problem)
-        nodes = self._job(problem, seed, None, None).target_nodes
+        if plan not in ("fixed", "decided"):
+            raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
+        fixed = _plan(samples, voting.get("selection_samples"))
+        run = self._begin(problem, seed, **voting)
+        job, nodes = run.job, run.job.target_nodes
         counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
+        certificate = {
+            "selection": fixed.most.selection,
+            "estimation": samples if plan == "fixed" else None,
+            "evidence": evidence,
+            "max_radius": limits if evidence and len(problem.noise.axes) > 1 else None,
+        }
         if plan == "decided":
-            fixed = _plan(samples, voting.pop("selection_samples", None)).most
-            together = sum(map(self._job(problem, seed, None, None).n_targets, range(len(problem))))
-            wanted = DecidedPlan(fixed, problem, alpha, together if family == "all" else 1, limits, evidence, max_flips)
-            votes = self.vote(problem, samples=wanted, seed=seed, record=evidence, **voting)
+            together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
+            decided = DecidedPlan(fixed.most, problem, alpha, together, limits, evidence, max_flips)
+            votes = self._vote(run, decided, record=evidence, certificate=certificate)
             with stage("certifying"):
-                bounds = anytime_bounds(votes, alpha=counts_alpha, together=wanted.together)
-        elif plan == "fixed":
-            votes = self.vote(problem, samples=samples, seed=seed, record=evidence, **voting)
+                bounds = anytime_bounds(votes, alpha=counts_alpha, together=together)
+        else:
+            votes = self._vote(run, fixed, record=evidence, certificate=certificate)
             with stage("certifying"):
                 bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
-        else:
-            raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
         rows = votes.objects.tolist()
         certificates = certify(
             bounds,
@@ -350,24 +415,18 @@ class SmoothedClassifier(ClassifierConventions):
         )
         if not evidence:
             return certificates
-        job = self._job(problem, seed, voting.get("chunk_size"), voting.get("batch_size"))
-        store = voting.get("store")
-        opened = None if store is None or not most else self._open(store, job, _plan(samples, None))
-        try:
-            with progress_bar("evidence", len(rows), shown=voting.get("progress")) as advance:
-                return with_evidence(
-                    certificates,
-                    job,
-                    alpha=alpha,
-                    most=most,
-                    max_flips=max_flips,
-                    store=opened,
-                    executor=voting.get("executor"),
-                    advance=advance,
-                )
-        finally:
-            if opened is not None:
-                opened.close()
+        asking = run if most else replace(run, store=None)
+        with self._keeping(asking) as store, progress_bar("evidence", len(rows), shown=run.progress) as advance:
+            return with_evidence(
+                certificates,
+                job,
+                alpha=alpha,
+                most=most,
+                max_flips=max_flips,
+                store=store,
+                executor=run.executor,
+                advance=advance,
+            )
 
     def undefended(
         self, graphs: Sequence[Given] | Problem, level: RadiusLike, *, most_attacks: int = 2**20
@@ -421,7 +480,7 @@ class SmoothedClassifier(ClassifierConventions):
         abstained = np.array([one.abstained for one in certificates])
         return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
-    def _open(self, path: str | PathLike[str], job: Job, plan: Plan) -> VoteStore:
+    def _open(self, path: str | PathLike[str], job: Job) -> VoteStore:
         from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
 
         settings = VoteSettings(
@@ -443,8 +502,7 @@ class SmoothedClassifier(ClassifierConventions):
             )
             for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
         ]
-        stopping = {} if isinstance(plan, FixedPlan) else {"plan": type(plan).__name__}
-        return VoteStore.open(path, settings, records, provenance=provenance() | stopping)
+        return VoteStore.open(path, settings, records, provenance=provenance())
 
 
 def _as_list(graphs: Sequence[Given]) -> list[CleanObject]:

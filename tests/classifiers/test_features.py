@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
+import worlds
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.draws import Way
@@ -62,7 +63,7 @@ class HowMany(torch.nn.Module):
     def __init__(self, threshold):
         super().__init__()
         self.register_buffer("threshold", torch.tensor(threshold))
-        self.seen = []
+        self.seen = worlds.Calls()
 
     def forward(self, x, edges, batch=None):
         self.seen.append(x)

@@ -168,6 +168,116 @@ def test_what_a_function_remembers_and_what_is_computed_from_the_rest_do_not_cou
     assert (identity(one), identity(identity_worlds.remembered)) == before
 
 
+def test_what_is_computed_and_kept_counts_once_it_was_changed():
+    one = identity_worlds.Tables()
+    before = identity(one)
+    assert one.row[3] == 0
+    assert identity(one) == before
+    one.row[3] = 1
+    assert identity(one) != before
+    one.row = np.zeros(5)
+    assert identity(one) == before
+    one.row = np.ones(5)
+    assert identity(one) != before
+
+
+def test_what_is_kept_may_refer_to_its_owner():
+    one = identity_worlds.Tables()
+    before = identity(one)
+    assert one.itself["me"] is one
+    assert identity(one) == before
+
+
+def test_what_cannot_be_computed_again_counts():
+    one, other = identity_worlds.Tables(), identity_worlds.Tables()
+    vars(one)["unreadable"], vars(other)["unreadable"] = 1, 2
+    assert changed(one, other)
+
+
+def test_networkx_graphs_are_the_same_before_and_after_use():
+    graph = identity_worlds.nx.cycle_graph(5)
+    before = identity(graph)
+    assert (graph.degree[0], len(graph.edges), len(graph.nodes), graph.adj[0][1]) == (2, 5, 5, {})
+    assert identity(graph) == before
+    graph.adj[0][1]["weight"] = 2
+    assert identity(graph) != before
+
+
+def test_remembered_results_are_forgotten_before_a_digest():
+    """What was changed in place would otherwise answer, and no digest would show it."""
+    before = identity(identity_worlds.read_row)
+    assert identity_worlds.read_row(3) == 0
+    assert identity(identity_worlds.read_row) == before
+    identity_worlds.row_of(5)[3] = 1
+    assert identity_worlds.read_row(3) == 1
+    assert identity(identity_worlds.read_row) == before
+    assert identity_worlds.read_row(3) == 0  # what is digested is what answers
+
+
+def test_what_a_function_without_arguments_remembers_counts():
+    """Such a function holds one value, made once: a model that is loaded, or a table."""
+    before = identity(identity_worlds.read_table)
+    assert identity_worlds.read_table(3) == 0
+    assert identity(identity_worlds.read_table) == before
+    identity_worlds.table()[3] = 1
+    assert identity(identity_worlds.read_table) != before
+    identity_worlds.table.cache_clear()
+    assert identity(identity_worlds.read_table) == before
+
+
+LOOKUPS = [
+    "import os\ndef f(g): return os.environ['LIMIT']",
+    "from os import environ as e\ndef f(g): return e.get('LIMIT')",
+    "import os\ndef f(g): return os.getenv('LIMIT')",
+    "from os import getenv as get\ndef f(g): return get('LIMIT')",
+    "def f(g):\n  import os\n  return os.environ['LIMIT']",
+    "def f(g):\n  from os import getenv\n  return getenv('LIMIT')",
+    "import os\ndef f(g): return h()\ndef h(): return os.environ['LIMIT']",
+    "import os\nclass C:\n  def m(self): return os.environ['LIMIT']\ndef f(g): return C().m()",
+    "import pathlib as p\ndef f(g): return p.os.environ['LIMIT']",
+    "w = 0\ndef f(g): return globals()['w']",
+    "def f(g): return eval('w')",
+    "def f(g): exec('w')",
+    "import builtins\ndef f(g): return builtins.eval('w')",
+    "import importlib\ndef f(g): return importlib.import_module('w').x",
+    "from importlib import import_module as get\ndef f(g): return get('w').x",
+    "def f(g): return __import__('w').x",
+    "import sys\ndef f(g): return sys.modules['w'].x",
+]
+
+
+@pytest.mark.parametrize("source", LOOKUPS)
+def test_code_that_looks_up_at_run_time_what_no_digest_can_follow_is_to_be_named(source):
+    by = "environ|getenv|globals|eval|exec|import_module|__import__|modules"
+    must = rf"({by}), in (.*, in )?the function .*Give description=…"
+    with pytest.raises(InvalidParameterError, match=must):
+        identity(module_of(source).f)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os\ndef f(g): return os.path.join('a', 'b')",
+        "def f(g): return g.eval()",
+        "import re\ndef f(g): return re.compile('a').match(g)",
+        "def f(g): return getattr(g, 'limit' + str(g))",
+        "import numpy as np\ndef f(g): return getattr(np, g.name)(3)",
+        "def f(g): return vars(g)['limit']",
+        "def f(g, exec=None): return exec(g)",
+    ],
+)
+def test_code_that_looks_into_what_is_digested_anyway_is_not_refused(source):
+    assert not changed(module_of(source).f, module_of(source).f)
+
+
+@pytest.mark.parametrize("ask", ["getattr(w, name)", "vars(w)[name]", "w.__dict__[name]"])
+def test_a_module_of_ones_own_that_is_asked_by_a_computed_name_counts_whole(monkeypatch, ask):
+    module = module_of(f"import identity_worlds as w\ndef f(g, name='LI' + 'MIT'): return {ask}")
+    before = identity(module.f)
+    monkeypatch.setattr(identity_worlds, "LIMIT", 4)
+    assert identity(module.f) != before
+
+
 def test_cycles_are_told_apart_by_what_is_on_them():
     def ring(*values):
         nodes = [{"value": value} for value in values]
@@ -225,6 +335,18 @@ def test_estimators_count_by_what_was_fitted(estimator):
     assert changed(estimator, again)
 
 
+@pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
+def test_neighbours_are_the_same_before_and_after_use(algorithm):
+    neighbours = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier(3, algorithm=algorithm)
+    rng = np.random.default_rng(0)
+    rows, labels = rng.random((60, 5)), rng.integers(2, size=60)
+    before = identity(neighbours.fit(rows, labels))
+    neighbours.predict(rows)
+    assert identity(neighbours) == before
+    rows[0] += 1
+    assert identity(neighbours.fit(rows, labels)) != before
+
+
 class TestTorch:
     @pytest.fixture(autouse=True)
     def _needs_torch(self):
@@ -251,6 +373,22 @@ class TestTorch:
         running = module()
         running[1].running_mean += 1
         assert len({identity(each) for each in [module(), running, *others]}) == 8
+
+    def test_hooks_of_all_modules_count(self):
+        import torch  # noqa: PLC0415
+
+        module = torch.nn.Linear(2, 2)
+        before = identity(module), identity(module.forward), identity(3)
+        register = torch.nn.modules.module
+        found = []
+        for add in (register.register_module_forward_hook, register.register_module_forward_pre_hook):
+            for number in (1, 2):
+                handle = add(lambda module, *inputs, number=number: number)
+                found.append((identity(module), identity(module.forward), identity(3)))
+                handle.remove()
+        assert (identity(module), identity(module.forward), identity(3)) == before
+        assert len({before, *found}) == 5
+        assert len({each[0] for each in [before, *found]}) == 5
 
     @pytest.mark.slow
     def test_a_compiled_module_counts_by_what_was_compiled(self):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
+import worlds
 from starcert.classifiers import from_node_function
 from starcert.errors import ClassifierError, InvalidParameterError
 
@@ -35,7 +36,7 @@ def test_a_mask_says_which_nodes():
 
 
 def test_the_function_sees_the_copy_with_its_names_and_data():
-    seen = []
+    seen = worlds.Calls()
 
     def look(graph):
         seen.append((type(graph), list(graph), dict(graph.nodes(data="mask"))))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
+import worlds
 from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.draws import Way
 from starcert.sampling.room import check_room
@@ -46,7 +47,7 @@ def smoothed(base) -> sc.SmoothedClassifier:
 
 
 def test_a_function_sees_rows_in_the_order_of_their_columns():
-    seen = []
+    seen = worlds.Calls()
 
     def noted(rows):
         seen.append(rows)

@@ -35,8 +35,8 @@ def plain(certificates) -> list[dict[str, object]]:
     ]
 
 
-def votes_of(certificates) -> dict[str, list[list[int]]]:
-    return {"estimation": certificates.votes.counts.tolist(), "selection": certificates.votes.selection.tolist()}
+def votes_of(votes) -> dict[str, list[list[int]]]:
+    return {"estimation": votes.counts.tolist(), "selection": votes.selection.tolist()}
 
 
 def file_of(certificates) -> dict[str, object]:
@@ -57,7 +57,7 @@ def motif() -> dict[str, object]:
     for noise in (sc.Noise(motif=0.02, random=0.45), sc.Noise(motif=0.1, random=0.1)):
         smoothed = sc.SmoothedClassifier(base, noise, data.partition)
         result = smoothed.certify(data.test.graphs[:20], samples=5_000, seed=1)
-        found[repr(noise)] = {"votes": votes_of(result), "certificates": plain(result), "file": file_of(result)}
+        found[repr(noise)] = {"votes": votes_of(result.votes), "certificates": plain(result), "file": file_of(result)}
     return found
 
 
@@ -85,7 +85,7 @@ def mutag() -> dict[str, object]:
         ("dense", sc.classifiers.from_dense(model.dense(), n_classes=2)),
     ):
         result = sc.SmoothedClassifier(base, noise).certify(graphs, samples=2_000, seed=3)
-        found[name] = {"votes": votes_of(result), "certificates": plain(result)}
+        found[name] = {"votes": votes_of(result.votes), "certificates": plain(result)}
     rule = sc.regions.communities()
     anchored = sc.SmoothedClassifier(base, sc.Noise(inside=0.1, between=0.02), rule)
     found["anchored"] = plain(anchored.certify(graphs[:5], samples=2_000, seed=3))
@@ -93,7 +93,7 @@ def mutag() -> dict[str, object]:
 
 
 def continued() -> dict[str, object]:
-    """A store that is continued, and the same votes without one; sparse and dense noise on a larger graph."""
+    """A store that is continued before anyone looks, and a certificate; sparse and dense noise on a larger graph."""
     graphs = [sc.Graph.from_networkx(nx.gnp_random_graph(12, 0.4, seed=seed)) for seed in range(3)]
     regions = sc.Partition.from_node_sets({"core": range(6), "rest": range(6, 12)})
     base = sc.classifiers.from_callable(
@@ -101,10 +101,9 @@ def continued() -> dict[str, object]:
     )
     smoothed = sc.SmoothedClassifier(base, sc.Noise(core=0.1, rest=0.4), regions)
     with tempfile.TemporaryDirectory() as folder:
-        first, second = (
-            smoothed.certify(graphs, samples=samples, seed=5, store=Path(folder, "votes.db"))
-            for samples in (2_500, 6_000)
-        )
+        store = Path(folder, "votes.db")
+        first = smoothed.vote(graphs, samples=2_500, seed=5, store=store)
+        second = smoothed.certify(graphs, samples=6_000, seed=5, store=store)
     large = [sc.Graph.from_networkx(nx.gnm_random_graph(300, 900, seed=0))]
 
     def more_than(edges: int):
@@ -116,10 +115,10 @@ def continued() -> dict[str, object]:
     dense = sc.SmoothedClassifier(more_than(4090), sc.Noise(all=sc.Flip(delete=0.4, add=0.08)))
     return {
         "first": votes_of(first),
-        "second": votes_of(second),
+        "second": votes_of(second.votes),
         "certificates": plain(second),
-        "sparse": votes_of(sparse.certify(large, samples=600, seed=2, max_radius=(3, 3))),
-        "dense": votes_of(dense.certify(large, samples=600, seed=2, max_radius=(3, 3))),
+        "sparse": votes_of(sparse.vote(large, samples=600, seed=2)),
+        "dense": votes_of(dense.vote(large, samples=600, seed=2)),
     }
 
 

@@ -1,6 +1,6 @@
 """Files of the formats before are read as they are, and continued in the format of today.
 
-Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target.
+Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target, format 4 no looks.
 """
 
 import shutil
@@ -69,7 +69,7 @@ def test_a_reader_of_an_old_format_reads_on_while_it_is_continued(old):
 
 def test_a_file_that_says_a_format_must_have_its_schema(old):
     edit(old, f"PRAGMA user_version = {FORMAT}")
-    with pytest.raises(StoreError, match=r"its schema is not starcert's: attacks, (chunks, )?flips, tallies"):
+    with pytest.raises(StoreError, match=r"its schema is not starcert's: attacks, (chunks, )?flips, records, tallies"):
         VoteStore.read(old)
 
 
@@ -120,3 +120,49 @@ class TestRowsOfSingleTargets:
         with closing(sqlite3.connect(third)) as db:
             assert db.execute("PRAGMA user_version").fetchone() == (FORMAT,)
             assert db.execute("SELECT COUNT(*) FROM chunks WHERE graph = 1").fetchone() == (0,)
+
+
+def as_format_4(path, provenance):
+    """A file as it was written before looks were recorded, by a plan that looked where the provenance says so."""
+    with VoteStore.open(path, SETTINGS, graphs_of(3), provenance=provenance) as store:
+        fill(store, 2)
+    edit(
+        path,
+        "ALTER TABLE records RENAME TO records_5",
+        SCHEMAS[4]["records"],
+        "INSERT INTO records SELECT * FROM records_5",
+        "DROP TABLE records_5",
+        "PRAGMA user_version = 4",
+    )
+
+
+@pytest.mark.parametrize(("provenance", "fixed"), [({}, True), ({"plan": "UntilClear"}, False)])
+def test_format_4_gets_looks_and_keeps_those_of_plans(path, provenance, fixed):
+    as_format_4(path, provenance)
+    with VoteStore.read(path) as store:
+        assert store.is_fixed(2000) == fixed
+    with opened(path) as store:
+        assert check_votes(store) == 3 * 2 * 2
+        store.note_look(selection=10, estimation=2000, evidence=False)
+    with VoteStore.read(path) as store:
+        assert store.is_fixed(2000)
+        assert store.is_fixed(3000) is False
+        assert len(store.looks) == 2 - fixed
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        '{"selection": -1, "estimation": 5, "evidence": null, "max_radius": null}',
+        '{"selection": 1, "estimation": "many", "evidence": null, "max_radius": null}',
+        '{"selection": 1, "estimation": 5, "evidence": 1, "max_radius": null}',
+        '{"selection": 1, "estimation": 5, "evidence": true, "max_radius": 3}',
+        '{"selection": 1, "estimation": 5}',
+    ],
+)
+def test_a_look_that_cannot_be_believed_is_refused(path, look):
+    with opened(path) as store:
+        store.note_look(selection=10, estimation=2000, evidence=False)
+    edit(path, ("UPDATE records SET value = ? WHERE kind = 'look'", (look,)))
+    with pytest.raises(StoreError, match="the record 'look' 0"):
+        VoteStore.read(path)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copyreg
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
+from contextlib import suppress
+from hashlib import sha256
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -24,23 +26,25 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from starcert.classifiers.programs import (
     ModuleUse,
+    UntellableError,
+    cached_properties,
     code_of,
-    computed_names,
     found_under_its_name,
     function_of,
     installed_name,
     module_of,
     namespace_of,
+    refuse_lookup,
 )
 from starcert.graphs.content import is_tensor
 
-__all__ = ["SLOT", "Anatomy", "UntellableError", "leaf", "take_apart", "words"]
+__all__ = ["SLOT", "Anatomy", "Follows", "leaf", "take_apart", "words"]
 
 SLOT = "_compiled_call_impl"
 """Where a module of torch keeps what is called in its place: it goes into no copy, no file and no identity."""
@@ -60,9 +64,8 @@ class Anatomy(NamedTuple):
     ordered: bool = True
 
 
-class UntellableError(Exception):
-    """A value has no content that can be told; the message names it."""
-
+Follows: TypeAlias = Callable[[object, functools.cached_property[object], object], bool]
+"""Whether what an object keeps of a cached property is what it would compute again."""
 
 _PLAIN: dict[type, Callable[[Any], bytes]] = {
     type(None): lambda _: b"None",
@@ -83,26 +86,31 @@ def leaf(value: object) -> bytes | None:
     return None if tell is None else tell(value)
 
 
-def take_apart(value: object) -> Anatomy:
+def take_apart(value: object, follows: Follows) -> Anatomy:
     """What a value is made of, one level deep.
+
+    Args:
+        value: the value.
+        follows: tells which values of cached properties follow from the rest: they are no part of their object.
 
     Raises:
         UntellableError: it has no content that can be told.
 
     Example:
-        >>> take_apart([1, "a"])
+        >>> take_apart([1, "a"], lambda owner, computed, kept: True)
         Anatomy(label=b'list', parts=[1, 'a'], ordered=True)
     """
+    refuse_lookup(value)
+    if type(value) in _CONTAINERS:
+        return _CONTAINERS[type(value)](value)
     for kinds, tell in _KINDS:
         if isinstance(value, kinds):
             return tell(value)
     if is_tensor(value):
         return _tensor(value)
     if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.nn.Module):
-        return _torch_module(value)
-    if type(value) in _CONTAINERS:
-        return _CONTAINERS[type(value)](value)
-    return _object(value)
+        return _torch_module(value, follows)
+    return _object(value, follows)
 
 
 def words(value: object) -> str:
@@ -168,12 +176,16 @@ def _tensor(value: Any) -> Anatomy:  # noqa: ANN401  (torch may be missing)
 
 def _bytes(kind: str, array: np.ndarray[Any, Any]) -> Anatomy:
     content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return Anatomy(kind.encode(), (blake2b(content.data, digest_size=32).digest(),))
+    return Anatomy(kind.encode(), (sha256(content.data).digest(),))  # processors have it: twice as fast as BLAKE2b
 
 
-def _torch_module(value: Any) -> Anatomy:  # noqa: ANN401  (torch may be missing)
+def _torch_module(value: Any, follows: Follows) -> Anatomy:  # noqa: ANN401  (torch may be missing)
     """The class with its forward pass, weights, submodules, hooks and plain attributes."""
-    own = {name: part for name, part in vars(value).items() if name != SLOT}  # faster, not different
+    own = {
+        name: part
+        for name, part in vars(value).items()
+        if name != SLOT and not ("_hooks" in name and isinstance(part, Mapping) and not part)  # faster, not different
+    }
     if type(value).__module__.startswith("torch._dynamo"):  # torch.compile made it faster: what was there answers
         return Anatomy(b"compiled by torch", (own["_modules"]["_orig_mod"],))
     pyg = sys.modules.get("torch_geometric.nn.conv.message_passing")
@@ -182,10 +194,10 @@ def _torch_module(value: Any) -> Anatomy:  # noqa: ANN401  (torch may be missing
     for name, hooks in own.items():
         if "_hooks" in name and isinstance(hooks, Mapping):
             own[name] = list(hooks.values())  # by numbers that count all hooks of the process
-    return Anatomy(b"module of torch", (type(value), _by_name(own, type(value))))
+    return Anatomy(b"module of torch", (type(value), _by_name(own, value, follows)))
 
 
-def _object(value: object) -> Anatomy:
+def _object(value: object, follows: Follows) -> Anatomy:
     """By what it would be made anew from."""
     try:
         if isinstance(function := getattr(value, "py_func", None), FunctionType):  # compiled by numba
@@ -197,17 +209,51 @@ def _object(value: object) -> Anatomy:
     if isinstance(reduced, str):
         return _named("global", installed_name(value) or f"{type(value).__qualname__} {reduced}")
     make, arguments, state, items, entries = (*reduced, None, None, None)[:5]
+    if type(value).__module__.startswith("sklearn.neighbors.") and hasattr(value, "get_tree_stats"):
+        state = _without_statistics(value, state)
     if isinstance(state, tuple) and len(state) == 2 and all(isinstance(part, dict | None) for part in state):
         state = {**(state[0] or {}), **(state[1] or {})}  # attributes, and those in slots
     if isinstance(state, dict):
-        state = _by_name(state, type(value))
+        state = _by_name(state, value, follows) or None  # as where there are none
     return Anatomy(b"object", (make, arguments, state, list(items or ()), dict(entries or ())))
 
 
-def _by_name(attributes: Mapping[Any, object], cls: type) -> dict[Any, object]:
-    """Attributes in the order of their names, without those that are computed and kept."""
-    computed = computed_names(cls)
-    return {name: attributes[name] for name in sorted(attributes, key=str) if name not in computed}
+def _without_statistics(tree: Any, state: tuple[object, ...]) -> tuple[object, ...]:  # noqa: ANN401
+    """The state of a search tree of scikit-learn, without what it counts of its own queries."""
+    counted = [*tree.get_tree_stats(), tree.get_n_calls()]
+    for place in reversed(range(len(state))):
+        found = state[place : place + len(counted)]
+        if all(isinstance(each, int) for each in found) and list(found) == counted:
+            return (*state[:place], *state[place + len(counted) :])
+    return state
+
+
+def _by_name(attributes: Mapping[Any, object], owner: object, follows: Follows) -> dict[Any, object]:
+    """Attributes in the order of their names, without those that are computed from the others and kept."""
+    computed = cached_properties(type(owner))
+    return {
+        name: attributes[name]
+        for name in sorted(attributes, key=str)
+        if name not in computed or not follows(owner, computed[name], attributes[name])
+    }
+
+
+def _remembering(value: Any) -> Anatomy:  # noqa: ANN401
+    """A function under `functools.lru_cache`.
+
+    Without arguments it remembers one value, which is a part of it. What it remembers for arguments nobody can list; it
+    follows from the code, and is forgotten here, so that nothing that was changed in place answers.
+    """
+    name = installed_name(value)
+    if name and found_under_its_name(value):
+        return _named("function", name)
+    parts = [value.__wrapped__, value.cache_parameters()]
+    if inspect.signature(value).parameters:
+        value.cache_clear()
+    else:
+        with suppress(Exception):  # whatever it may raise: nothing is remembered then
+            parts.append(value())
+    return Anatomy(b"cached", parts)
 
 
 def _mapping(value: Mapping[Any, object]) -> Anatomy:
@@ -230,14 +276,14 @@ _CONTAINERS: dict[type, Callable[[Any], Anatomy]] = {
     classmethod: lambda value: Anatomy(b"classmethod", (value.__func__,)),
     functools.partial: lambda value: Anatomy(b"partial", (value.func, value.args, value.keywords)),
     functools.cached_property: lambda value: Anatomy(b"cached_property", (value.func,)),
-    type(functools.cache(len)): lambda value: Anatomy(b"cached", (value.__wrapped__, value.cache_parameters())),
+    type(functools.cache(len)): _remembering,
 }
 
 _KINDS: tuple[tuple[Any, Callable[[Any], Anatomy]], ...] = (
     (FunctionType, _function),
     (type, _class),
     (ModuleUse, lambda value: Anatomy(b"module", module_of(value))),
-    (ModuleType, lambda value: Anatomy(b"module", module_of(ModuleUse(value, None)))),
+    (ModuleType, lambda value: Anatomy(b"module", module_of(ModuleUse(value, whole=True)))),
     (MethodType, lambda value: Anatomy(b"method", (value.__func__, value.__self__))),
     (BuiltinFunctionType, _builtin),
     (

@@ -105,6 +105,14 @@ class Classifier(ABC):
     def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         """One class for each copy, in their order, shape (copies,); or one for each target, shape (copies, targets)."""
 
+    def content(self) -> object:
+        """All that decides its answers, as it is now: digested before and after a run, which must not change it.
+
+        By default the classifier itself, with all its attributes. Override it where some of them play no part in any
+        answer, such as a counter of calls.
+        """
+        return self
+
     def n_targets(self, frame: Frame) -> int | None:
         """How many parts of a graph are classified, each by itself; None: the graph itself is, as one.
 
@@ -275,7 +283,11 @@ class CallableClassifier(Classifier):
         if self._description:
             return self._description + named
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{name} {identity((self.function, self.on))}{named}"
+        return f"{name} {identity(self.content())}{named}"
+
+    def content(self) -> object:
+        """The function, and what it is called with."""
+        return self.function, self.on
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the function sees it: some 400 bytes an edge in networkx."""

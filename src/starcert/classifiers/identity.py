@@ -6,11 +6,13 @@ apart into the same parts, all the way down: no address, no order of a hash tabl
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
+from functools import cached_property
 from hashlib import blake2b
 
-from starcert.classifiers.anatomy import Anatomy, UntellableError, leaf, take_apart, words
-from starcert.classifiers.programs import ModuleUse
+from starcert.classifiers.anatomy import Anatomy, Follows, leaf, take_apart, words
+from starcert.classifiers.programs import ModuleUse, UntellableError
 from starcert.errors import InvalidParameterError
 
 __all__ = ["identity"]
@@ -25,13 +27,16 @@ def identity(value: object) -> str:
     Functions count by their code, defaults, what they close over and the globals that their code names; functions,
     classes and data of the caller's own modules by content, and so on from there; installed modules by name and
     version; objects by their class and their state; arrays and tensors by their bytes; containers by what they hold.
+    So do hooks that torch runs around all modules. A cached property counts where it is not what would be computed
+    again; functions under `functools.lru_cache` forget what they remember for arguments.
 
     Args:
         value: anything, with cycles or without. Files, random devices and the clock, which code may read, are not
             followed.
 
     Raises:
-        InvalidParameterError: a part has no content that can be told: a lock, a socket, a generator, …
+        InvalidParameterError: a part has no content that can be told: a lock, a socket, a generator; or code that reads
+            the environment, or looks up names in ways that cannot be followed.
 
     Example:
         >>> def above(limit):
@@ -39,8 +44,33 @@ def identity(value: object) -> str:
         >>> identity(above(3)) == identity(above(3)), identity(above(3)) == identity(above(4))
         (True, False)
     """
+    hooks = _hooks_of_all_modules()
+    return _digest((value, hooks) if hooks else value, _follows).hex()
+
+
+def _digest(value: object, follows: Follows) -> bytes:
     root = leaf(value)
-    return (_digest_of(_explored(value)) if root is None else _hashed(root)).hex()
+    return _digest_of(_explored(value, follows)) if root is None else _hashed(root)
+
+
+def _follows(owner: object, computed: cached_property[object], kept: object) -> bool:
+    """Whether what an object keeps of a cached property is what it would compute again."""
+
+    def counts(*_: object) -> bool:  # what is kept within is compared as it is
+        return False
+
+    try:
+        return _digest(kept, counts) == _digest(computed.func(owner), counts)
+    except Exception:  # noqa: BLE001  (whatever a user's code may raise: it cannot be told that it follows)
+        return False
+
+
+def _hooks_of_all_modules() -> dict[str, object]:
+    if "torch.nn.modules.module" not in sys.modules:
+        return {}
+    from starcert.classifiers.global_hooks import forward_hooks, forward_pre_hooks  # noqa: PLC0415  (torch is there)
+
+    return {name: hooks for name, hooks in (("before", forward_pre_hooks()), ("after", forward_hooks())) if hooks}
 
 
 class _Node:
@@ -67,7 +97,7 @@ def _hashed(*parts: bytes) -> bytes:
     return sink.digest()
 
 
-def _explored(root: object) -> list[_Node]:
+def _explored(root: object, follows: Follows) -> list[_Node]:
     """All values that the root is made of, each once; the root is the first."""
     values: list[object] = [root]  # they are kept until all is read: an address then stays that of one value
     owners = [0]
@@ -76,7 +106,7 @@ def _explored(root: object) -> list[_Node]:
     n_parts = 0
     while len(nodes) < len(values):
         try:
-            anatomy: Anatomy = take_apart(values[len(nodes)])
+            anatomy: Anatomy = take_apart(values[len(nodes)], follows)
             n_parts += len(anatomy.parts)
             if n_parts > MOST:
                 raise UntellableError(f"more than {MOST:,} parts")
@@ -146,10 +176,10 @@ def _digest_around_cycles(nodes: list[_Node], digests: list[bytes]) -> bytes:
 
 def _untellable(values: list[object], owners: list[int], number: int, error: UntellableError) -> InvalidParameterError:
     """Names the part that cannot be told, and what it is a part of."""
-    chain = [str(error)]
-    while number:
-        number = owners[number]
-        if (owner := words(values[number])) and owner != chain[-1]:
+    chain, place = [str(error)], -1
+    while place != number:
+        place, number = number, owners[number]
+        if (owner := words(values[place])) and owner != chain[-1]:
             chain.append(owner)
     return _refusal(", in ".join(chain if len(chain) < 6 else [*chain[:3], "…", *chain[-2:]]))
 

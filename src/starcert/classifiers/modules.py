@@ -80,8 +80,12 @@ class ModuleClassifier(DrawsItself):
         """Which classifier it is: what was given, or its class and a digest of weights, code and features as of now."""
         if self._description:
             return f"{self._description} {self.weights}".rstrip()
+        return f"{type(self.model).__name__} {identity(self.content())}"
+
+    def content(self) -> object:
+        """Weights, code and features."""
         self.model.eval()  # as it is when it answers
-        return f"{type(self.model).__name__} {identity(self._content())}"
+        return self._content()
 
     @property
     def device(self) -> torch.device:

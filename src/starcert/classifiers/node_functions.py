@@ -44,7 +44,11 @@ class NodeFunction(Classifier):
         if self._description:
             return self._description + which
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{name} {identity((self.function, self.nodes))} of nodes{which}"
+        return f"{name} {identity(self.content())} of nodes{which}"
+
+    def content(self) -> object:
+        """The function, and the nodes that it answers for."""
+        return self.function, self.nodes
 
     def n_targets(self, frame: Frame) -> int:
         """Every node, or those of a mask."""

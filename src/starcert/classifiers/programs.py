@@ -1,7 +1,8 @@
 """Functions, classes and modules, taken apart: what their code is and what it names.
 
 Code of the caller's own modules counts by content. What is installed counts by name and version: it changes only when
-it is installed anew.
+it is installed anew. Code that looks up at run time what it does not name, in the environment or among all modules, has
+no content that can be told.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -24,13 +25,15 @@ from typing import NamedTuple
 
 __all__ = [
     "ModuleUse",
+    "UntellableError",
+    "cached_properties",
     "code_of",
-    "computed_names",
     "found_under_its_name",
     "function_of",
     "installed_name",
     "module_of",
     "namespace_of",
+    "refuse_lookup",
 ]
 
 _MISSING = "there is no such thing"
@@ -59,11 +62,48 @@ _NOT_CONTENT = frozenset(
 )
 
 
+_LOOKUPS = {
+    id(value): name
+    for name, value in {
+        "eval": eval,
+        "exec": exec,
+        "compile": compile,
+        "globals": globals,
+        "__import__": __import__,
+        "importlib.import_module": import_module,
+        "sys.modules": sys.modules,
+        "os.environ": os.environ,
+        "os.getenv": os.getenv,
+        "os.environb": getattr(os, "environb", None),
+        "os.getenvb": getattr(os, "getenvb", None),
+    }.items()
+    if value is not None
+}
+"""What code finds by these, nothing in the code tells."""
+
+_LOOKUP_NAMES = frozenset(("environ", "environb", "getenv", "getenvb", "import_module"))
+"""Some of them by the names that nothing else has: whatever the code asks for them."""
+
+_BY_COMPUTED_NAME = frozenset(("getattr", "vars", "__dict__", "__getattribute__", "attrgetter", "methodcaller"))
+"""Code that names one of these may ask a module for any name."""
+
+
+class UntellableError(Exception):
+    """A value has no content that can be told; the message names it."""
+
+
 class ModuleUse(NamedTuple):
-    """A module of the caller's own, and the names that some code may ask it for; None: all that it has."""
+    """A module, the names that some code may ask it for, and whether the code may ask for any other, too."""
 
     module: ModuleType
-    names: frozenset[str] | None
+    names: frozenset[str] = frozenset()
+    whole: bool = False
+
+
+def refuse_lookup(value: object) -> None:
+    """Raises an UntellableError for what looks up at run time what no code names."""
+    if name := _LOOKUPS.get(id(value)):
+        raise UntellableError(f"what code looks up at run time by {name}")
 
 
 def code_of(code: CodeType) -> tuple[object, ...]:
@@ -84,16 +124,29 @@ def function_of(function: FunctionType) -> tuple[object, ...]:
     parts: tuple[object, ...] = (function.__code__, function.__defaults__, function.__kwdefaults__, own, cells)
     if installed_name(function):  # a function made by an installed one: its globals are of that version
         return parts
-    names = frozenset(name for each in _codes(function.__code__) for name in each.co_names)
+    names, used, imports = _named_in(function.__code__)
+    for name in names & _LOOKUP_NAMES:
+        raise UntellableError(f"what code looks up at run time by {name}")
+    whole = not _BY_COMPUTED_NAME.isdisjoint(names)
     found = {}
-    for name in sorted(set(_globals(function.__code__))):
+    for name in used:
         value = function.__globals__.get(name, _MISSING)
         if value is _MISSING and hasattr(builtins, name):
+            refuse_lookup(getattr(builtins, name))
             continue  # the code has its name
-        found[name] = ModuleUse(value, names) if isinstance(value, ModuleType) else value
-    for name, level in sorted(set(_imports(function.__code__))):
-        found[f"import {'.' * level}{name}"] = _imported(name, level, function.__globals__.get("__package__"), names)
+        found[name] = ModuleUse(value, names, whole) if isinstance(value, ModuleType) else value
+    for name, level in imports:
+        module = _imported(name, level, function.__globals__.get("__package__"))
+        use = ModuleUse(module, names, whole) if isinstance(module, ModuleType) else module
+        found[f"import {'.' * level}{name}"] = use
     return *parts, found
+
+
+@lru_cache(maxsize=4096)
+def _named_in(code: CodeType) -> tuple[frozenset[str], list[str], list[tuple[str, int]]]:
+    """All names in a piece of code; those of globals; and the modules that it imports when it runs."""
+    names = frozenset(name for each in _codes(code) for name in each.co_names)
+    return names, sorted(set(_globals(code))), sorted(set(_imports(code)))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -121,13 +174,13 @@ def _imports(code: CodeType) -> Iterator[tuple[str, int]]:
                 yield str(step.argval), dots if isinstance(dots, int) else 0
 
 
-def _imported(name: str, level: int, package: object, names: frozenset[str]) -> object:
+def _imported(name: str, level: int, package: object) -> object:
     """The module that code imports when it runs; one of the caller's own is imported now, as the code would."""
     try:
         full = resolve_name("." * level + name, str(package)) if level else name
-        if _is_installed(full):
+        if _is_installed(full) and full not in sys.modules:
             return f"{full} {_version(full)}"
-        return ModuleUse(import_module(full), names)
+        return import_module(full)
     except Exception:  # noqa: BLE001  (whatever a module raises when it is imported: the code will meet it too)
         return _MISSING
 
@@ -135,13 +188,13 @@ def _imported(name: str, level: int, package: object, names: frozenset[str]) -> 
 def module_of(use: ModuleUse) -> tuple[object, ...]:
     """What some code may find in a module: its source, and by value what the code names there."""
     module = use.module
-    if _is_installed(module.__name__):
-        return (f"{module.__name__} {_version(module.__name__)}",)
     own = vars(module)
-    asked = [name for name in own if not name.startswith("__")] if use.names is None else sorted(use.names & own.keys())
-    found = {
-        name: ModuleUse(own[name], use.names) if isinstance(own[name], ModuleType) else own[name] for name in asked
-    }
+    if _is_installed(module.__name__):
+        for name in use.names & own.keys():
+            refuse_lookup(own[name])
+        return (f"{module.__name__} {_version(module.__name__)}",)
+    asked = [name for name in own if not name.startswith("__")] if use.whole else sorted(use.names & own.keys())
+    found = {name: use._replace(module=own[name]) if isinstance(own[name], ModuleType) else own[name] for name in asked}
     return _source_digest(getattr(module, "__file__", None)), found
 
 
@@ -158,9 +211,10 @@ def namespace_of(cls: type) -> dict[str, object]:
     return {name: value for name, value in sorted(vars(cls).items()) if name not in _NOT_CONTENT}
 
 
-def computed_names(cls: type) -> set[str]:
+def cached_properties(cls: type) -> dict[str, cached_property[object]]:
     """The attributes that a class computes when they are asked for, and keeps."""
-    return {name for each in cls.__mro__ for name, value in vars(each).items() if isinstance(value, cached_property)}
+    members = [item for each in reversed(cls.__mro__) for item in vars(each).items()]
+    return {name: value for name, value in members if isinstance(value, cached_property)}
 
 
 def installed_name(value: object) -> str:

@@ -53,6 +53,10 @@ class SklearnClassifier(Classifier):
         """Which classifier it is: the estimator's class, parameters and a digest of what was fitted, as of now."""
         return _describe(self.estimator)
 
+    def content(self) -> object:
+        """What was fitted."""
+        return _fitted(self.estimator) if _is_graph_kernel(self.estimator) else self.estimator
+
     def classify(self, graphs: NoisyGraphs) -> npt.NDArray[np.int64]:
         """One class for each graph, numbered in the order of the estimator's `classes_`."""
         estimator, copies = self._question(graphs)
@@ -251,23 +255,32 @@ def _decisions(estimator: Any, copies: Any, count: int) -> npt.NDArray[np.float6
     return None
 
 
+def _is_graph_kernel(estimator: Any) -> bool:  # noqa: ANN401
+    return type(estimator) is KernelSVM and type(estimator.kernel_).__module__.startswith(("grakel.", "starcert."))
+
+
 def _describe(estimator: Any) -> str:  # noqa: ANN401
     """Kernel, parameters and a digest of what was fitted: equal for equal models."""
-    if type(estimator) is not KernelSVM or not type(estimator.kernel_).__module__.startswith(("grakel.", "starcert.")):
+    if not _is_graph_kernel(estimator):
         return f"{type(estimator).__name__} {identity(estimator)}"
-    # What GraKeL keeps of its training graphs comes in the order of hash tables; it follows from those graphs.
+    kernel, parameters, *_ = fitted = _fitted(estimator)
+    told = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()) if leaf(value) is not None)
+    return f"{kernel.__name__}({told}), SVC(C={estimator.svc_.C!r}) {identity(fitted)}"
+
+
+def _fitted(estimator: KernelSVM) -> tuple[type, dict[str, Any], npt.NDArray[Any], tuple[object, ...], object]:
+    """All that decides the answers of a graph kernel.
+
+    What GraKeL keeps of its training graphs comes in the order of hash tables; it follows from those graphs.
+    """
     kernel, svc = estimator.kernel_, estimator.svc_
     parameters = kernel.get_params()
     if "node_labels" in parameters or estimator.node_labels or estimator.node_labels_ not in (None, DEGREE):
         parameters["node_labels"] = estimator.node_labels_
-    fitted = identity(
-        (
-            type(kernel),
-            parameters,
-            np.asarray(estimator.classes_),
-            (svc.support_, svc.dual_coef_, svc.intercept_),
-            estimator.training_digest_,
-        )
+    return (
+        type(kernel),
+        parameters,
+        np.asarray(estimator.classes_),
+        (svc.support_, svc.dual_coef_, svc.intercept_),
+        estimator.training_digest_,
     )
-    told = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()) if leaf(value) is not None)
-    return f"{type(kernel).__name__}({told}), SVC(C={svc.C!r}) {fitted}"

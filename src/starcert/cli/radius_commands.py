@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 
 from starcert import __version__
 from starcert.cli.command_line import MOST_ROWS, JsonOption, app, show
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, StarcertWarning, StoreError
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
 from starcert.system.output import at_least, fails_at_most
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from starcert.certificate import Certificate, Certificates
     from starcert.core.confidence import Bounds
+    from starcert.store import VoteStore
 
 __all__ = ["frontier", "slack"]
 
@@ -180,7 +182,8 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
     with VoteStore.read(path) as stored:
         law = Noise.from_dict(stored.settings.noise)
         counts, chosen = stored.counts("estimation"), stored.counts("selection")
-        stopped, rows, graphs = stored.stopped, stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
+        stopped = not all(stored.is_fixed(n) for n in set(counts.sum(axis=1).tolist()) if n)
+        rows, graphs = stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
     voted = [i for i in range(len(rows)) if counts[i].any() and chosen[i].any()]
     if not voted:
         raise InvalidParameterError(
@@ -190,17 +193,39 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
             "Let the run go on: it continues where it was when it is started again.",
         )
     objects, targets = zip(*(rows[i] for i in voted), strict=True)
+    votes = Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, stopped=stopped)
+    bounds = clopper_pearson(votes, alpha=alpha)
+    _note_look(stored, counts[voted].sum(axis=1).tolist(), chosen[voted].sum(axis=1).tolist())
     certificates = certify(
-        clopper_pearson(
-            Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, stopped=stopped),
-            alpha=alpha,
-        ),
+        bounds,
         law,
         max_radius=None if max_radius is None else parse_radius(law, max_radius, "--max-radius"),
         boxes=[dict(graphs[i].sizes) for i in voted],  # stored, not computed from sites here
         anchored=[graphs[i].anchored for i in voted],
     )
     return [rows[i][0] for i in range(len(graphs)) if i not in set(voted)], certificates
+
+
+def _note_look(stored: VoteStore, estimation: list[int], selection: list[int]) -> None:
+    """Records in a store that certificates are computed from its votes; refuses those that a look before voids."""
+    from starcert.store import VoteStore  # noqa: PLC0415
+    from starcert.system.provenance import provenance  # noqa: PLC0415
+
+    reason = "graphs have different numbers of votes: the run is not finished"
+    if len({*estimation}) == len({*selection}) == 1:
+        look = {"selection": selection[0], "estimation": estimation[0], "evidence": False}
+        stored.check_look(**look)
+        try:
+            with VoteStore.open(stored.path, stored.settings, stored.graphs, provenance=provenance()) as store:
+                store.note_look(**look)
+            return
+        except StoreError as error:
+            reason = str(error).rstrip(".")
+    warnings.warn(
+        f"this look at the votes could not be recorded ({reason}): after it, do not change the number of votes.",
+        StarcertWarning,
+        stacklevel=1,
+    )
 
 
 def _frontier_object(certificate: Certificate) -> dict[str, object]:

@@ -68,8 +68,9 @@ class Votes:
         selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
         objects: for each row, the number of its graph; by default each row is a graph of its own.
         targets: for each row, the number of the target in its graph; by default 0.
-        stopped: whether somebody looked at the votes to decide how many there are. Bounds that hold at a number of
-            votes which is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
+        stopped: whether somebody saw some of the votes before it was fixed how many there are: a plan that looked, or,
+            of votes in a store, a certificate computed at another number. Bounds that hold at a number of votes which
+            is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
         records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
 
     Example:
@@ -362,9 +363,9 @@ def clopper_pearson(
     if not isinstance(votes, Votes):
         raise InvalidParameterError("votes", "be Votes", type(votes).__name__, "Write Votes([[970, 30]]).")
     if votes.stopped:
-        hint = "Draw a fixed number, for instance samples=100_000; what is stored already is used again."
+        hint = 'Certify with plan="decided", or draw fresh votes of a fixed number, with another seed.'
         must = "be as many as was fixed in advance, for these bounds to hold"
-        raise InvalidParameterError("votes", must, "votes of a plan that looked at them to stop", hint)
+        raise InvalidParameterError("votes", must, "votes that somebody saw before their number was fixed", hint)
     together = max(1, len(votes)) if check_family(family) == "all" else 1
     return bounds_of(votes, alpha=check_alpha(alpha), together=together, margins=check_margins(margins))
 

@@ -35,6 +35,9 @@ RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "
 """What the finished folder of a run holds, beside its votes."""
 
 VOTES = "votes.db"
+FIXED_BY_A_LOOK = {"samples", "selection_samples", "evidence"}
+"""Settings that stay as they are where certificates were computed from votes: the store refuses others."""
+
 
 PROFILE = "profile.json"
 """Where the time went, of a run that was asked for it."""
@@ -161,7 +164,7 @@ class OutputFolder:
             raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
         if found:
             own = grid is None and settings.store is None and (folder / VOTES).is_file()
-            same = {key for key, setting in SETTINGS.items() if setting.changes == "certificates"}
+            same = {key for key, setting in SETTINGS.items() if setting.changes == "certificates"} - FIXED_BY_A_LOOK
             if own and {each.partition(":")[0] for each in found} <= same:
                 advice += f" Another --out with --store {folder / VOTES} uses its votes again."
             raise StarcertError(f"{folder}: holds another run ({'; '.join(found)}). {advice}")

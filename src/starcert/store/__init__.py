@@ -1,6 +1,6 @@
 """Votes on disk: durable, resumable, self-describing, and safe to open wherever they come from."""
 
-from starcert.store.records import GraphRecord, Session, VoteSettings
+from starcert.store.records import GraphRecord, Look, Session, VoteSettings
 from starcert.store.votes import StoreSummary, VoteStore
 
-__all__ = ["GraphRecord", "Session", "StoreSummary", "VoteSettings", "VoteStore"]
+__all__ = ["GraphRecord", "Look", "Session", "StoreSummary", "VoteSettings", "VoteStore"]

@@ -23,11 +23,23 @@ from typing import NamedTuple
 
 from starcert.errors import InvalidParameterError, StoreError
 from starcert.store.evidence import StoredAttack, StoredFlips
-from starcert.store.records import MAX_TARGETS, GraphRecord, Record, Session, StoredChunk, VoteSettings, record_row
+from starcert.store.records import (
+    MAX_TARGETS,
+    Fault,
+    GraphRecord,
+    Look,
+    Record,
+    Session,
+    StoredChunk,
+    VoteSettings,
+    record_row,
+)
 from starcert.store.tallies import StoredTally, joined
 from starcert.system.files import lock_file, unlock_file
 
 __all__ = [
+    "FORMAT",
+    "TALLIED",
     "Contents",
     "chunk_columns",
     "connect",
@@ -42,9 +54,10 @@ __all__ = [
 ]
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 4
+FORMAT = 5
+TALLIED = 4  # the first format with tallies
 RECORDS = """CREATE TABLE records (
-  kind TEXT NOT NULL, -- settings, graph or session
+  kind TEXT NOT NULL, -- settings, graph, session, look or fault
   number INTEGER NOT NULL, -- 0, 1, 2, ... within a kind
   value TEXT NOT NULL, -- JSON
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
@@ -101,16 +114,18 @@ ATTACKS = """CREATE TABLE attacks (
   PRIMARY KEY (graph, target, flips, size, chunk)
 ) WITHOUT ROWID"""
 # Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target in place of tallies,
-# and flips and attacks of graphs that are one target alone. Such a file is read as it is, and gets the format of today
-# when it is continued.
+# and flips and attacks of graphs that are one target alone, format 4 neither looks nor faults. Such a file is read as
+# it is, and gets the format of today when it is continued.
+_RECORDS_4 = RECORDS.replace("graph, session, look or fault", "graph or session")
 _CHUNKS_1 = re.sub(r"  target .*\n", "", CHUNKS).replace("target, ", "")
 _FLIPS_3 = re.sub(r"  (target|-- bits, shown) .*\n|  -- bits, shown.*\n", "", FLIPS).replace("target, ", "")
 _FLIPS_3 = _FLIPS_3.replace("positions, axes, or values with bits;", "positions, or how many axes;")
 _ATTACKS_3 = re.sub(r"  target .*\n|  -- \(with more .*\n", "", ATTACKS).replace("target, ", "")
 SCHEMAS = {
-    1: {"records": RECORDS, "chunks": _CHUNKS_1},
-    2: {"records": RECORDS, "chunks": CHUNKS},
-    3: {"records": RECORDS, "flips": _FLIPS_3, "chunks": CHUNKS, "attacks": _ATTACKS_3},
+    1: {"records": _RECORDS_4, "chunks": _CHUNKS_1},
+    2: {"records": _RECORDS_4, "chunks": CHUNKS},
+    3: {"records": _RECORDS_4, "flips": _FLIPS_3, "chunks": CHUNKS, "attacks": _ATTACKS_3},
+    4: {"tallies": TALLIES, "records": _RECORDS_4, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
     FORMAT: {"tallies": TALLIES, "records": RECORDS, "flips": FLIPS, "chunks": CHUNKS, "attacks": ATTACKS},
 }
 
@@ -135,6 +150,7 @@ class Contents(NamedTuple):
     sessions: tuple[Session, ...]
     n_chunks: int
     format: int = FORMAT
+    looks: tuple[Look, ...] = ()
 
 
 def target_file(path: str | os.PathLike[str]) -> Path:
@@ -197,6 +213,13 @@ def create_schema(db: sqlite3.Connection) -> None:
 def upgrade(db: sqlite3.Connection, contents: Contents) -> None:
     """Gives a file of an older format the tables of this one; inside a transaction, like `create_schema`."""
     version = contents.format
+    db.execute("ALTER TABLE records RENAME TO records_4")
+    db.execute(RECORDS)
+    db.execute("INSERT INTO records SELECT * FROM records_4")
+    db.execute("DROP TABLE records_4")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+    if version == 4:
+        return
     if version == 1:
         db.execute("ALTER TABLE chunks RENAME TO chunks_1")
         db.execute(CHUNKS)
@@ -216,7 +239,6 @@ def upgrade(db: sqlite3.Connection, contents: Contents) -> None:
     tallies = [tally.row for tally in joined(chunks, contents.graphs)]
     db.executemany("INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?)", tallies)
     db.executemany("DELETE FROM chunks WHERE graph = ?", [(graph,) for graph in several])
-    db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def chunk_columns(version: int) -> str:
@@ -299,10 +321,10 @@ def verify(db: sqlite3.Connection) -> Contents:
             if chunk.target >= (n_targets := contents.graphs[chunk.graph].n_targets):
                 name = f"target {chunk.target} of graph {chunk.graph}"
                 raise ValueError(f"there are votes on {name}, which has only {n_targets}")
-            if version == FORMAT and n_targets > 1:
+            if version >= TALLIED and n_targets > 1:
                 raise ValueError(f"there are votes on single targets of graph {chunk.graph}, which has {n_targets}")
             n_chunks += 1
-        if version == FORMAT:
+        if version >= TALLIED:
             for row in db.execute("SELECT * FROM tallies"):
                 StoredTally.from_row(row, contents.settings).check_place(contents.settings, contents.graphs)
                 n_chunks += 1
@@ -336,7 +358,7 @@ def _verify_evidence(db: sqlite3.Connection, contents: Contents) -> None:
 def _is_there(row: StoredFlips | StoredAttack, contents: Contents) -> bool:
     """Whether there is such a target; format 3 has flips and attacks of graphs that are one target alone."""
     n_targets = contents.graphs[row.graph].n_targets if row.graph < len(contents.graphs) else 0
-    return row.target < n_targets and (n_targets == 1 or contents.format == FORMAT)
+    return row.target < n_targets and (n_targets == 1 or contents.format >= TALLIED)
 
 
 def _target(row: StoredFlips | StoredAttack) -> str:
@@ -348,7 +370,7 @@ def _recorded_votes(db: sqlite3.Connection, contents: Contents, graph: int, chun
     where = "WHERE graph = ? AND purpose = 'estimation' AND chunk = ?"
     if graph >= len(contents.graphs):
         return []
-    if contents.graphs[graph].n_targets > 1 and contents.format == FORMAT:
+    if contents.graphs[graph].n_targets > 1 and contents.format >= TALLIED:
         tallies = db.execute(f"SELECT * FROM tallies {where}", (graph, chunk)).fetchall()
         return [
             each for row in tallies for each in StoredTally.from_row(row, contents.settings).chunks(contents.settings)
@@ -386,7 +408,13 @@ def _verify_frame(db: sqlite3.Connection) -> int:
 
 
 def _read_records(db: sqlite3.Connection) -> Contents:
-    makers: dict[str, type[Record]] = {"settings": VoteSettings, "graph": GraphRecord, "session": Session}
+    makers: dict[str, type[Record]] = {
+        "settings": VoteSettings,
+        "graph": GraphRecord,
+        "session": Session,
+        "look": Look,
+        "fault": Fault,
+    }
     found: dict[str, list[Record]] = {kind: [] for kind in makers}
     for kind, number, value, digest in db.execute("SELECT kind, number, value, digest FROM records ORDER BY 1, 2"):
         name = f"the record {kind!r} {number!r}"
@@ -404,8 +432,14 @@ def _read_records(db: sqlite3.Connection) -> Contents:
     settings = [record for record in found["settings"] if isinstance(record, VoteSettings)]
     graphs = tuple(record for record in found["graph"] if isinstance(record, GraphRecord))
     sessions = tuple(record for record in found["session"] if isinstance(record, Session))
+    looks = tuple(record for record in found["look"] if isinstance(record, Look))
+    for fault in found["fault"]:
+        if isinstance(fault, Fault):
+            raise ValueError(fault.reason)
+    if any("plan" in session.provenance for session in sessions):  # how format 4 named a plan that looked
+        looks = (Look(0, None), *looks)
     if sum(record.n_targets - 1 for record in graphs) > MAX_TARGETS:
         raise ValueError(f"its graphs have more than {MAX_TARGETS:,} targets together")
     if len(settings) != 1 or not sessions:
         raise ValueError("its settings are missing or there twice, or it has no session")
-    return Contents(settings[0], graphs, sessions, 0)
+    return Contents(settings[0], graphs, sessions, 0, looks=looks)

@@ -1,4 +1,4 @@
-"""What a vote store holds: settings, graphs, sessions and chunks of votes, each as one row with a digest.
+"""What a vote store holds: settings, graphs, sessions, looks and chunks of votes, each as one row with a digest.
 
 Descriptions are JSON, whose shortest decimals give back every float exactly. A digest finds damage; it is no signature
 and proves no origin.
@@ -22,7 +22,9 @@ from starcert.laws import law_from_json
 
 __all__ = [
     "PURPOSES",
+    "Fault",
     "GraphRecord",
+    "Look",
     "Record",
     "Session",
     "StoredChunk",
@@ -119,7 +121,46 @@ class Session:
         object.__setattr__(self, "provenance", {key: _text(note, f"provenance[{key}]") for key, note in notes.items()})
 
 
-Record: TypeAlias = VoteSettings | GraphRecord | Session
+@dataclass(frozen=True)
+class Look:
+    """A certificate computed from stored votes, or a plan that saw them.
+
+    Attributes:
+        selection: selection votes of each graph.
+        estimation: estimation votes of each graph, a number fixed before the first of them; None: a plan chose it while
+            it saw votes.
+        evidence: whether the certificate used evidence; None: a plan looked, and no certificate was computed.
+        max_radius: the box of a certificate with evidence on two or more axes, where shares of alpha depend on it; None
+            without a limit, and where it makes no difference.
+    """
+
+    selection: int
+    estimation: int | None
+    evidence: bool | None = None
+    max_radius: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "selection", whole(self.selection, "selection", MAX_COUNT**2))
+        if self.estimation is not None:
+            object.__setattr__(self, "estimation", whole(self.estimation, "estimation", MAX_COUNT**2, 1))
+        if self.evidence is not None and not isinstance(self.evidence, bool):
+            raise InvalidParameterError("evidence", "be true, false or null", self.evidence)
+        if self.max_radius is not None:
+            box = tuple(whole(limit, "max_radius", 2**63 - 1) for limit in self.max_radius)
+            object.__setattr__(self, "max_radius", box)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why the votes of a store can no longer be used."""
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", _text(self.reason, "reason"))
+
+
+Record: TypeAlias = VoteSettings | GraphRecord | Session | Look | Fault
 
 
 def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:

@@ -33,6 +33,7 @@ from starcert.errors import InvalidParameterError, StoreError, StoreSettingsErro
 from starcert.store.evidence import StoredAttack, StoredFlips, attacked
 from starcert.store.file import (
     FORMAT,
+    TALLIED,
     Contents,
     chunk_columns,
     connect,
@@ -45,10 +46,14 @@ from starcert.store.file import (
     upgrade,
     verify,
 )
+from starcert.store.looks import check_look, is_fixed
 from starcert.store.records import (
     MAX_COUNT,
     PURPOSES,
+    Fault,
     GraphRecord,
+    Look,
+    Record,
     Session,
     StoredChunk,
     VoteSettings,
@@ -77,7 +82,7 @@ TABLES: dict[object, tuple[str, ...]] = {
 }
 """Where each kind of row is, and the columns of its key."""
 
-SINCE = {StoredFlips: 3, StoredAttack: 3, StoredTally: FORMAT}
+SINCE = {StoredFlips: 3, StoredAttack: 3, StoredTally: TALLIED}
 """The first format that has a kind of row, where it is not the first of all."""
 
 COMMIT_SECONDS = 0.5
@@ -115,6 +120,7 @@ class VoteStore:
         settings: what the votes are a function of.
         graphs: the graphs this session works on; all that are stored, after `read`.
         sessions: every opening for writing, with its time and provenance.
+        looks: the certificates that were computed from the votes, and the plans that saw them.
 
     Example:
         >>> import tempfile
@@ -133,6 +139,7 @@ class VoteStore:
         self.settings: VoteSettings
         self.graphs: tuple[GraphRecord, ...] = ()
         self.sessions: tuple[Session, ...] = ()
+        self.looks: tuple[Look, ...] = ()
         self._writing = writing
         self._open = True
         self._process = os.getpid()
@@ -228,10 +235,32 @@ class VoteStore:
         """The numbers of graph and target of each row of `counts`."""
         return [(record.graph, target) for record in self.graphs for target in range(record.n_targets)]
 
-    @property
-    def stopped(self) -> bool:
-        """Whether a plan has looked at these votes to decide how many there are; see `Votes.stopped`."""
-        return any("plan" in session.provenance for session in self.sessions)
+    def is_fixed(self, estimation: int) -> bool:
+        """Whether nobody looked at the votes before their number was to be this one; see `Votes.stopped`."""
+        return is_fixed(estimation, self.looks)
+
+    def check_look(self, **look: Any) -> None:  # noqa: ANN401  (the attributes of a `Look`)
+        """Refuses a certificate that would not hold with its alpha after the looks before it."""
+        check_look(Look(**look), self.looks)
+
+    def note_look(self, **attributes: Any) -> None:  # noqa: ANN401  (those of a `Look`)
+        """Records a look, unless the same one is recorded; it is committed at once."""
+        look = Look(**attributes)
+        if look not in self.looks:
+            self._record("look", look)
+            self.looks = (*self.looks, look)
+
+    def condemn(self, reason: str) -> None:
+        """Records why the votes must not be used, so that nobody can open the store again."""
+        self._record("fault", Fault(reason))
+
+    def _record(self, kind: str, record: Record) -> None:
+        self._require_writer()
+        with self._turn:
+            self.flush()
+            with transaction(self._db, self.path, f"record a {kind}", self._n_committed):
+                (number,) = self._db.execute("SELECT COUNT(*) FROM records WHERE kind = ?", (kind,)).fetchone()
+                self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", record_row(kind, number, record))
 
     def done(self, graph: int, purpose: str, target: int = 0) -> dict[int, int]:
         """The chunks that need not be drawn again, with their samples; those not yet committed are among them."""
@@ -518,6 +547,7 @@ class VoteStore:
         # Of a graph that is stored, the stored record with its name is the one to show.
         self.graphs = (*contents.graphs[: len(graphs)], *graphs[len(contents.graphs) :])
         self.settings, self.sessions, self._n_committed = contents.settings, contents.sessions, contents.n_chunks
+        self.looks = contents.looks
 
     def _require_open(self) -> None:
         if not self._open or self._process != os.getpid():

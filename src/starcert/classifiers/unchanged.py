@@ -1,0 +1,54 @@
+"""Whether a classifier is, after a run, what it was before: otherwise its votes are not those of one classifier."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from starcert.classifiers.identity import identity
+from starcert.errors import InvalidParameterError
+from starcert.sampling.views import clean_copy
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.graphs import Sites
+
+__all__ = ["CHANGED", "KEEP_UNCHANGED", "Unchanged"]
+
+CHANGED = (
+    "the base classifier changed while it voted: the digest of its content is not what it was before the run, so its "
+    "votes are not those of one classifier"
+)
+
+KEEP_UNCHANGED = (
+    "Nothing is certified. Let it answer without changing what it holds, such as a counter, a list or a random "
+    "generator; functools.lru_cache may keep results. In a class of your own, `Classifier.content` says what counts."
+)
+
+
+class Unchanged:
+    """A classifier as it was before a run.
+
+    Whenever its content is digested, it is asked about the same clean object first. So what it makes at its first call,
+    such as lazy layers, is there; and what it keeps of its last batch, as some kernels do, is no difference.
+
+    Args:
+        classifier: the classifier.
+        sites: the sites of the clean object.
+    """
+
+    def __init__(self, classifier: Classifier, sites: Sites) -> None:
+        self._classifier, self._sites = classifier, sites
+        self._before = self._digest()
+
+    def holds(self) -> bool:
+        """Whether the classifier has the content that it had; also where its content cannot be digested at all."""
+        return self._before is None or self._digest() == self._before
+
+    def _digest(self) -> str | None:
+        with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
+            self._classifier.classify(clean_copy(self._sites))
+        try:
+            return identity(self._classifier.content())
+        except InvalidParameterError:
+            return None

@@ -1,0 +1,226 @@
+"""A classifier must be, after a run, what it was before it; and a store serves no other."""
+
+import functools
+import threading
+
+import numpy as np
+import pytest
+
+import starcert as sc
+import worlds
+from starcert.errors import ClassifierError, StoreError, StoreSettingsError
+from starcert.store import VoteStore
+
+ASKED = {"samples": 3000, "selection_samples": 100, "seed": 7}
+
+
+class Counting:
+    """Changes its mind after so many calls, or never."""
+
+    def __init__(self, after):
+        self.after, self.calls = after, 0
+
+    def __call__(self, batch):
+        self.calls += 1
+        return worlds.dense_core(batch) if self.calls <= self.after else np.ones(len(batch), dtype=int)
+
+
+@pytest.mark.parametrize("description", [None, "dense core"])
+@pytest.mark.parametrize("how", ["vote", "certify", "predict"])
+def test_a_classifier_that_changes_while_it_votes_is_refused(how, description):
+    smoothed = worlds.smoothed(Counting(60), description=description)
+    with pytest.raises(ClassifierError, match=r"changed while it voted.*Nothing is certified.*lru_cache"):
+        getattr(smoothed, how)(worlds.graphs(), **ASKED)
+
+
+def test_votes_of_a_run_that_changed_its_classifier_serve_nobody(tmp_path):
+    file = tmp_path / "votes.db"
+    worlds.smoothed(description="dense core").vote(worlds.graphs(1), store=file, **ASKED)
+    with pytest.raises(ClassifierError, match="changed while it voted"):
+        worlds.smoothed(Counting(60), description="dense core").vote(worlds.graphs(), store=file, **ASKED)
+    for use in (
+        lambda: worlds.smoothed(description="dense core").certify(worlds.graphs(), store=file, **ASKED),
+        lambda: VoteStore.read(file),
+    ):
+        with pytest.raises(StoreError, match="cannot be used: the base classifier changed while it voted"):
+            use()
+
+
+def test_votes_of_a_run_that_was_interrupted_after_a_change_serve_nobody(tmp_path):
+    class Failing(Counting):
+        def __call__(self, batch):
+            if self.calls == 20:
+                self.calls += 1
+                raise KeyboardInterrupt
+            return super().__call__(batch)
+
+    file = tmp_path / "votes.db"
+    with pytest.raises(KeyboardInterrupt):
+        worlds.smoothed(Failing(10)).vote(worlds.graphs(), store=file, batch_size=500, **ASKED)
+    with pytest.raises(StoreError, match="changed while it voted"):
+        VoteStore.read(file)
+
+
+def test_votes_at_attacked_graphs_are_votes_too(tmp_path):
+    class Later(Counting):
+        """Its votes on copies of the clean graph are those of one classifier."""
+
+        def __call__(self, batch):
+            self.calls += type(batch).__name__ != clean_batches
+            return worlds.dense_core(batch)
+
+    clean_batches = seen_batches()[0]
+    asked = ASKED | {"evidence": True, "max_radius": (1, 0), "store": tmp_path / "votes.db"}
+    with pytest.raises(ClassifierError, match="changed while it voted"):
+        worlds.smoothed(Later(0)).certify(worlds.graphs(1), **asked)
+    with pytest.raises(StoreError, match="changed while it voted"):
+        VoteStore.read(tmp_path / "votes.db")
+
+
+def seen_batches():
+    seen = worlds.Calls()
+
+    def noting(batch):
+        seen.append(type(batch).__name__)
+        return worlds.dense_core(batch)
+
+    worlds.smoothed(noting).vote(worlds.graphs(1), **ASKED)
+    return seen
+
+
+def test_what_has_no_content_is_its_authors_promise():
+    lock, notes = threading.Lock(), []
+
+    def noting(batch):
+        with lock:
+            notes.append(len(batch))
+        return worlds.dense_core(batch)
+
+    worlds.smoothed(noting).vote(worlds.graphs(1), **ASKED)
+    assert notes
+
+
+def test_a_class_of_ones_own_says_what_decides_its_answers():
+    class Logged(sc.classifiers.Classifier):
+        n_classes, description = 2, "dense core"
+
+        def __init__(self):
+            self.limit, self.log = 20, []
+
+        def content(self):
+            return type(self), self.limit
+
+        def classify(self, graphs):
+            self.log.append(len(graphs))
+            return graphs.degrees()[:, :6].sum(axis=1) > self.limit
+
+    base = Logged()
+    sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION).vote(worlds.graphs(1), **ASKED)
+    assert base.log
+
+
+class Lazy:
+    """Fills its attributes when it is first asked."""
+
+    def __init__(self):
+        self.limit = None
+
+    def __call__(self, batch):
+        if self.limit is None:
+            self.limit = 20
+        return (batch.degrees()[:, :6].sum(axis=1) > self.limit).astype(int)
+
+
+class KeepingLast:
+    """Keeps its last batch, as kernels of GraKeL and some layers do."""
+
+    def __call__(self, batch):
+        self.last = batch.degrees()
+        return (self.last[:, :6].sum(axis=1) > 20).astype(int)
+
+
+class Cached:
+    @functools.cached_property
+    def table(self):
+        return np.full(200, 20)
+
+    def __call__(self, batch):
+        return (batch.degrees()[:, :6].sum(axis=1) > self.table[len(batch) % 200]).astype(int)
+
+
+@functools.lru_cache
+def limits(n):
+    return np.full(200, 20)
+
+
+def remembering(batch):
+    return (batch.degrees()[:, :6].sum(axis=1) > limits(len(batch))[3]).astype(int)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Lazy, KeepingLast, Cached, lambda: remembering],
+    ids=["attribute", "last batch", "cached_property", "lru_cache"],
+)
+def test_honest_lazy_classifiers_may_vote_and_be_continued(tmp_path, make):
+    base, file = make(), tmp_path / "votes.db"
+    first = worlds.smoothed(base).vote(worlds.graphs(), store=file, **ASKED)
+    for again in (base, make()):  # filled, and new
+        votes = worlds.smoothed(again).vote(worlds.graphs(), store=file, **ASKED)
+        np.testing.assert_array_equal(votes.counts, first.counts)
+    np.testing.assert_array_equal(first.counts, worlds.smoothed().vote(worlds.graphs(), **ASKED).counts)
+
+
+def test_a_lazy_module_may_vote_and_be_continued(tmp_path):
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.LazyLinear(2)
+
+        def forward(self, x, adjacency):
+            return self.linear(adjacency.reshape(len(adjacency), -1))
+
+    torch.manual_seed(0)
+    base = sc.classifiers.from_dense(Net(), n_classes=2, features=sc.classifiers.features.constant())
+    smoothed = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)
+    first = smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **ASKED)
+    again = smoothed.vote(worlds.graphs(1), store=tmp_path / "votes.db", **ASKED)
+    np.testing.assert_array_equal(first.counts, again.counts)
+
+
+def test_a_cached_table_that_was_changed_in_place_is_another_classifier(tmp_path):
+    base, file = Cached(), tmp_path / "votes.db"
+    worlds.smoothed(base).vote(worlds.graphs(), store=file, **ASKED)
+    base.table[3:7] = 0
+    with pytest.raises(StoreSettingsError, match="classifier: stored"):
+        worlds.smoothed(base).vote(worlds.graphs(), store=file, **ASKED)
+
+
+def test_a_remembered_table_that_was_changed_in_place_does_not_answer(tmp_path):
+    file, reference = tmp_path / "votes.db", worlds.smoothed().vote(worlds.graphs(), **ASKED)
+    worlds.smoothed(remembering).vote(worlds.graphs(), store=file, **ASKED)
+    limits(1)[3] = 0
+    for store in (file, None):
+        votes = worlds.smoothed(remembering).vote(worlds.graphs(), store=store, **ASKED)
+        np.testing.assert_array_equal(votes.counts, reference.counts)
+    assert limits(1)[3] == 20
+
+
+def test_a_hook_of_all_modules_is_another_classifier(tmp_path):
+    torch = pytest.importorskip("torch")
+    linear = torch.nn.Linear(12, 2)
+
+    def answer(batch):
+        return linear(torch.from_numpy(batch.degrees()).float()).argmax(dim=1).numpy()
+
+    file = tmp_path / "votes.db"
+    worlds.smoothed(answer).vote(worlds.graphs(1), store=file, **ASKED)
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: -output)
+    try:
+        with pytest.raises(StoreSettingsError, match="classifier: stored"):
+            worlds.smoothed(answer).vote(worlds.graphs(1), store=file, **ASKED)
+    finally:
+        handle.remove()
+    worlds.smoothed(answer).vote(worlds.graphs(1), store=file, **ASKED)
