@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpa
 import numpy as np
 import numpy.typing as npt
 
+from starcert.auditing import audit_votes
 from starcert.binding import Problem, Regions, bind, bind_all, check_noise_and_regions, filled_noise
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
@@ -226,6 +228,9 @@ class SmoothedClassifier(ClassifierConventions):
         They depend on the graphs, the noise, the classifier, the seed and the chunk size, and on nothing else: neither
         on batch sizes, workers or their order, nor on interruptions.
 
+        When they are there, the run is audited: copies are asked about again, in other company and alone, and a
+        classifier that answers one of them differently is refused. `Votes.audit` tells how many there were.
+
         Args:
             graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph; or a `Plan`, which says how many as it sees them come.
@@ -252,10 +257,11 @@ class SmoothedClassifier(ClassifierConventions):
         opened = None if store is None else self._open(store, job, plan)
         try:
             with progress_bar(title, len(problem) * sum(plan.most), shown=progress) as advance:
-                return count_votes(job, plan, record=record, store=opened, executor=executor, advance=advance)
+                votes = count_votes(job, plan, record=record, store=opened, executor=executor, advance=advance)
         finally:
             if opened is not None:
                 opened.close()
+        return replace(votes, audit=audit_votes(job, votes, executor))
 
     def _job(self, problem: Problem, seed: int, chunk_size: int | None, batch_size: int | None) -> Job:
         base = self.classifier

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from copy import copy
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -235,6 +236,13 @@ class TorchClassifier(ModuleClassifier):
             if self._tried(graphs, way):
                 return way
         return Asking.WRITTEN
+
+    @property
+    def as_written(self) -> TorchClassifier:
+        """See `Classifier`: the module is asked as it is written."""
+        plain = copy(self)
+        plain._agrees = dict.fromkeys((Asking.PRODUCTS, Asking.MATRICES), False)
+        return plain
 
     def _are_small(self, frame: Frame) -> bool:
         """Whether dense adjacency pays, and is multiplied with to the last digit."""
