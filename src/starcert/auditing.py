@@ -87,7 +87,7 @@ ALONE_ATTACKED = 3 / 4
 MOST_LOOKED_AT = 2**23
 """Votes against the class times sites, up to which the sites with the most say are found from the flips of votes."""
 
-AT_ONCE = 64
+AT_ONCE = 32
 """Chunks of copies that are held at once."""
 
 
@@ -311,10 +311,9 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
     clean = sum(n for attack, _, n in part.chunks if not attack)
     attacked = sum(n for *_, n in part.chunks) - clean
     n_attacked = min(attacked, max(part.alone - clean, round(ALONE_ATTACKED * part.alone)))
-    of_clean = _order(job.seed, f"alone {sites.clean.key}", clean)[: part.alone - n_attacked]
-    of_attacked = _order(job.seed, f"alone attacked {sites.clean.key}", attacked)[:n_attacked]
-    alone = {*of_clean.tolist(), *(clean + of_attacked).tolist()}
-    before = 0
+    alone, before = np.zeros(clean + attacked, dtype=np.bool_), 0
+    alone[_order(job.seed, f"alone {sites.clean.key}", clean)[: part.alone - n_attacked]] = True
+    alone[clean + _order(job.seed, f"alone attacked {sites.clean.key}", attacked)[:n_attacked]] = True
     for start in range(0, len(part.chunks), AT_ONCE):
         span = part.chunks[start : start + AT_ONCE]
         drawn = copies.draw_chunks([(attack, number) for attack, number, _ in span])
@@ -328,7 +327,7 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
                 taken(drawn, here),
                 attacks[first : first + most],
                 (order[: len(here) // 2], order[len(here) // 2 :]),
-                [place for place in range(len(here)) if before + place in alone],
+                np.flatnonzero(alone[before : before + len(here)]).tolist(),
             )
             before += len(here)
 
@@ -387,8 +386,8 @@ def _scored(classifier: Classifier, companies: Sequence[tuple[_Company, Copies]]
     several = f"graph {graphs[0]}" if len(graphs) == 1 else f"the graphs {', '.join(map(str, graphs[:8]))}"
     with named_errors(f"audited noisy copies of {several}"):
         batches = [batch for _, batch in companies]
-        found = zip(classifier.scored_each(batches), batches, strict=True)
-        return [checked_scores(scores, classifier, batch) for scores, batch in found]
+        found = [classifier.scored(batches[0])] if len(batches) == 1 else classifier.scored_each(batches)
+        return [checked_scores(scores, classifier, batch) for scores, batch in zip(found, batches, strict=True)]
 
 
 def _counted(company: _Company) -> Audit:
