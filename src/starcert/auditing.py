@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from starcert.core.flips import FlipRecord
     from starcert.graphs import Sites
     from starcert.jobs import Job
+    from starcert.laws import Law
     from starcert.noise import Noise
     from starcert.sampling.batch import Copies
 
@@ -60,7 +61,7 @@ COPIES = 4_603
 SHARE = 5
 """An audit costs at most one in this many votes."""
 
-GRAPH_CALLS, COPY_VOTES = 4, 4
+GRAPH_CALLS, COPY_VOTES = 4, 8
 """What a graph costs in calls: its sampler, a batch, and two of other company; and a copy in votes: it is drawn, asked
 about twice, and compared."""
 
@@ -237,47 +238,57 @@ def _order(seed: int, purpose: str, number: int) -> npt.NDArray[np.int64]:
 
 
 def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> list[Attack]:
-    """So many attacks on a graph, the most dangerous first; none where there is nothing to attack, or too much."""
+    """So many attacks on a graph, the most dangerous first; none where there is nothing to attack, or too much.
+
+    They change sites to what noise may show there: a classifier need not be able to answer anything else.
+    """
     sites, noise = job.sites[graph], job.noise
-    if not 0 < sites.n_sites <= MOST_SITES or not number:
+    if sites.n_sites > MOST_SITES or not number:
         return []
+    values, shown = clean_values(sites), np.zeros(sites.n_sites, dtype=np.bool_)
+    for name, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+        here = slice(first, first + size)
+        changes = [bool(_ranks(noise[name], value)) for value in range(int(values[here].max(initial=0)) + 1)]
+        shown[here] = np.array(changes)[values[here]]
+    open_sites = np.flatnonzero(shown)
     noisy = int(ATTACK_NOISE * way_of(sites, noise)[1])
-    largest = min(max(SMALL_ATTACK, noisy), (sites.n_sites + 1) // 2)
+    largest = min(max(SMALL_ATTACK, noisy), (len(open_sites) + 1) // 2)
+    if not largest:
+        return []
     sizes = [largest // 2**i for i in range(largest.bit_length())]
     picked: list[npt.NDArray[np.int64]] = []
     if record is not None and len(record) * sites.n_sites <= MOST_LOOKED_AT:
-        say = influences(record, sites, noise)
+        say = influences(record, sites, noise) * shown
         ranked = np.argsort(-say, kind="stable")[: np.count_nonzero(say)]
         picked = [ranked[:size] for size in sizes if size <= len(ranked)][: number - number // 2]
-    random = [sizes[(i // 2 % len(sizes)) if i % 2 else 0] for i in range(number - len(picked))]
-    words = _words(job.seed, f"attacks {sites.clean.key}", 2 * (largest * len(picked) + sum(random)))
-    values, attacks = clean_values(sites), []
-    for positions in picked:
-        attacks.append(_attack(positions, words[: len(positions)], sites, noise, values))
-    for size in random:
-        positions, words = np.unique((words[:size] % np.uint64(sites.n_sites)).astype(np.int64)), words[size:]
-        attacks.append(_attack(positions, words[: len(positions)], sites, noise, values))
-        words = words[size:]
-    return [attack for attack in attacks if attack]
+    for i in range(number - len(picked)):
+        size = sizes[(i // 2 % len(sizes)) if i % 2 else 0]
+        drawn = _words(job.seed, f"attack {i} {sites.clean.key}", 4 * size) % np.uint64(len(open_sites))
+        different = np.sort(np.unique(drawn, return_index=True)[1])[:size]
+        picked.append(open_sites[drawn[different].astype(np.int64)])
+    words = _words(job.seed, f"values {sites.clean.key}", largest)
+    return [_attack(positions, words, sites, noise, values) for positions in picked]
 
 
 def _attack(
     positions: npt.NDArray[np.int64], words: Words, sites: Sites, noise: Noise, values: npt.NDArray[np.uint8]
 ) -> Attack:
-    """The attack on these sites, as far as noise may change them: it shows nothing that noise could not show."""
+    """The attack on these sites that gives each of them some value that noise may show there."""
     found = []
-    regions = np.searchsorted(sites.offsets, positions, side="right") - 1
-    for position, region, word in zip(positions.tolist(), regions.tolist(), words.tolist(), strict=True):
-        law, value = noise[sites.regions[region]], int(values[position])
-        if law.alphabet == 2:  # it takes all that is there for 1
-            afters = [1 - min(value, 1)] if law.change(min(value, 1)) else []
-            value = min(value, 1)
-        else:
-            afters = [after for after, chance in enumerate(law.transitions(value)) if chance and after != value]
-        if afters:
-            after = afters[word % len(afters)]
-            found.append(position + sites.n_sites * (after - (after > value)))
-    return tuple(sorted(found))
+    regions, clean = np.searchsorted(sites.offsets, positions, side="right") - 1, values[positions]
+    for region, value in sorted(set(zip(regions.tolist(), clean.tolist(), strict=True))):
+        here, ranks = (regions == region) & (clean == value), np.array(_ranks(noise[sites.regions[region]], value))
+        chosen = ranks[(words[: len(here)][here] % np.uint64(len(ranks))).astype(np.int64)]
+        found.append(positions[here] + sites.n_sites * chosen)
+    return tuple(sorted(np.concatenate(found).tolist()))
+
+
+def _ranks(law: Law, value: int) -> list[int]:
+    """Which other values noise may show at a site, by their ranks: see `AttackAxis.attacked`."""
+    if law.alphabet == 2:  # it takes all that is there for 1
+        return [0] if law.change(min(value, 1)) else []
+    shown = law.transitions(value)
+    return [after - (after > value) for after in range(law.alphabet) if after != value and shown[after]]
 
 
 class _Company(NamedTuple):

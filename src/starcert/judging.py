@@ -53,7 +53,8 @@ def with_evidence(
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
-    attacked, asked = dict[int, dict[Attack, int]](), 0
+    attacked: dict[int, dict[Attack, int]] = {}  # by graph and attack, the votes against the class
+    asked = 0
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts = None

@@ -146,13 +146,13 @@ def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.b
     """Whether copies i of one batch and copies j of another were answered alike: up to rounding, where scores exist."""
     same = np.asarray(one.answers)[i] == np.asarray(other.answers)[j]
     if one.numbers is not None and other.numbers is not None:
-        finite = np.abs(other.numbers[np.isfinite(other.numbers)])
-        rounding = other.rounding * float(finite.max(initial=0.0))
-        close = np.isclose(one.numbers[i], other.numbers[j], rtol=0.0, atol=rounding).all(axis=-1)
-        if not same.all():  # a tie may go either way
-            ordered = np.sort(other.numbers[j], axis=-1)
-            same = same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)
-        same = same & close
+        mine, its = one.numbers[i], other.numbers[j]
+        if not (same.all() and np.array_equal(mine, its)):  # they are equal as a rule
+            finite = np.abs(other.numbers[np.isfinite(other.numbers)])
+            rounding = other.rounding * float(finite.max(initial=0.0))
+            ordered = np.sort(its, axis=-1)
+            tied = same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)
+            same = tied & np.isclose(mine, its, rtol=0.0, atol=rounding).all(axis=-1)
     return np.asarray(same.reshape(len(j), -1).all(axis=1))
 
 

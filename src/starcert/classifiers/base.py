@@ -101,7 +101,7 @@ class Classifier(ABC):
     backend: str = "cpu"
     together: int = 1
     gathers: int = 0
-    call_cost: int = 64
+    call_cost: int = 96
 
     @property
     @abstractmethod

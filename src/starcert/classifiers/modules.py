@@ -32,7 +32,7 @@ DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
 
 DEVICE_CALL = 8192
-"""What a call costs on a device, in copies of a large batch: some milliseconds' worth of small graphs."""
+"""The `call_cost` on a device, for small graphs."""
 
 PROBE = 64
 """So many copies tell what one of them takes on a device."""
