@@ -100,15 +100,16 @@ class Shortcut(Branch):
 
 @pytest.mark.parametrize("base", [Branch(), Shortcut()])
 def test_a_branch_that_is_rare_on_the_clean_graph_is_found_at_attacked_ones(base):
-    certified = 0
+    certified, messages = 0, []
     for seed in range(12):
         try:
             result = sc.SmoothedClassifier(base, WEAK).certify([GRAPH], samples=100_000, seed=seed)
         except ClassifierError as error:
-            assert "of graph 0 attacked on" in str(error) or "noisy copy" in str(error)
+            messages.append(str(error))
         else:
             certified += result[0].certified(3)
     assert certified <= 2
+    assert sum("of graph 0 attacked on" in message for message in messages) >= 8
 
 
 # ---- votes at attacked graphs

@@ -255,7 +255,7 @@ def test_every_graph_is_checked_however_few_selection_votes_it_has():
     def for_one_graph(batch):
         return batch_rank(batch) if batch.degrees().shape[1] == 14 else worlds.dense_core(batch)
 
-    with pytest.raises(ClassifierError, match="of graph 2 .*with class"):
+    with pytest.raises(ClassifierError, match=r"of graph 2 .*with class"):
         worlds.smoothed(for_one_graph).vote(graphs, samples=2_000, selection_samples=1, seed=7)
 
 

@@ -5,19 +5,18 @@ votes of a run are there, copies are drawn at random, from streams of their own,
 of them are copies of the graphs, the others of *attacked* graphs: what is rare under the noise of the clean graph may
 be frequent at an attacked one. Every copy is asked about
 
-| how | what shows |
-| --- | --- |
-| in a batch, as for votes | what the others are compared with |
-| in other company: half as many, other neighbours, another place, as the classifier is written (`as_written`) | answers that depend on the other copies, or on the place among them; wrong shortcuts |
-| alone, as many as can be afforded | the same, and answers that any company changes |
+- in a batch, as for votes: the answers that the others are compared with;
+- in other company, half as many copies in another order, by the classifier as it is written (`as_written`). This shows
+  answers that depend on the other copies or on the place among them, and shortcuts that are wrong;
+- alone, as many of them as can be afforded. This shows answers that any company changes, too.
 
-What always shows alike, and what changes with time, stays unseen: that answers depend on the graph alone is the
-author's promise. `Audit` tells how rare a dependence would have been found.
+An answer that is wrong in the same way in all three, and one that changes with time, stays unseen: that answers depend
+on the graph alone is the author's promise. `Audit` says how rare a dependence would have been found.
 
-How many copies there are follows from the number of votes and from the classifier's `call_cost`, so that an audit costs
-at most a fifth of its votes, or a few calls where these are very few. It never follows from a clock, a batch size, the
-workers or an interruption. A run that is continued or repeated from a store is audited as one that draws all its votes
-at once: nothing is taken from an earlier audit.
+How many copies there are follows from the number of votes and from the classifier's `call_cost`: an audit costs about a
+fifth of its votes at most, or a few calls where there are very few votes. It never follows from a clock, a batch size,
+the workers or an interruption. A run that is continued or repeated from a store is audited like one that draws all its
+votes at once: nothing is taken from an earlier audit.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from starcert.jobs import fitting_batch_of
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.sampling.batch import taken
 from starcert.sampling.sampler import way_of
-from starcert.sampling.streams import WordStream, Words
+from starcert.sampling.streams import Words, WordStream
 from starcert.system.stages import staged
 from starcert.system.travelling import Parcel, spread
 
@@ -75,8 +74,9 @@ a call, and this many of them alone."""
 COMPANY = 16
 """A graph is audited with at least this many copies, if it is audited at all."""
 
-ATTACK_COPIES = 16
-"""At most this many copies of an attacked graph: many attacks show more than many copies of one."""
+ATTACK_COPIES, OWN_COPIES = 16, 4
+"""At most this many copies of an attacked graph: many attacks show more than many copies of one, but cost more. The
+latter where votes were drawn at them: those cost as much."""
 
 ATTACK_NOISE, SMALL_ATTACK = 4, 8
 """An attack at random changes at most this many times as many sites as the noise does, or this many, and at most half
@@ -178,7 +178,7 @@ def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int
     def parts() -> Iterator[_Part]:
         for graph, copies, alone in _shared_out(job.seed, sorted(own), size):
             worst = sorted(own[graph], key=lambda attack: (-own[graph][attack], attack))
-            number = min(-(-copies // ATTACK_COPIES), len(worst))
+            number = min(-(-copies // OWN_COPIES), len(worst))
             rest = worst[number // 2 :]
             drawn = _order(job.seed, f"own {job.sites[graph].clean.key}", len(rest))[: number - number // 2]
             attacks = [*worst[: number // 2], *(rest[place] for place in drawn)]

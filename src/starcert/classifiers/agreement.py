@@ -109,8 +109,14 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, pl
 
 
 def check_company(
-    classifier: Classifier, batch: NoisyGraphs, found: Scores, other: NoisyGraphs, again: Scores, places: Places,
-    *, name: Callable[[int], str],
+    classifier: Classifier,
+    batch: NoisyGraphs,
+    found: Scores,
+    other: NoisyGraphs,
+    again: Scores,
+    places: Places,
+    *,
+    name: Callable[[int], str],
 ) -> None:
     """Refuses a classifier that answers a copy differently in another batch.
 

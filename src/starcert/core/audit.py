@@ -60,8 +60,8 @@ alone, for 3.1% and 2.9%.
             f"Audited {self.clean:,} noisy copies of the graphs and {self.attacked:,} of attacked graphs: each was "
             f"answered the same in other company, and {self.clean_alone + self.attacked_alone:,} of them alone. An "
             f"answer that depends on company for at least {clean} of the copies of the graphs, or {attacked} of those "
-            f"of attacked graphs, would have been found with probability {CHANCE:.0%}; one that is different for a copy "
-            f"alone, for {clean_alone} and {attacked_alone}."
+            f"of attacked graphs, would have been found with probability {CHANCE:.0%}; one that is different for a "
+            f"copy alone, for {clean_alone} and {attacked_alone}."
         )
 
 
