@@ -189,10 +189,14 @@ def test_the_same_copies_are_audited_whatever_the_batches_are():
 
 
 def test_other_seeds_audit_other_copies():
-    one, other = Seen(), Seen()
-    audit_of(one)
-    audit_of(other, seed=8)
-    assert one.notes[-1] != other.notes[-1]
+    attacked = []
+    for seed in (7, 8):
+        base = Seen()
+        smoothed = sc.SmoothedClassifier(base, sc.Noise(all=1e-9))  # copies are what they are drawn at
+        smoothed.vote(worlds.graphs(1), samples=20_000, seed=seed)
+        attacked.append({row for _, row in base.notes})
+    assert min(map(len, attacked)) > 5
+    assert len(attacked[0] & attacked[1]) < 5
 
 
 @pytest.mark.parametrize("executor", [False, True])
@@ -248,3 +252,11 @@ def test_nodes_and_objects_without_sites_are_audited_too():
     smoothed = sc.SmoothedClassifier(Nodes(), sc.Noise(all=0.1))
     votes = smoothed.vote([sc.Graph(1, []), *worlds.graphs(2)], samples=5_000, seed=1)
     assert votes.audit.clean > votes.audit.attacked > 0  # a graph of one node has no attacks
+
+
+def test_the_page_says_how_far_a_run_was_audited(tmp_path):
+    smoothed = worlds.smoothed()
+    problem = smoothed.problem(worlds.graphs())
+    result = smoothed.certify(problem, samples=2_000, seed=1)
+    sc.report.write_report(tmp_path / "report.html", sc.archive.Archive.from_result(result), problem)
+    assert str(result.audit) in (tmp_path / "report.html").read_text(encoding="utf-8")
