@@ -8,7 +8,7 @@ With evidence a certificate knows more than its bounds tell: each level is certi
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias, overload
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
+from starcert.core.audit import Audit
 from starcert.core.confidence import Bounds, Votes
 from starcert.core.frontier import Frontier, Frontiers, levels_of
 from starcert.core.margins import MultiClass, TwoClass
@@ -403,6 +404,16 @@ class Certificates(Sequence[Certificate]):
             verdicts[i] = self[int(i)].certified(counts)
         return verdicts
 
+    @property
+    def audit(self) -> Audit | None:
+        """How many copies were asked about again, to see that answers do not depend on company; None: not known."""
+        return None if self.votes is None else self.votes.audit
+
+    def audited(self, audit: Audit) -> Certificates:
+        """The same certificates, with this audit of their votes."""
+        bounds = replace(self.bounds, votes=None if self.votes is None else replace(self.votes, audit=audit))
+        return self._like(self.max_radius, self.boxes, self.verdicts, bounds)
+
     def weighed(self, verdicts: Sequence[Verdicts | None]) -> Certificates:
         """The same certificates with what evidence says about each of them."""
         if len(verdicts) != len(self):
@@ -416,11 +427,15 @@ class Certificates(Sequence[Certificate]):
         return self._like(limits, boxes, self.verdicts)
 
     def _like(
-        self, max_radius: Limits, boxes: Sequence[Limits], verdicts: Sequence[Verdicts | None] | None
+        self,
+        max_radius: Limits,
+        boxes: Sequence[Limits],
+        verdicts: Sequence[Verdicts | None] | None,
+        bounds: Bounds | None = None,
     ) -> Certificates:
         capacity, anchored = self.capacity, self.anchored
         return Certificates(
-            self.bounds, self.noise, max_radius, capacity, anchored, boxes, verdicts, self.nodes, self.word
+            bounds or self.bounds, self.noise, max_radius, capacity, anchored, boxes, verdicts, self.nodes, self.word
         )
 
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:

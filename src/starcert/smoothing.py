@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpa
 import numpy as np
 import numpy.typing as npt
 
+from starcert.auditing import audit_votes
 from starcert.binding import (
     Problem,
     Regions,
@@ -250,6 +251,9 @@ class SmoothedClassifier(ClassifierConventions):
         They depend on the graphs, the noise, the classifier, the seed and the chunk size, and on nothing else: neither
         on batch sizes, workers or their order, nor on interruptions.
 
+        When they are there, the run is audited: copies are asked about again, in other company and alone, and a
+        classifier that answers one of them differently is refused. `Votes.audit` tells how many there were.
+
         Args:
             graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph; or a `Plan`, which says how many as it sees them come.
@@ -307,6 +311,7 @@ class SmoothedClassifier(ClassifierConventions):
                 store.check_look(**certificate)
             with progress_bar(run.title, len(run.job.sites) * sum(plan.most), shown=run.progress) as advance:
                 votes = count_votes(run.job, plan, record=record, store=store, executor=run.executor, advance=advance)
+            votes = replace(votes, audit=audit_votes(run.job, votes, run.executor))
             if store is not None and certificate is not None:
                 store.note_look(**certificate)
         return votes

@@ -51,7 +51,7 @@ class Archive:
     Attributes:
         noise: the noise that the votes were drawn with.
         votes: estimation votes, and selection votes if there were any. Those of a plan that looked (`stopped`) have
-            bounds that hold at any time.
+            bounds that hold at any time. Their audit is what the run reports: it is no part of any proof.
         alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
         max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
         capacities: for each graph, how many sites an attacker finds on each axis, as its sites tell; None: not known.
@@ -302,7 +302,7 @@ class Archive:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
-        return self.votes.counts.tolist(), selection, self.votes.stopped, *keys, *plain
+        return self.votes.counts.tolist(), selection, self.votes.stopped, self.votes.audit, *keys, *plain
 
 
 def _numbered(archive: Archive, name: str) -> enumerate[object]:

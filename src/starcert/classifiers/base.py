@@ -43,6 +43,9 @@ __all__ = [
 CHUNK_SIZE = 1024
 """Samples in a chunk, unless the classifier or the caller says otherwise."""
 
+NETWORKX_CALL = 4
+"""The `call_cost` of a function that is called copy by copy: what making networkx graphs takes once a batch."""
+
 
 class Scores(NamedTuple):
     """Answers, and the numbers that they come from.
@@ -62,8 +65,9 @@ class Scores(NamedTuple):
 class Classifier(ABC):
     """A base classifier: answers a whole batch of noisy copies of one graph with one class each.
 
-    The answer on a copy may depend on that copy alone. Voting sees to it: of each graph, some copies are asked alone as
-    well as in their batch, and a classifier that answers differently is refused.
+    The answer on a copy may depend on that copy alone. That is the author's promise. Voting checks it on a few copies
+    at the start, and the audit of the run on many at its end, in other company and alone: a classifier that answers one
+    of them differently is refused.
 
     Attributes:
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
@@ -76,6 +80,8 @@ class Classifier(ABC):
             is shown in batches of one chunk.
         gathers: up to so many nodes in all copies, it wants to be asked about chunks of several graphs at once, with
             `scored_each`; 0: about one graph after the other.
+        call_cost: what a call costs beside its copies, in copies of a large batch. It sets how large an audit may be
+            (`starcert.auditing`): a number of the classifier, never measured, so that results do not hang by a clock.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -95,6 +101,7 @@ class Classifier(ABC):
     backend: str = "cpu"
     together: int = 1
     gathers: int = 0
+    call_cost: int = 96
 
     @property
     @abstractmethod
@@ -143,6 +150,11 @@ class Classifier(ABC):
     def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
         """What `scored` answers for each of several batches, which may be copies of different graphs."""
         return [self.scored(graphs) for graphs in batches]
+
+    @property
+    def as_written(self) -> Classifier:
+        """The same classifier without shortcuts, if it takes any: the audit compares their answers."""
+        return self
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the classifier sees it, in bytes, beside the list of its edges."""
@@ -274,6 +286,7 @@ class CallableClassifier(Classifier):
         self.n_classes = n_classes
         self.on = on
         self.batch_size = batch_size
+        self.call_cost = NETWORKX_CALL if on == "networkx" else Classifier.call_cost
         self._description = description
 
     @property

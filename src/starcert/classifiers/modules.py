@@ -31,6 +31,9 @@ DRAWN = 3
 DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
 
+DEVICE_CALL = 8192
+"""The `call_cost` on a device, for small graphs."""
+
 PROBE = 64
 """So many copies tell what one of them takes on a device."""
 
@@ -73,6 +76,7 @@ class ModuleClassifier(DrawsItself):
         self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWN})"
         self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
         self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
+        self.call_cost = DrawsItself.call_cost if on_cpu else DEVICE_CALL
         self._fits: tuple[str, int] | None = None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,6 +94,7 @@ class TorchClassifier(ModuleClassifier):
             hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
             raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._nodes = NodeInputs(sources)
+        self._stands_in = not dense
 
     def _content(self) -> tuple[object, ...]:
         return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
@@ -170,6 +172,13 @@ class TorchClassifier(ModuleClassifier):
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
 
+    @property
+    def as_written(self) -> TorchClassifier:
+        """See `Classifier`: no layer has a stand-in."""
+        plain = copy(self)
+        plain._stands_in = False
+        return plain
+
     def _logits(self, batches: Sequence[NoisyGraphs]) -> torch.Tensor:
         """The logits of all copies of one or several graphs, one after the other.
 
@@ -178,7 +187,7 @@ class TorchClassifier(ModuleClassifier):
         """
         blocks = [(len(graphs), graphs.frame.n_nodes) for graphs in batches]
         n_copies = sum(count for count, _ in blocks)
-        if n_copies > 1 and not self.dense:
+        if n_copies > 1 and self._stands_in:
             found = self._logits_by_sums(batches, blocks, n_copies)
             if found is not None:
                 return found
