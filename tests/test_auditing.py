@@ -171,7 +171,7 @@ class Seen(Classifier):
     n_classes, description = 2, "notes"
 
     def __init__(self) -> None:
-        self.notes = []
+        self.notes = worlds.Calls()
 
     def classify(self, graphs):
         self.notes += [(len(graphs), row.tobytes()) for row in np.packbits(graphs.values, axis=1)]
