@@ -119,7 +119,7 @@ class AuditSize(NamedTuple):
             >>> from starcert.classifiers import from_callable
             >>> base = from_callable(len, on="batch")
             >>> AuditSize.of(101_000, 1, base, most=2 * COPIES)
-            AuditSize(graphs=1, copies=2493, alone=153)
+            AuditSize(graphs=1, copies=1238, alone=102)
             >>> AuditSize.of(10_000_000, 100, base, most=2 * COPIES)
             AuditSize(graphs=100, copies=9206, alone=9206)
         """

@@ -39,7 +39,7 @@ class Audit:
     Example:
         >>> print(Audit(4_603, 150, 4_603, 150) + Audit(attacked=100, attacked_alone=10))
         Audited 4,603 noisy copies of the graphs and 4,703 of attacked graphs: each was answered the same in other \
-company, and 310 of them alone. An answer that depends on company for at least 0.11% of the copies of the graphs, or \
+company, and 310 of them alone. An answer that depends on company for at least 0.1% of the copies of the graphs, or \
 0.098% of those of attacked graphs, would have been found with probability 99%; one that is different for a copy \
 alone, for 3.1% and 2.9%.
     """
