@@ -220,7 +220,7 @@ def _shared_out(seed: int, graphs: Sequence[int], size: AuditSize) -> Iterator[t
     """The graphs that are audited, chosen at random, each with its copies and how many of them are asked about alone.
 
     Shared out evenly over all graphs, n copies find no less than n that are drawn one by one: a product is at most the
-    power of the mean. Over some graphs, copies of one of them may all miss the fault of another: each graph counts once.
+    power of the mean. Over some graphs, copies of one may all miss the fault of another: each graph counts once.
     """
     chosen = [graphs[place] for place in _order(seed, "graphs", len(graphs))[: size.graphs]]
     shares = zip(_even(size.copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)
