@@ -9,7 +9,7 @@ import starcert as sc
 import worlds
 from starcert.auditing import COPIES, AuditSize
 from starcert.classifiers.base import Classifier
-from starcert.core.audit import Audit, found_share
+from starcert.core.audit import Audit
 from starcert.errors import ClassifierError
 
 BITS = sc.Bits.rows(np.zeros((1, 40), dtype=np.int64))
@@ -234,9 +234,43 @@ def test_an_audit_costs_at_most_a_fifth_of_its_votes():
 def test_a_short_run_says_how_little_was_audited():
     smoothed = sc.SmoothedClassifier(Rare(2**31), EVEN)
     few, many = (smoothed.vote(BITS, samples=samples, seed=1).audit for samples in (200, 800_000))
-    assert found_share(few.clean) > 0.3
-    assert found_share(many.clean) <= 1e-3
-    assert "for at least 0.1% of the copies of the graphs, or 0.1% of those of attacked graphs" in str(many)
+    assert few.share > 0.3
+    assert many.share <= 1e-3
+    assert "for at least 0.1% of the copies of the graphs would have been found with probability 99%" in str(many)
+
+
+def test_a_fault_of_one_graph_is_found_as_often_as_is_said():
+    """Where some graphs are audited, their copies are not independent: counted as if they were, too much is said."""
+    numbers = (np.arange(100)[:, None] >> np.arange(7)) & 1
+    rows = sc.Bits.rows(np.concatenate([numbers, np.zeros((100, 5), dtype=np.int64)], axis=1))
+
+    class OneBad(Classifier):
+        n_classes, description = 2, "one bad row"
+
+        def __init__(self, bad: int) -> None:
+            self.bad = bad
+
+        def classify(self, copies):
+            bad = copies.vectors()[:, :7] @ 2 ** np.arange(7) == self.bad
+            return (bad & (np.arange(len(copies)) % 2 == 1)).astype(int)
+
+    def vote(bad: int, seed: int) -> sc.Votes:
+        smoothed = sc.SmoothedClassifier(OneBad(bad), sc.Noise(noisy=0.5), {"noisy": range(7, 12)})
+        return smoothed.vote(rows, samples=300, selection_samples=10, seed=seed)
+
+    def found(bad: int, seed: int) -> bool:
+        try:
+            vote(bad, seed)
+        except ClassifierError as error:
+            return "audited" in str(error)
+        return False
+
+    audit, seeds, share = vote(bad=127, seed=0).audit, 80, 0.5 / 100  # half of its copies change their parity
+    assert audit.independent < audit.clean / 4
+    often = sum(found(1 + seed, seed) for seed in range(seeds)) / seeds
+    said, too_much = (1 - (1 - share) ** n for n in (audit.independent, audit.clean))
+    error = np.sqrt(said / seeds)
+    assert said - 3 * error < often < too_much - 3 * error
 
 
 def test_nodes_and_objects_without_sites_are_audited_too():

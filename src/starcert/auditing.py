@@ -119,7 +119,7 @@ class AuditSize(NamedTuple):
             >>> from starcert.classifiers import from_callable
             >>> base = from_callable(len, on="batch")
             >>> AuditSize.of(101_000, 1, base, most=2 * COPIES)
-            AuditSize(graphs=1, copies=2493, alone=153)
+            AuditSize(graphs=1, copies=1238, alone=102)
             >>> AuditSize.of(10_000_000, 100, base, most=2 * COPIES)
             AuditSize(graphs=100, copies=9206, alone=9206)
         """
@@ -158,7 +158,8 @@ def audit_votes(job: Job, votes: Votes, executor: Executor | None = None) -> Aud
             attacks = _attacks(job, graph, records.get(graph), -(-(copies // 2) // ATTACK_COPIES))
             yield _Part.of(graph, copies - copies // 2 if attacks else copies, copies // 2, attacks, alone)
 
-    return _audited(job, parts(), executor)
+    found = _audited(job, parts(), executor)
+    return replace(found, independent=found.clean if size.graphs == len(job.sites) else size.graphs)
 
 
 def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int, executor: Executor | None) -> Audit:
@@ -218,8 +219,8 @@ def _even(total: int, parts: int) -> list[int]:
 def _shared_out(seed: int, graphs: Sequence[int], size: AuditSize) -> Iterator[tuple[int, int, int]]:
     """The graphs that are audited, chosen at random, each with its copies and how many of them are asked about alone.
 
-    Copies that are shared out evenly find no less than copies of graphs drawn one by one: a mean of products is at most
-    the power of the mean.
+    Shared out evenly over all graphs, n copies find no less than n that are drawn one by one: a product is at most the
+    power of the mean. Over some graphs, copies of one may all miss the fault of another: each graph counts once.
     """
     chosen = [graphs[place] for place in _order(seed, "graphs", len(graphs))[: size.graphs]]
     shares = zip(_even(size.copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)

@@ -142,7 +142,7 @@ def test_how_alpha_was_spent_is_checked(tmp_path, changes, named):
     assert named in refused(tmp_path, json.dumps(told | changes))
 
 
-AUDIT = Audit(300, 20, 280, 60)
+AUDIT = Audit(300, 20, 280, 60, 300)
 
 
 def audited() -> archives.Archive:
@@ -167,6 +167,7 @@ def test_a_file_says_how_far_the_run_was_audited(tmp_path):
         ({"clean": -1}, "'audit.clean' must be a whole number"),
         ({"clean_alone": 301}, "'audit' must have no more copies alone"),
         ({"attacked_alone": 281}, "'audit' must have no more copies alone"),
+        ({"independent": 301}, "'audit' must have no more independent copies"),
         ({"share": 0.001}, "'audit.share' does not belong there"),
     ],
 )

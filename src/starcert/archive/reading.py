@@ -255,6 +255,8 @@ def _audit(field: Field) -> Audit:
     audit = Audit(*(said[each.name].whole(MOST_VOTES) for each in fields(Audit)))
     if audit.clean_alone > audit.clean or audit.attacked_alone > audit.attacked:
         field.refuse("have no more copies alone than copies")
+    if audit.independent > audit.clean:
+        field.refuse("have no more independent copies than copies of the graphs")
     if said["says"].value != str(audit):
         said["says"].refuse("be the sentence that these numbers make")
     return audit

@@ -33,35 +33,45 @@ class Audit:
     Attributes:
         clean: copies of the graphs themselves, in other company.
         clean_alone: how many of these were asked about alone, too.
-        attacked: copies of attacked graphs, in other company.
+        attacked: copies of attacked graphs, in other company. They are a search: attacks are chosen, and copies of one
+            attack are alike, so no share is stated for them.
         attacked_alone: how many of these were asked about alone, too.
+        independent: how many copies of the graphs count as independent: all, if every graph was audited; otherwise one
+            for each graph that was, because a fault may be that of a few graphs.
 
     Example:
-        >>> print(Audit(4_603, 150, 4_603, 150) + Audit(attacked=100, attacked_alone=10))
+        >>> print(Audit(4_603, 150, 4_603, 150, 4_603) + Audit(attacked=100, attacked_alone=10))
         Audited 4,603 noisy copies of the graphs and 4,703 of attacked graphs: each was answered the same in other \
-company, and 310 of them alone. An answer that depends on company for at least 0.11% of the copies of the graphs, or \
-0.098% of those of attacked graphs, would have been found with probability 99%; one that is different for a copy \
-alone, for 3.1% and 2.9%.
+company, and 310 of them alone. An answer that depends on company for at least 0.1% of the copies of the graphs would \
+have been found with probability 99%; one that is different for a copy alone, for 3.1%.
     """
 
     clean: int = 0
     clean_alone: int = 0
     attacked: int = 0
     attacked_alone: int = 0
+    independent: int = 0
 
     def __add__(self, other: Audit) -> Audit:
         return Audit(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
+    @property
+    def share(self) -> float:
+        """The smallest share of copies of the graphs on which a dependence on company is found with `CHANCE`."""
+        return found_share(self.independent)
+
+    @property
+    def share_alone(self) -> float:
+        """The same for an answer that is different for a copy alone."""
+        return found_share(min(self.clean_alone, self.independent))
+
     def __str__(self) -> str:
-        clean, clean_alone, attacked, attacked_alone = (
-            _rounded_up(found_share(getattr(self, each.name))) for each in fields(self)
-        )
         return (
             f"Audited {self.clean:,} noisy copies of the graphs and {self.attacked:,} of attacked graphs: each was "
             f"answered the same in other company, and {self.clean_alone + self.attacked_alone:,} of them alone. An "
-            f"answer that depends on company for at least {clean} of the copies of the graphs, or {attacked} of those "
-            f"of attacked graphs, would have been found with probability {CHANCE:.0%}; one that is different for a "
-            f"copy alone, for {clean_alone} and {attacked_alone}."
+            f"answer that depends on company for at least {_rounded_up(self.share)} of the copies of the graphs would "
+            f"have been found with probability {CHANCE:.0%}; one that is different for a copy alone, for "
+            f"{_rounded_up(self.share_alone)}."
         )
 
 
