@@ -258,7 +258,7 @@ class VoteStore:
         self._require_writer()
         with self._turn:
             self.flush()
-            with transaction(self._db, self.path, f"record a {kind}", self._n_committed):
+            with transaction(self._db, self.path, f"record a {kind}", self._kept):
                 (number,) = self._db.execute("SELECT COUNT(*) FROM records WHERE kind = ?", (kind,)).fetchone()
                 self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", record_row(kind, number, record))
 
