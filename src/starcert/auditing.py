@@ -64,12 +64,14 @@ GRAPH_CALLS, COPY_VOTES = 4, 8
 """What a graph costs in calls: its sampler, a batch, and two of other company; and a copy in votes: it is drawn, asked
 about twice, and compared."""
 
+DEVICE_COPY_VOTES = 512
+"""The same on a device, where a vote takes a fraction of a microsecond: audited copies are drawn on the CPU."""
+
 GATHERED = 16
 """Where a call is about several graphs, each of them costs one in this many calls."""
 
 LEAST_COPIES, LEAST_ALONE = 16, 2
-"""However few votes there are, this many copies of one graph are audited, or as many as add a sixteenth to the cost of
-a call, and this many of them alone."""
+"""However few votes there are, this many copies of one graph are audited, and this many of them alone."""
 
 COMPANY = 16
 """A graph is audited with at least this many copies, if it is audited at all."""
@@ -128,8 +130,9 @@ class AuditSize(NamedTuple):
         budget = votes // SHARE
         graphs = max(1, min(n_graphs, budget // 2 // begin))
         rest = max(0, budget - graphs * begin)
-        copies = max(LEAST_COPIES, call // 16, min(most, rest // 2 // COPY_VOTES))
-        alone = max(LEAST_ALONE, min(copies, (rest - copies * COPY_VOTES) // call))
+        copy = COPY_VOTES if classifier.backend == "cpu" else DEVICE_COPY_VOTES
+        copies = max(LEAST_COPIES, min(most, rest // 2 // copy))
+        alone = max(LEAST_ALONE, min(copies, (rest - copies * copy) // call))
         return cls(min(graphs, copies // COMPANY), copies, alone)
 
 
