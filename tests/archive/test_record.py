@@ -42,7 +42,7 @@ def test_bounds_without_votes_cannot_be_archived():
         ({"names": ["one", 2, "three"]}, r"names\[1\]"),
         ({"labels": [0, 1, 2]}, r"labels\[2\]"),
         ({"labels": [0, -1, 1]}, r"labels\[1\]"),
-        ({"labels": [0, True, 1]}, r"labels\[1\]"),
+        ({"labels": [0, "1", 1]}, r"labels\[1\]"),
         ({"class_names": ["only"]}, "class_names"),
         ({"settings": {"x": float("nan")}}, "settings"),
         ({"settings": {"x": object()}}, "settings"),

@@ -8,7 +8,7 @@ default, and a classifier that can do better overrides them: nothing is looked u
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
@@ -68,6 +68,7 @@ class Classifier(ABC):
     Attributes:
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
         class_names: what the classifier calls its classes, in the order of their numbers; None: nothing.
+        class_labels: what the labels that it was fitted on call them, such as (3, 8); None: by name or by number.
         batch_size: the most copies that it wants to see at once. Answers must not depend on it.
         chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
         backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
@@ -90,6 +91,7 @@ class Classifier(ABC):
 
     n_classes: int
     class_names: tuple[str, ...] | None = None
+    class_labels: tuple[Hashable, ...] | None = None
     batch_size: int = 256
     chunk_size: int = CHUNK_SIZE
     backend: str = "cpu"
