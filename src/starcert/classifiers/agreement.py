@@ -6,7 +6,7 @@ or draws at random, is none: its votes would be those of no smoothed classifier.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -16,7 +16,15 @@ from starcert.errors import ClassifierError
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["LEAST", "asked_alone", "check_alone", "scores_of"]
+__all__ = [
+    "LEAST",
+    "asked_alone",
+    "check_alone",
+    "checked_scores",
+    "look_like_probabilities",
+    "refuse_probabilities",
+    "scores_of",
+]
 
 FIRST, EACH = 32, 4
 """So many copies of the first graph of a job, and of each other graph, are asked alone."""
@@ -92,6 +100,24 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, pl
     raise ClassifierError(
         f"The base classifier answers {name} with {_shown(together, place, first)} in a batch of {len(batch)}, but "
         f"with {_shown(alone, 0, first)} alone. {_ADVICE}"
+    )
+
+
+def look_like_probabilities(scores: Scores) -> bool:
+    """Whether all that was taken for logits, without being said to be such, lies in [0, 1]."""
+    if not scores.assumed_logits or scores.numbers is None:
+        return False
+    outputs = scores.numbers[..., -1]
+    return bool(((outputs >= 0) & (outputs <= 1)).all())
+
+
+def refuse_probabilities(n_copies: int) -> NoReturn:
+    """Refuses a module whose single outputs look like probabilities: as logits, nearly all would answer class 1."""
+    raise ClassifierError(
+        f"The base classifier has one output, and on the first {n_copies} noisy copies it always lies in [0, 1], as a "
+        "probability does. Read as a logit it is class 1 wherever it is above 0. If there is a sigmoid in the model, "
+        "say outputs='probability' (class 1 above 1/2) where the classifier is made, with from_pyg, from_dense or "
+        "from_torch, or let the model return the logit. If it is a logit, say outputs='logit'."
     )
 
 

@@ -52,11 +52,13 @@ class Scores(NamedTuple):
         numbers: shape (copies, numbers), or (copies, targets, numbers); where the largest two are close, so are two
             answers. None for want of any.
         rounding: by how much numbers of the same copy may differ, relative to the largest of a batch.
+        assumed_logits: whether the last number of each row was taken for a logit without being said to be one.
     """
 
     answers: npt.ArrayLike
     numbers: npt.NDArray[np.float64] | None = None
     rounding: float = 0.0
+    assumed_logits: bool = False
 
 
 class Classifier(ABC):
