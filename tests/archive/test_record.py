@@ -44,6 +44,7 @@ def test_bounds_without_votes_cannot_be_archived():
         ({"labels": [0, -1, 1]}, r"labels\[1\]"),
         ({"labels": [0, "1", 1]}, r"labels\[1\]"),
         ({"class_names": ["only"]}, "class_names"),
+        ({"class_names": ["same", "same"]}, "'class_names' must be different"),
         ({"settings": {"x": float("nan")}}, "settings"),
         ({"settings": {"x": object()}}, "settings"),
     ],

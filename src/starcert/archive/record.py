@@ -185,6 +185,8 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
+        if class_names is not None and len(set(class_names)) < len(class_names):
+            raise InvalidParameterError("class_names", "be different names", list(class_names))
         verdicts = certificates.verdicts or ()
         archive = cls(
             noise=certificates.noise,

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from starcert.datasets.dataset import check_label_names
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 
@@ -50,6 +51,9 @@ class NodeDataset:
     labels: Indices
     label_names: tuple[str, ...]
     said: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_label_names(self.label_names)
 
     @property
     def n_classes(self) -> int:
@@ -198,7 +202,12 @@ def _labels(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes: 
     named = arrays.get("class_names")
     if named is None or named.ndim != 1 or len(named) <= labels.max(initial=0):
         return labels, tuple(map(str, range(int(labels.max(initial=0)) + 1)))
-    return labels, tuple(map(str, named.tolist()))
+    names = tuple(map(str, named.tolist()))
+    try:
+        check_label_names(names)
+    except InvalidParameterError as error:
+        raise StarcertError(f"{file}: {error}") from error
+    return labels, names
 
 
 def _largest(edges: Indices, n_nodes: int) -> Indices:
