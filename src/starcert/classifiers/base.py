@@ -308,7 +308,7 @@ def from_callable(
 
     Args:
         function: with `on="networkx"`, takes one networkx graph (names and node data as in the clean graph) and returns
-            its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `bits`, `adjacency()`,
+            its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `values`, `adjacency()`,
             `edge_index()` and `degrees()`, and returns one class for each graph; with `on="vectors"`, for `Bits` and
             `Categories`, takes an array of whole numbers, shape (copies, columns), and returns one class for each row.
         n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.

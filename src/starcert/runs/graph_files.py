@@ -393,7 +393,7 @@ def number_labels(labels: list[str], where: str = "labels") -> tuple[tuple[int |
         fractions = [text for text in texts if math.isfinite(number := float(text)) and number % 1]
         if fractions:
             raise StarcertError(
-                f"{where}: {fractions[0]} is a measurement, not a class; the labels are {len(texts)} different numbers. "
+                f"{where}: {fractions[0]} is a measurement, not a class; there are {len(texts)} different numbers. "
                 "Divide them into classes first, give them names, or choose another column of a table: "
                 "--columns label=COLUMN."
             )

@@ -14,10 +14,10 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import CleanObject, Graph, Partition
 from starcert.graphs.content import digest
 from starcert.graphs.rule import Rule, author_says
+from starcert.runs.columns import LONGEST
 from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
-from starcert.runs.columns import LONGEST
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
 from starcert.runs.splits import divided
