@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.binding import axes_of_sites
-from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, checked_scores, named_errors
+from starcert.classifiers.agreement import (
+    LEAST,
+    asked_alone,
+    check_alone,
+    checked_scores,
+    look_like_probabilities,
+    named_errors,
+    refuse_probabilities,
+)
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
 from starcert.core.arithmetic import compiled
 from starcert.core.flips import FlipRecord, ShownFlips
@@ -128,6 +136,7 @@ class _Counter:
         self._flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
         self._recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
         self._first = 0
+        self._like_probabilities = self.checking and chunk.graph == 0
 
     def batches(self) -> Iterator[NoisyGraphs]:
         """The copies, as many at a time as the classifier sees at once; each portion is drawn when its turn comes."""
@@ -148,6 +157,7 @@ class _Counter:
         """Takes in what the classifier found in the next batch, after a check if this is the chunk for it."""
         with named_errors(_place_of(self._chunk)), stage("model", self.device):
             found = checked_scores(found, self._classifier, batch)
+        self._like_probabilities = self._like_probabilities and look_like_probabilities(found)
         if self.checking and check:
             self._check(batch, found)
         with stage("counting"):
@@ -168,6 +178,8 @@ class _Counter:
 
     def tally(self) -> Tally:
         """The votes, and the flips that are asked for."""
+        if self._like_probabilities:
+            refuse_probabilities(self._drawn)
         add_votes(self._chunk.samples)
         with stage(self._recording, self.device):
             return Tally(self._chunk, self._counts, () if self._flips is None else self._flips.records())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,16 @@ from starcert.errors import ClassifierError
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["LEAST", "asked_alone", "check_alone", "check_company", "checked_scores", "named_errors"]
+__all__ = [
+    "LEAST",
+    "asked_alone",
+    "check_alone",
+    "check_company",
+    "checked_scores",
+    "look_like_probabilities",
+    "named_errors",
+    "refuse_probabilities",
+]
 
 Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
@@ -139,6 +148,24 @@ def check_company(
     raise ClassifierError(
         f"The base classifier answers {name(here)} with {_shown(found, here, first)} in a batch of {len(batch)}, but "
         f"with {_shown(again, there, first)} in another of {len(other)}. {_ADVICE}"
+    )
+
+
+def look_like_probabilities(scores: Scores) -> bool:
+    """Whether all that was taken for logits, without being said to be such, lies in [0, 1]."""
+    if not scores.assumed_logits or scores.numbers is None:
+        return False
+    outputs = scores.numbers[..., -1]
+    return bool(((outputs >= 0) & (outputs <= 1)).all())
+
+
+def refuse_probabilities(n_copies: int) -> NoReturn:
+    """Refuses a module whose single outputs look like probabilities: as logits, nearly all would answer class 1."""
+    raise ClassifierError(
+        f"The base classifier has one output, and on the first {n_copies} noisy copies it always lies in [0, 1], as a "
+        "probability does. Read as a logit it is class 1 wherever it is above 0. If there is a sigmoid in the model, "
+        "say outputs='probability' (class 1 above 1/2) where the classifier is made, with from_pyg, from_dense or "
+        "from_torch, or let the model return the logit. If it is a logit, say outputs='logit'."
     )
 
 

@@ -8,7 +8,7 @@ default, and a classifier that can do better overrides them: nothing is looked u
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
@@ -55,11 +55,13 @@ class Scores(NamedTuple):
         numbers: shape (copies, numbers), or (copies, targets, numbers); where the largest two are close, so are two
             answers. None for want of any.
         rounding: by how much numbers of the same copy may differ, relative to the largest of a batch.
+        assumed_logits: whether the last number of each row was taken for a logit without being said to be one.
     """
 
     answers: npt.ArrayLike
     numbers: npt.NDArray[np.float64] | None = None
     rounding: float = 0.0
+    assumed_logits: bool = False
 
 
 class Classifier(ABC):
@@ -72,6 +74,7 @@ class Classifier(ABC):
     Attributes:
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
         class_names: what the classifier calls its classes, in the order of their numbers; None: nothing.
+        class_labels: what the labels that it was fitted on call them, such as (3, 8); None: by name or by number.
         batch_size: the most copies that it wants to see at once. Answers must not depend on it.
         chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
         backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
@@ -96,6 +99,7 @@ class Classifier(ABC):
 
     n_classes: int
     class_names: tuple[str, ...] | None = None
+    class_labels: tuple[Hashable, ...] | None = None
     batch_size: int = 256
     chunk_size: int = CHUNK_SIZE
     backend: str = "cpu"
@@ -329,7 +333,7 @@ def from_callable(
 
     Args:
         function: with `on="networkx"`, takes one networkx graph (names and node data as in the clean graph) and returns
-            its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `bits`, `adjacency()`,
+            its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `values`, `adjacency()`,
             `edge_index()` and `degrees()`, and returns one class for each graph; with `on="vectors"`, for `Bits` and
             `Categories`, takes an array of whole numbers, shape (copies, columns), and returns one class for each row.
         n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.

@@ -48,6 +48,7 @@ class SklearnClassifier(Classifier):
     def __init__(self, estimator: Any, batch_size: int) -> None:  # noqa: ANN401
         self.estimator = estimator
         self.n_classes = len(estimator.classes_)
+        self.class_labels = tuple(np.asarray(estimator.classes_).tolist())
         self.class_names = tuple(map(str, estimator.classes_))
         self.batch_size = batch_size
 
