@@ -39,6 +39,11 @@ class Embedded(torch.nn.Module):
         return pyg.nn.global_add_pool(rows if rows.dim() == 2 else rows.sum(dim=1), batch)
 
 
+class Seen(torch.nn.Module):
+    def forward(self, x, edge_index, batch):
+        return torch.zeros(int(batch.max()) + 1, 2)
+
+
 def seeded(make, *args, dtype=torch.float32):
     torch.manual_seed(0)
     return make(*args).to(dtype)
@@ -77,6 +82,10 @@ def test_bits_that_are_sites_arrive_so_whatever_they_came_as(kind):
         found, _ = shown(graph(x).with_bits("x"), seeded(GCN))
         assert found.dtype == torch.float32
         assert set(found.unique().tolist()) == {0.0, 1.0}
+        for flat in (graph(x[:, 0]), graph(x[:, 0]).with_bits("x")):  # to become sites changes no type
+            whole = kind in (np.int32, np.int64)
+            model = seeded(Embedded) if whole else Seen()
+            assert shown(flat, model)[0].is_floating_point() == (not whole)
 
 
 def test_the_features_of_an_npz_file_go_into_a_gcn(tmp_path):

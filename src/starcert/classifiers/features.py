@@ -14,8 +14,8 @@ graph is called for each copy, unless it shows that it needs no edges.
 | a function | what it gives for the noisy copy, a `Graph`: an array of numbers with a row for each node |
 | `("x", degree())` | several of them, column by column |
 
-Bits and counts reach a module in its own type of numbers, float32 as a rule, whatever they came as: data that are bits,
-rows of whole numbers, and numbers of less than 32 bits. Categories stay whole numbers, for an embedding: one whole
+Bits and counts reach a module in its own type of numbers, float32 as a rule, whatever they came as: rows of bits, rows
+of whole numbers, and numbers of less than 32 bits. Categories stay whole numbers, for an embedding: one whole
 number for each node, named categories, and tensors of int32 or int64, which are taken as PyG takes them.
 """
 
@@ -307,8 +307,9 @@ def _site_features(
         own = np.asarray(form.categories)
         numbers = torch.as_tensor(own if own.dtype.kind in "biuf" else np.arange(form.alphabet), device=device)
         return numbers[values[..., 0].long()]
-    shown = values.to(dtype, copy=True)  # a module may overwrite what it is given
-    return shown[..., 0] if form.flat else shown
+    if not form.flat:
+        return values.to(dtype, copy=True)  # a module may overwrite what it is given
+    return values[..., 0].to(torch.as_tensor(np.empty(0, form.dtype)).dtype, copy=True)  # as it came: a category
 
 
 def side_by_side(parts: Sequence[torch.Tensor], *, of_copies: bool) -> torch.Tensor:
