@@ -71,7 +71,8 @@ GATHERED = 16
 """Where a call is about several graphs, each of them costs one in this many calls."""
 
 LEAST_COPIES, LEAST_ALONE = 16, 2
-"""However few votes there are, this many copies of one graph are audited, and this many of them alone."""
+"""However few votes there are, this many copies of one graph are audited, or on a CPU as many as add a sixteenth to the
+cost of a call, and this many of them alone."""
 
 COMPANY = 16
 """A graph is audited with at least this many copies, if it is audited at all."""
@@ -130,8 +131,9 @@ class AuditSize(NamedTuple):
         budget = votes // SHARE
         graphs = max(1, min(n_graphs, budget // 2 // begin))
         rest = max(0, budget - graphs * begin)
-        copy = COPY_VOTES if classifier.backend == "cpu" else DEVICE_COPY_VOTES
-        copies = max(LEAST_COPIES, min(most, rest // 2 // copy))
+        here = classifier.backend == "cpu"
+        copy, least = (COPY_VOTES, max(LEAST_COPIES, call // 16)) if here else (DEVICE_COPY_VOTES, LEAST_COPIES)
+        copies = max(least, min(most, rest // 2 // copy))
         alone = max(LEAST_ALONE, min(copies, (rest - copies * copy) // call))
         return cls(min(graphs, copies // COMPANY), copies, alone)
 

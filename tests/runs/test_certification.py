@@ -205,7 +205,7 @@ STOPS = worlds.MODEL.replace(
 
 
 def test_an_interrupted_run_goes_on_and_ends_as_if_nothing_had_been(run, done):
-    limit = 70  # near the end: every graph that is continued is asked again, some of its copies one by one
+    limit = 30  # near the end of the votes: every graph that is continued is asked again
     (run.parent / "model.py").write_text(STOPS.replace("LIMIT", str(limit)))
     calls = run.parent / "calls"
     with pytest.raises(KeyboardInterrupt):
