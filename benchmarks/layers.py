@@ -3,7 +3,7 @@
 The loop is what a good engineer writes: random numbers for all node pairs of a batch at once, one block-diagonal PyG
 batch, the module as it is. Calls of all versions are interleaved, one after the other, and medians are taken.
 
-    python benchmarks/layers.py --device cpu --before ../other/src --out layers-cpu.json
+    python benchmarks/layers.py --device cpu --before ../other/src
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from table import RESULTS, Table, Work
+
+ABOUT = "A vote in a whole vote() call, three layers of 64 units and a sum; the loop is vectorised: one PyG batch."
 KINDS = ("GCN", "GIN", "SAGE", "GraphConv", "GINE", "GAT", "own message passing")
 NODES = (18, 40, 100, 300, 620)
 VOTES = {"cpu": (16_384, 8_192, 4_096, 1_024, 512), "cuda": (100_000, 100_000, 50_000, 10_000, 10_000)}
@@ -175,26 +178,31 @@ class Version:
 
 
 def measure(
-    device: str, before: str | None, kinds: Sequence[str], nodes: Sequence[int], repeats: int
-) -> list[dict[str, object]]:
-    """Microseconds a vote, by median."""
+    device: str, before: str | None, kinds: Sequence[str], nodes: Sequence[int], repeats: int, votes: int | None = None
+) -> Table:
+    """The time of a vote, by median."""
     versions = {"starcert": Version(None, device)} | ({} if before is None else {"before": Version(before, device)})
     ways = {"loop": (versions["starcert"], "loop")} | {name: (each, "vote") for name, each in versions.items()}
-    rows: list[dict[str, object]] = []
+    found = Table("layers", ABOUT, device=device, repeats=repeats)
     for n in nodes:
-        votes = VOTES[device][NODES.index(n)]
+        number = votes or VOTES[device][NODES.index(n)]
         for kind in kinds:
             times: dict[str, list[float]] = {name: [] for name in ways}
             for repeat in range(repeats + 1):
                 for name, (version, what) in ways.items():
-                    took = version.seconds(what, kind, n, votes, repeat)
+                    took = version.seconds(what, kind, n, number, repeat)
                     if repeat:  # the first call compiles
-                        times[name].append(took / votes * 1e6)
-            row: dict[str, object] = {"kind": kind, "nodes": n, "votes": votes}
-            row |= {name: round(statistics.median(each), 3) for name, each in times.items()}
-            print(json.dumps(row), flush=True)
-            rows.append(row)
-    return rows
+                        times[name].append(took / number)
+            found.add(work(kind, n, number, {name: statistics.median(each) for name, each in times.items()}))
+    return found
+
+
+def work(kind: str, n: int, votes: int, seconds: dict[str, float]) -> Work:
+    """A line of the table."""
+    before = seconds.get("before")
+    note = "" if before is None else f"{before * 1e6:.3g} µs before, {seconds['starcert'] / before - 1:+.0%}"
+    more = {} if before is None else {"before_seconds": before}
+    return Work(f"{kind}, {n} nodes, {votes:,} votes", seconds["starcert"], seconds["loop"], note=note, more=more)
 
 
 def main() -> None:
@@ -204,15 +212,14 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
     parser.add_argument("--nodes", nargs="+", type=int, default=NODES, choices=NODES)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--votes", type=int, help="as many in every call; by default by the number of nodes")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="the folder of the results")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         Bench(given.device).serve()
         return
-    rows = measure(given.device, given.before, given.kinds, given.nodes, given.repeats)
-    if given.out:
-        given.out.write_text(json.dumps(rows, indent=1) + "\n")
+    measure(given.device, given.before, given.kinds, given.nodes, given.repeats, given.votes).write(given.out)
 
 
 if __name__ == "__main__":

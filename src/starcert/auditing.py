@@ -34,9 +34,9 @@ from starcert.binding import MAX_EVIDENCE_SITES, Problem, clean_values
 from starcert.classifiers.agreement import check_alone, check_company, checked_scores, named_errors
 from starcert.core.audit import Audit
 from starcert.evidence.attack_axes import influences
-from starcert.jobs import fitting_batch_of
-from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
-from starcert.sampling.batch import taken
+from starcert.jobs import fitting_batch_of, sampler_of
+from starcert.sampling.attacked import Attack, values_at_attacks
+from starcert.sampling.batch import replaced, taken
 from starcert.sampling.sampler import way_of
 from starcert.sampling.streams import Words, WordStream
 from starcert.system.stages import staged
@@ -72,14 +72,13 @@ GATHERED = 16
 
 LEAST_COPIES, LEAST_ALONE = 16, 2
 """However few votes there are, this many copies of one graph are audited, or on a CPU as many as add a sixteenth to the
-cost of a call, and this many of them alone."""
+cost of a call, and this many of them alone; on a device one."""
 
 COMPANY = 16
 """A graph is audited with at least this many copies, if it is audited at all."""
 
-ATTACK_COPIES, OWN_COPIES = 16, 4
-"""At most this many copies of an attacked graph: many attacks show more than many copies of one, but cost more. The
-latter where votes were drawn at them: those cost as much."""
+ATTACK_COPIES = 4
+"""At most this many copies of an attacked graph: many attacks show more than many copies of one."""
 
 ATTACK_NOISE, SMALL_ATTACK = 4, 8
 """An attack at random changes at most this many times as many sites as the noise does, or this many, and at most half
@@ -88,11 +87,11 @@ of all: copies stay of the kind that the classifier meets."""
 ALONE_ATTACKED = 3 / 4
 """This share of the copies that are asked about alone are of attacked graphs, where rare answers are frequent."""
 
+AT_ONCE = 2048
+"""Copies that are drawn at once: the memory of an audit does not grow with its size."""
+
 MOST_LOOKED_AT = 2**23
 """Votes against the class times sites, up to which the sites with the most say are found from the flips of votes."""
-
-AT_ONCE = 32
-"""Chunks of copies that are held at once."""
 
 
 class AuditSize(NamedTuple):
@@ -134,7 +133,7 @@ class AuditSize(NamedTuple):
         here = classifier.backend == "cpu"
         copy, least = (COPY_VOTES, max(LEAST_COPIES, call // 16)) if here else (DEVICE_COPY_VOTES, LEAST_COPIES)
         copies = max(least, min(most, rest // 2 // copy))
-        alone = max(LEAST_ALONE, min(copies, (rest - copies * copy) // call))
+        alone = max(LEAST_ALONE if here else 1, min(copies, (rest - copies * copy) // call))
         return cls(min(graphs, copies // COMPANY), copies, alone)
 
 
@@ -159,7 +158,7 @@ def audit_votes(job: Job, votes: Votes, executor: Executor | None = None) -> Aud
     records = dict(zip(votes.objects[first].tolist(), (votes.records[row] for row in first), strict=True))
 
     def parts() -> Iterator[_Part]:
-        for graph, copies, alone in _shared_out(job.seed, range(len(job.sites)), size):
+        for graph, copies, alone in _shared_out(job, range(len(job.sites)), size):
             attacks = _attacks(job, graph, records.get(graph), -(-(copies // 2) // ATTACK_COPIES))
             yield _Part.of(graph, copies - copies // 2 if attacks else copies, copies // 2, attacks, alone)
 
@@ -182,9 +181,9 @@ def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int
     size = AuditSize.of(votes, len(own), job.classifier, most=COPIES)
 
     def parts() -> Iterator[_Part]:
-        for graph, copies, alone in _shared_out(job.seed, sorted(own), size):
+        for graph, copies, alone in _shared_out(job, sorted(own), size):
             worst = sorted(own[graph], key=lambda attack: (-own[graph][attack], attack))
-            number = min(-(-copies // OWN_COPIES), len(worst))
+            number = min(-(-copies // ATTACK_COPIES), len(worst))
             rest = worst[number // 2 :]
             drawn = _order(job.seed, f"own {job.sites[graph].clean.key}", len(rest))[: number - number // 2]
             attacks = [*worst[: number // 2], *(rest[place] for place in drawn)]
@@ -198,22 +197,19 @@ class _Part(NamedTuple):
 
     Attributes:
         graph: its number.
-        chunks: chunks of copies, each with its attack (none: the graph itself) and the number of copies taken of it.
+        attacks: for each copy the attack that it is drawn at; none for copies of the graph itself, which come first.
         alone: how many copies are asked about alone.
     """
 
     graph: int
-    chunks: tuple[tuple[Attack, int, int], ...]
+    attacks: list[Attack]
     alone: int
 
     @classmethod
     def of(cls, graph: int, clean: int, attacked: int, attacks: Sequence[Attack], alone: int) -> _Part:
-        """So many copies of the graph itself, and so many at attacks, each of which has its share."""
-        words = -(-clean // OWN_CHUNK)
-        chunks: list[tuple[Attack, int, int]] = [((), -1 - i, n) for i, n in enumerate(_even(clean, words))]
-        shares = _even(attacked, len(attacks))
-        chunks += [(attack, -1, min(n, OWN_CHUNK)) for attack, n in zip(attacks, shares, strict=True) if n]
-        return cls(graph, tuple(chunks), alone)
+        """Copies of the graph itself, and copies at attacks, each of which has its share."""
+        shares = zip(attacks, _even(attacked, len(attacks)), strict=True)
+        return cls(graph, [()] * clean + [attack for attack, n in shares for _ in range(n)], alone)
 
 
 def _even(total: int, parts: int) -> list[int]:
@@ -221,21 +217,32 @@ def _even(total: int, parts: int) -> list[int]:
     return [total // parts + (i < total % parts) for i in range(parts)]
 
 
-def _shared_out(seed: int, graphs: Sequence[int], size: AuditSize) -> Iterator[tuple[int, int, int]]:
+def _here(job: Job) -> bool:
+    """Whether the classifier works on a CPU."""
+    return job.classifier.backend == "cpu"
+
+
+def _shared_out(job: Job, graphs: Sequence[int], size: AuditSize) -> Iterator[tuple[int, int, int]]:
     """The graphs that are audited, chosen at random, each with its copies and how many of them are asked about alone.
 
     Shared out evenly over all graphs, n copies find no less than n that are drawn one by one: a product is at most the
     power of the mean. Over some graphs, copies of one may all miss the fault of another: each graph counts once.
     """
-    chosen = [graphs[place] for place in _order(seed, "graphs", len(graphs))[: size.graphs]]
-    shares = zip(_even(size.copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)
+    chosen = [graphs[place] for place in _order(job.seed, "graphs", len(graphs))[: size.graphs]]
+    copies = size.copies if _here(job) else 2 * size.copies  # on a device every second one is company for the others
+    shares = zip(_even(copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)
     yield from ((graph, copies, alone) for graph, (copies, alone) in zip(chosen, shares, strict=True))
 
 
-def _words(seed: int, purpose: str, number: int) -> Words:
-    """So many random words for a purpose of the audit."""
+def _stream(seed: int, purpose: str) -> WordStream:
+    """The random words for a purpose of the audit."""
     key = repr((seed, "audit", purpose)).encode()
-    return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest())).at_least(max(1, number))[:number]
+    return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
+
+
+def _words(seed: int, purpose: str, number: int) -> Words:
+    """The first random words for a purpose of the audit."""
+    return _stream(seed, purpose).at_least(max(1, number))[:number]
 
 
 def _order(seed: int, purpose: str, number: int) -> npt.NDArray[np.int64]:
@@ -304,14 +311,15 @@ class _Company(NamedTuple):
         graph: its number.
         batch: the copies.
         attacks: for each copy the attack that it is drawn at.
-        other: the copies in other company: which are together, and in which order.
+        others: which copies are asked about again in other company, and in which order: two halves; on a device, where
+            a call costs more than its copies, every second one, at once.
         alone: which are asked about alone.
     """
 
     graph: int
     batch: Copies
     attacks: list[Attack]
-    other: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    others: tuple[npt.NDArray[np.int64], ...]
     alone: list[int]
 
     def name(self, place: int) -> str:
@@ -323,30 +331,31 @@ class _Company(NamedTuple):
 
 
 def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
-    """The copies of a part, as many together as the classifier sees at once."""
-    copies, most = AttackedCopies(sites, job.noise, job.seed), fitting_batch_of(job, sites)
-    clean = sum(n for attack, _, n in part.chunks if not attack)
-    attacked = sum(n for *_, n in part.chunks) - clean
-    n_attacked = min(attacked, max(part.alone - clean, round(ALONE_ATTACKED * part.alone)))
-    alone, before = np.zeros(clean + attacked, dtype=np.bool_), 0
+    """The copies of a part, drawn as for votes, as many together as the classifier sees at once."""
+    most, total = fitting_batch_of(job, sites), len(part.attacks)
+    clean = part.attacks.count(())
+    n_attacked = min(total - clean, max(part.alone - clean, round(ALONE_ATTACKED * part.alone)))
+    alone = np.zeros(total, dtype=np.bool_)
     alone[_order(job.seed, f"alone {sites.clean.key}", clean)[: part.alone - n_attacked]] = True
-    alone[clean + _order(job.seed, f"alone attacked {sites.clean.key}", attacked)[:n_attacked]] = True
-    for start in range(0, len(part.chunks), AT_ONCE):
-        span = part.chunks[start : start + AT_ONCE]
-        drawn = copies.draw_chunks([(attack, number) for attack, number, _ in span])
-        places = np.concatenate([OWN_CHUNK * i + np.arange(n) for i, (*_, n) in enumerate(span)])
-        attacks = [attack for attack, _, n in span for _ in range(n)]
-        for first in range(0, len(places), most):
-            here = places[first : first + most]
-            order = _order(job.seed, f"company {before} {sites.clean.key}", len(here))
-            yield _Company(
-                part.graph,
-                taken(drawn, here),
-                attacks[first : first + most],
-                (order[: len(here) // 2], order[len(here) // 2 :]),
-                np.flatnonzero(alone[before : before + len(here)]).tolist(),
-            )
-            before += len(here)
+    alone[clean + _order(job.seed, f"alone attacked {sites.clean.key}", total - clean)[:n_attacked]] = True
+    draws = sampler_of(job.classifier, sites, job.noise)
+    for block in range(0, total, AT_ONCE):
+        samples, before = min(AT_ONCE, total - block), block
+        for drawn in draws.portions(_stream(job.seed, f"copies {block} {sites.clean.key}"), samples, samples):
+            attacks = part.attacks[before : before + len(drawn)]
+            stream = _stream(job.seed, f"attacked sites {before} {sites.clean.key}")
+            copies = replaced(drawn, *values_at_attacks(attacks, sites, job.noise, stream)) if any(attacks) else drawn
+            for first in range(0, len(drawn), most):
+                batch = copies[first : first + most]
+                order = _order(job.seed, f"company {before + first} {sites.clean.key}", len(batch))
+                yield _Company(
+                    part.graph,
+                    batch,
+                    attacks[first : first + most],
+                    (order[: len(batch) // 2], order[len(batch) // 2 :]) if _here(job) else (order[order % 2 == 0],),
+                    np.flatnonzero(alone[before + first : before + first + len(batch)]).tolist(),
+                )
+            before += len(drawn)
 
 
 @staged("auditing")
@@ -383,12 +392,14 @@ def _compared(classifier: Classifier, companies: Sequence[_Company]) -> Audit:
     """Asks about all copies of these companies again, and compares the answers."""
     found = _scored(classifier, [(each, each.batch) for each in companies])
     answered = {id(each): scores for each, scores in zip(companies, found, strict=True)}
-    for half in range(2):
-        others = [(each, taken(each.batch, each.other[half])) for each in reversed(companies) if len(each.other[half])]
+    for half in range(max(len(each.others) for each in companies)):
+        others = [
+            (each, taken(each.batch, each.others[half])) for each in reversed(companies) if len(each.others[half])
+        ]
         again = _scored(classifier.as_written, others)
         for (each, other), scores in zip(others, again, strict=True):
             first = answered[id(each)]
-            check_company(classifier, each.batch, first, other, scores, each.other[half], name=each.name)
+            check_company(classifier, each.batch, first, other, scores, each.others[half], name=each.name)
     for each, scores in zip(companies, found, strict=True):
         for place in each.alone:
             check_alone(classifier, each.batch, scores, place, name=each.name(place))
@@ -408,6 +419,6 @@ def _scored(classifier: Classifier, companies: Sequence[tuple[_Company, Copies]]
 
 
 def _counted(company: _Company) -> Audit:
-    attacked = [bool(attack) for attack in company.attacks]
-    alone = [attacked[place] for place in company.alone]
-    return Audit(len(attacked) - sum(attacked), len(alone) - sum(alone), sum(attacked), sum(alone))
+    again = [bool(company.attacks[place]) for other in company.others for place in other.tolist()]
+    alone = [bool(company.attacks[place]) for place in company.alone]
+    return Audit(len(again) - sum(again), len(alone) - sum(alone), sum(again), sum(alone))

@@ -24,11 +24,11 @@ from starcert.classifiers.agreement import (
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
 from starcert.core.arithmetic import compiled
 from starcert.core.flips import FlipRecord, ShownFlips
-from starcert.jobs import NOT_RECORDED, Chunk, Counts, Job, Tally, fitting_batch_of
+from starcert.jobs import NOT_RECORDED, Chunk, Counts, Job, Tally, fitting_batch_of, sampler_of
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.batch import flips_of
 from starcert.sampling.draws import LateFlips
-from starcert.sampling.sampler import Sampler, draw_each, kept_sampler
+from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream, states_of_chunks
 from starcert.sampling.views import clean_copy
 from starcert.system.stages import Stage, add_votes, stage
@@ -58,7 +58,7 @@ def count_chunks(classifier: Classifier, sites: Sites, job: Job, chunks: Sequenc
     size, n_targets = job.chunk_size, classifier.n_targets(sites.frame)
     with stage("drawing"):
         states = states_of_chunks(job.seed, sites.clean.key, chunks[0].purpose, [each.number for each in chunks])
-        copies = draw_each(_sampler_of(classifier, sites, job.noise), states, size)
+        copies = draw_each(sampler_of(classifier, sites, job.noise), states, size)
     if copies is None:
         return [count_chunk(classifier, sites, job, chunk) for chunk in chunks]
     with named_errors(_place_of(chunks[0])), stage("model"):
@@ -93,22 +93,16 @@ def count_gathered(classifier: Classifier, job: Job, chunks: Sequence[Chunk]) ->
             found = classifier.scored_each(batches)
     except Exception:  # noqa: BLE001  (whatever a user's code may raise: asked one by one, the graph is named)
         return one_by_one()
-    for chunk, counter, batch, scores in zip(chunks, counters, batches, found, strict=True):
-        counter.add(batch, scores, check=chunk.graph == 0)
-    if not any(counter.checking and chunk.graph == 0 for chunk, counter in zip(chunks, counters, strict=True)):
-        # A call about one copy takes as long as one about a hundred graphs: of these, a copy of the smallest is asked.
-        place = min(range(len(batches)), key=lambda number: batches[number].frame.n_nodes)
-        with stage("model", counters[0].device):
-            name = f"noisy copy 0 of graph {chunks[place].graph}"
-            check_alone(classifier, batches[place], found[place], 0, name=name)
+    for counter, batch, scores in zip(counters, batches, found, strict=True):
+        counter.add(batch, scores)
     return [counter.tally() for counter in counters]
 
 
 def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:
     """Draws the samples of a chunk, asks the classifier, and counts.
 
-    Every graph has its selection chunk 0 once. There a few copies are asked alone before any vote of the graph counts:
-    a classifier with dropout or batch statistics is refused at once, and not by the audit when all votes are there.
+    In the first chunk of the first graph a few copies are asked alone before any vote counts: a classifier with dropout
+    or batch statistics is refused at once, and not by the audit when all votes are there.
     """
     counter = _Counter(classifier, sites, job, chunk)
     for batch in counter.batches():
@@ -136,7 +130,7 @@ class _Counter:
         self._flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
         self._recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
         self._first = 0
-        self._like_probabilities = self.checking and chunk.graph == 0
+        self._like_probabilities = self.checking
 
     def batches(self) -> Iterator[NoisyGraphs]:
         """The copies, as many at a time as the classifier sees at once; each portion is drawn when its turn comes."""
@@ -144,7 +138,7 @@ class _Counter:
         most = fitting_batch_of(job, self._sites)
         with stage("drawing", self.device):
             stream = WordStream.of_chunk(job.seed, self._sites.clean.key, chunk.purpose, chunk.number)
-            sampler = _sampler_of(self._classifier, self._sites, job.noise)
+            sampler = sampler_of(self._classifier, self._sites, job.noise)
             portions = sampler.portions(stream, job.chunk_size, self._drawn)
         while True:
             with stage("drawing", self.device):
@@ -153,12 +147,12 @@ class _Counter:
                 return
             yield from copies.split(most)
 
-    def add(self, batch: NoisyGraphs, found: Scores, *, check: bool = True) -> None:
+    def add(self, batch: NoisyGraphs, found: Scores) -> None:
         """Takes in what the classifier found in the next batch, after a check if this is the chunk for it."""
         with named_errors(_place_of(self._chunk)), stage("model", self.device):
             found = checked_scores(found, self._classifier, batch)
         self._like_probabilities = self._like_probabilities and look_like_probabilities(found)
-        if self.checking and check:
+        if self.checking:
             self._check(batch, found)
         with stage("counting"):
             answers = np.asarray(found.answers)[: max(0, self._chunk.samples - self._first)]
@@ -169,10 +163,9 @@ class _Counter:
         self._first += len(batch)
 
     def _check(self, batch: NoisyGraphs, found: Scores) -> None:
-        graph = self._chunk.graph
-        for copy in asked_alone(graph, self._drawn, scored=found.numbers is not None):
+        for copy in asked_alone(self._drawn, scored=found.numbers is not None):
             if self._first <= copy < self._first + len(batch):
-                name = f"noisy copy {copy} of graph {graph}"
+                name = f"noisy copy {copy} of graph {self._chunk.graph}"
                 with stage("model", self.device):
                     check_alone(self._classifier, batch, found, copy - self._first, name=name)
 
@@ -186,8 +179,8 @@ class _Counter:
 
 
 def checks(job: Job, chunk: Chunk) -> bool:
-    """Whether a classifier is checked in a chunk: in the first of every graph."""
-    return chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
+    """Whether a classifier is checked in a chunk: in the first of all."""
+    return chunk.graph == 0 and chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
 
 
 def _place_of(chunk: Chunk) -> str:
@@ -274,10 +267,3 @@ def _count_each(answers, size, samples, n_classes):  # type: ignore[no-untyped-d
             for target in range(answers.shape[1]):
                 counts[chunk, target, answers[copy, target]] += 1
     return counts
-
-
-def _sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
-    """The sampler of a graph: the classifier's own, if it has one (on its device)."""
-    if not isinstance(classifier, DrawsItself):
-        return kept_sampler(sites, noise)
-    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)

@@ -15,16 +15,19 @@ import numpy.typing as npt
 
 from starcert.binding import Problem, why_no_evidence
 from starcert.classifiers.agreement import LEAST
-from starcert.classifiers.base import CHUNK_SIZE, Classifier
+from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
 from starcert.core.flips import FlipRecord
 from starcert.errors import InvalidParameterError
 from starcert.graphs import TargetNodes
 from starcert.sampling.room import check_fit, fitting_batch
-from starcert.sampling.streams import Purpose
+from starcert.sampling.sampler import kept_sampler
+from starcert.sampling.streams import Purpose, WordStream
 
 if TYPE_CHECKING:
     from starcert.graphs import Sites
     from starcert.noise import Noise
+    from starcert.sampling.batch import Copies
+    from starcert.sampling.sampler import Sampler
 
 __all__ = [
     "NOT_RECORDED",
@@ -33,10 +36,12 @@ __all__ = [
     "Counts",
     "Job",
     "Tally",
+    "any_copy",
     "check_memory",
     "chunks_of",
     "chunks_to_recount",
     "fitting_batch_of",
+    "sampler_of",
 ]
 
 PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
@@ -199,6 +204,18 @@ def fitting_batch_of(job: Job, sites: Sites) -> int:
     return job.batch_size or fitting_batch(
         sites, job.noise, wanted=base.batch_size, device=base.backend, copy_bytes=base.copy_bytes
     )
+
+
+def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
+    """The sampler of a graph: the classifier's own, if it has one (on its device)."""
+    if not isinstance(classifier, DrawsItself):
+        return kept_sampler(sites, noise)
+    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)
+
+
+def any_copy(job: Job) -> Copies:
+    """A noisy copy of the first object, always the same, that is none of the votes."""
+    return sampler_of(job.classifier, job.sites[0], job.noise).draw(WordStream(0), 1)
 
 
 def check_memory(job: Job) -> None:

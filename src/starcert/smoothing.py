@@ -45,7 +45,7 @@ from starcert.graphs import CleanObject, Graph, Sites, Vector
 from starcert.graphs.convert import is_networkx
 from starcert.graphs.convert_pyg import is_pyg
 from starcert.graphs.vectors import matrix_of
-from starcert.jobs import Job, check_memory
+from starcert.jobs import Job, any_copy, check_memory
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
@@ -315,7 +315,7 @@ class SmoothedClassifier(ClassifierConventions):
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         check_memory(job)
-        return _Run(job, Unchanged(job.classifier, job.sites[0]), store, executor, progress, title)
+        return _Run(job, Unchanged(job.classifier, lambda: any_copy(job)), store, executor, progress, title)
 
     def _vote(self, run: _Run, plan: Plan, *, record: bool, certificate: Mapping[str, Any] | None = None) -> Votes:
         """The votes that a plan wants; a store records which certificate is computed from them, see `Look`."""

@@ -33,28 +33,26 @@ __all__ = [
 
 Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
-FIRST, FIRST_SCORED = 8, 2
-"""Copies of the first graph that are asked alone before its votes count; the latter where scores are compared, as those
-of one copy say more than the answers on many. Of every other graph it is one copy."""
+FIRST = 8
+"""Copies of the first graph that are asked alone before its votes count. Where scores are compared it is one, as those
+of one copy say more than the answers on many."""
 
 LEAST = 64
 """At least so many copies are asked together where some are asked alone."""
 
 
-def asked_alone(graph: int, copies: int, *, scored: bool) -> list[int]:
-    """Which copies of a graph are asked alone before its votes count: a few, spread over all batches.
+def asked_alone(copies: int, *, scored: bool) -> list[int]:
+    """Which copies of the first graph are asked alone before its votes count: a few, spread over all batches.
 
     Args:
-        graph: the number of the graph in its job.
         copies: how many copies there are.
         scored: whether scores are compared, and not answers.
 
     Example:
-        >>> asked_alone(0, 99, scored=True), asked_alone(1, 99, scored=True)
-        ([0, 98], [0])
+        >>> asked_alone(99, scored=True), asked_alone(99, scored=False)
+        ([98], [0, 14, 28, 42, 56, 70, 84, 98])
     """
-    number = 1 if graph else FIRST_SCORED if scored else FIRST
-    return sorted(set(np.linspace(0, copies - 1, number).astype(int).tolist()))
+    return [copies - 1] if scored else sorted(set(np.linspace(0, copies - 1, FIRST).astype(int).tolist()))
 
 
 @contextmanager

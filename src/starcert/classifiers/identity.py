@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from types import CodeType
 
 from starcert.classifiers.anatomy import Anatomy, Follows, leaf, take_apart, words
 from starcert.classifiers.programs import ModuleUse, UntellableError
@@ -121,7 +122,7 @@ def _explored(root: object, follows: Follows) -> list[_Node]:
             raise _untellable(values, owners, len(nodes), error) from error
         parts: list[bytes | int] = []
         for part in anatomy.parts:
-            digest = leaf(part)
+            digest = _code_digest(part) if type(part) is CodeType else leaf(part)
             if digest is None:
                 number = numbers.setdefault(_key(part), len(values))
                 if number == len(values):
@@ -132,6 +133,12 @@ def _explored(root: object, follows: Follows) -> list[_Node]:
                 parts.append(digest)
         nodes.append(_Node(anatomy.label, parts, anatomy.ordered))
     return nodes
+
+
+@lru_cache(maxsize=4096)
+def _code_digest(code: CodeType) -> bytes:
+    """A piece of code never changes: it is taken apart once."""
+    return b"code " + _digest_of(_explored(code, _follows))
 
 
 def _key(value: object) -> Hashable:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starcert.classifiers.identity import identity
 from starcert.errors import InvalidParameterError
-from starcert.sampling.views import clean_copy
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
-    from starcert.graphs import Sites
+    from starcert.sampling.batch import Copies
 
 __all__ = ["CHANGED", "KEEP_UNCHANGED", "Unchanged"]
 
@@ -29,17 +29,17 @@ KEEP_UNCHANGED = (
 class Unchanged:
     """A classifier as it was before a run.
 
-    It is asked about a clean object before its content is digested: what it makes at its first call, such as lazy
-    layers, is then there. It is asked the same again before a difference counts: what it keeps of its last batch, as
-    some kernels do, is none.
+    It is asked about a copy before its content is digested: what it makes at its first call, such as lazy layers, is
+    then there. It is asked the same again before a difference counts: what it keeps of its last batch, as some kernels
+    do, is none.
 
     Args:
         classifier: the classifier.
-        sites: the sites of the clean object.
+        draw: draws the copy, the same every time.
     """
 
-    def __init__(self, classifier: Classifier, sites: Sites) -> None:
-        self._classifier, self._sites = classifier, sites
+    def __init__(self, classifier: Classifier, draw: Callable[[], Copies]) -> None:
+        self._classifier, self._draw = classifier, draw
         self._ask()
         self._before = self._digest()
 
@@ -52,7 +52,7 @@ class Unchanged:
 
     def _ask(self) -> None:
         with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
-            self._classifier.classify(clean_copy(self._sites))
+            self._classifier.classify(self._draw())
 
     def _digest(self) -> str | None:
         try:

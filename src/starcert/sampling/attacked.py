@@ -3,14 +3,15 @@
 Sites are independent under the noise. So a copy of an attacked object is a copy of the clean one in which the attacked
 sites are drawn anew, as the noise draws sites of the value that they now have. No attacked object is ever made, and
 copies of many attacks are one batch. Every attack has a stream of its own, keyed by (seed, the object's key, attacked
-sites, chunk number): what is drawn for it does not depend on which others are drawn beside it. The attack on no site
-gives copies of the clean object. Votes use the chunks from 0 on; negative numbers are those of the audit.
+sites, chunk number): what is drawn for it does not depend on which others are drawn beside it.
+
+The audit asks about copies of attacked objects, too, wherever the classifier draws them. They are copies of the clean
+object with other values at some sites (`values_at_attacks`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from starcert.noise import Noise
     from starcert.sampling.batch import Copies
 
-__all__ = ["OWN_CHUNK", "Attack", "AttackedCopies"]
+__all__ = ["OWN_CHUNK", "Attack", "AttackedCopies", "values_at_attacks"]
 
 OWN_CHUNK = WORD
 """Votes at an attacked object come so many at a time."""
@@ -54,34 +55,26 @@ class AttackedCopies:
         self._way, self._draws = draws_here(sites, noise)
         self._view = view_of(sites, self._way)
         self._key, self._seed = sites.clean.key, seed
-        self._sites, self._noise, self._laws = sites, noise, acting_laws(sites, noise)
-
-    @cached_property
-    def _values(self) -> npt.NDArray[np.uint8]:
-        return clean_values(self._sites)
-
-    @cached_property
-    def _flips(self) -> DenseFlips:
-        """Flips of the opposite of each site's value."""
-        chances = np.empty(self._sites.n_sites)
-        for region, first, size in zip(self._sites.regions, self._sites.offsets, self._sites.sizes, strict=True):
-            law, here = self._noise[region], slice(first, first + size)
-            chances[here] = np.where(self._values[here], law.change(0), law.change(1))
-        values, numbers = np.unique(chances, return_inverse=True)
-        return DenseFlips(values, numbers.reshape(-1).astype(np.uint8))
-
-    def draw(self, attacks: Iterable[Attack], chunk: int) -> Copies:
-        """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
-        return self.draw_chunks([(attack, chunk) for attack in attacks])
-
-    def draw_chunks(self, chunks: Sequence[tuple[Attack, int]]) -> Copies:
-        """The same for chunks of any number, each with its attack."""
+        self._sites, self._laws = sites, acting_laws(sites, noise)
+        self._values = clean_values(sites)
         if self._way is Way.VALUES:
-            return self._view(ValueDraw(np.concatenate([self._valued(*each) for each in chunks])))
+            return
+        self._clean = self._values.astype(np.bool_)
+        chances = np.empty(sites.n_sites)
+        for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+            here = slice(first, first + size)
+            chances[here] = np.where(self._clean[here], noise[region].change(0), noise[region].change(1))
+        values, law = np.unique(chances, return_inverse=True)
+        self._flips = DenseFlips(values, law.reshape(-1).astype(np.uint8))  # of the opposite of each site's value
+
+    def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
+        """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
+        if self._way is Way.VALUES:
+            return self._view(ValueDraw(np.concatenate([self._valued(attack, chunk) for attack in attacks])))
         if self._way is Way.DENSE:
-            words = np.concatenate([self._sliced(*each) for each in chunks], axis=1)
-            return self._view(SlicedDraw(words, 0, WORD * len(chunks)))
-        return self._view(_joined([self._flipped(*each) for each in chunks]))
+            words = np.concatenate([self._sliced(attack, chunk) for attack in attacks], axis=1)
+            return self._view(SlicedDraw(words, 0, WORD * len(attacks)))
+        return self._view(_joined([self._flipped(attack, chunk) for attack in attacks]))
 
     def _stream(self, attack: Attack, chunk: int) -> WordStream:
         key = repr((self._seed, self._key, "attack", attack, chunk)).encode()
@@ -90,8 +83,6 @@ class AttackedCopies:
     def _valued(self, attack: Attack, chunk: int) -> npt.NDArray[np.uint8]:
         stream = self._stream(attack, chunk)
         values = self._draws.draw(stream, WORD).values
-        if not attack:
-            return values
         ranks, positions = np.divmod(np.array(attack, dtype=np.int64), self._sites.n_sites)
         places = np.searchsorted(self._sites.offsets, positions, side="right") - 1
         before = self._values[positions].astype(np.int64)
@@ -104,8 +95,6 @@ class AttackedCopies:
         stream = self._stream(attack, chunk)
         drawn = self._draws.draw(stream, WORD)
         assert isinstance(drawn, SlicedDraw)
-        if not attack:
-            return drawn.words
         clean, flips = self._attacked(attack, stream)
         # The attacked bit is the opposite of the clean one, flipped or not.
         drawn.words[list(attack)] = flips ^ np.where(clean, np.uint64(0), ~np.uint64(0))[:, None]
@@ -115,8 +104,6 @@ class AttackedCopies:
         stream = self._stream(attack, chunk)
         drawn = self._draws.draw(stream, WORD)
         assert isinstance(drawn, FlippedDraw)
-        if not attack:
-            return drawn
         _, flips = self._attacked(attack, stream)
         lanes = np.unpackbits(flips.view(np.uint8), axis=1, bitorder="little") == 0  # differs from the clean bit
         attacked = np.array(attack, dtype=np.int64)
@@ -130,7 +117,39 @@ class AttackedCopies:
     def _attacked(self, attack: Attack, stream: WordStream) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
         """The clean bits of the attacked sites, and whether the noise flips their new ones, as words."""
         positions = np.array(attack, dtype=np.int64)
-        return self._values[positions].astype(np.bool_), self._flips.only(positions).draw(stream, WORD)
+        return self._clean[positions], self._flips.only(positions).draw(stream, WORD)
+
+
+def values_at_attacks(
+    attacks: Iterable[Attack], sites: Sites, noise: Noise, stream: WordStream
+) -> tuple[Positions, Positions, npt.NDArray[np.uint8]]:
+    """What noise shows at the attacked sites of some copies, each at its own attack.
+
+    No vote is counted on them: a probability is used to the digits of a float, but what has probability 0 is never
+    shown.
+
+    Args:
+        attacks: for each copy its attack; none for a copy of the clean object.
+        sites: the sites of the clean object.
+        noise: the noise.
+        stream: the random words.
+
+    Returns:
+        For each attacked site of each copy the number of the copy, the position of the site, and its value.
+    """
+    listed = [np.array(attack, dtype=np.int64) for attack in attacks]
+    copies = np.repeat(np.arange(len(listed)), [len(each) for each in listed])
+    ranks, positions = np.divmod(np.concatenate([np.empty(0, dtype=np.int64), *listed]), sites.n_sites)
+    before = clean_values(sites)[positions].astype(np.int64)
+    regions = np.searchsorted(sites.offsets, positions, side="right") - 1
+    moves = regions << 16 | before << 8 | ranks + (ranks >= before)  # one number each: values are bytes
+    uniform = (stream.at_least(max(1, len(copies)))[: len(copies)] >> np.uint64(11)) * 2.0**-53
+    values, laws = np.empty(len(copies), dtype=np.uint8), acting_laws(sites, noise)
+    for move in np.unique(moves).tolist():
+        chances = np.array(laws[move >> 16].attacked(move >> 8 & 255, move & 255), dtype=np.float64)
+        here, shown = moves == move, np.flatnonzero(chances)
+        values[here] = shown[np.searchsorted(np.cumsum(chances[shown])[:-1], uniform[here], side="right")]
+    return copies, positions, values
 
 
 def _joined(draws: Sequence[FlippedDraw]) -> FlippedDraw:

@@ -112,10 +112,17 @@ def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips:
 
 
 def taken(batch: Copies, copies: Integers) -> Copies:
-    """Some copies of a batch that was drawn on a CPU, in this order."""
+    """Some copies of a batch, in this order."""
     some = copy(batch)
     some._draw = batch._draw.taken(copies)
     return some
+
+
+def replaced(batch: Copies, copies: Integers, positions: Integers, values: npt.NDArray[np.uint8]) -> Copies:
+    """The same copies but for some sites, each named once with its copy, that have these values."""
+    others = copy(batch)
+    others._draw = batch._draw.replaced(copies, positions, values)
+    return others
 
 
 class LayerPlaces(NamedTuple):

@@ -37,6 +37,8 @@ __all__ = [
     "DeviceSampler",
     "DeviceVectors",
     "Places",
+    "replaced_entries",
+    "taken_rows",
 ]
 
 DIGITS = 63
@@ -85,6 +87,16 @@ class DeviceDraw:
     def __getitem__(self, samples: slice) -> DeviceDraw:
         return DeviceDraw(self.bits[samples])
 
+    def taken(self, copies: npt.NDArray[np.int64]) -> DeviceDraw:
+        """See `Draw`."""
+        return DeviceDraw(taken_rows(self.bits, copies))
+
+    def replaced(
+        self, copies: npt.NDArray[np.int64], positions: npt.NDArray[np.int64], values: npt.NDArray[np.uint8]
+    ) -> DeviceDraw:
+        """See `Draw`."""
+        return DeviceDraw(replaced_entries(self.bits, copies, positions, values))
+
     @property
     def shown(self) -> torch.Tensor:
         """The value of every site."""
@@ -103,7 +115,23 @@ class DeviceDraw:
         """See `Draw`: only what flipped in these copies will come here."""
         clean = torch.zeros(self.bits.shape[1], dtype=torch.bool, device=self.bits.device)
         clean[torch.tensor(nonzero[0], device=clean.device)] = True
-        return DeviceFlips.of(self.bits.index_select(0, torch.from_numpy(copies).to(clean.device)) ^ clean)
+        return DeviceFlips.of(taken_rows(self.bits, copies) ^ clean)
+
+
+def taken_rows(rows: torch.Tensor, which: npt.NDArray[np.int64]) -> torch.Tensor:
+    """Some rows, in this order."""
+    return rows.index_select(0, torch.from_numpy(which).to(rows.device))
+
+
+def replaced_entries(
+    rows: torch.Tensor,
+    copies: npt.NDArray[np.int64],
+    positions: npt.NDArray[np.int64],
+    values: npt.NDArray[np.uint8],
+) -> torch.Tensor:
+    """The same rows but for some entries."""
+    places = torch.from_numpy(np.stack([copies, positions])).to(rows.device)
+    return rows.index_put(tuple(places), torch.from_numpy(values).to(rows.device, rows.dtype))
 
 
 @dataclass(frozen=True, slots=True)

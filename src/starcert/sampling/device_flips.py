@@ -70,6 +70,20 @@ class DeviceFlippedDraw:
         begin = samples.indices(len(self))[0]
         return DeviceFlippedDraw(self.n_sites, self.ones, self.starts[begin : begin + len(some) + 1], self.positions)
 
+    def taken(self, copies: npt.NDArray[np.int64]) -> DeviceFlippedDraw:
+        """See `Draw`."""
+        return self._back(self.here().taken(copies))
+
+    def replaced(
+        self, copies: npt.NDArray[np.int64], positions: npt.NDArray[np.int64], values: npt.NDArray[np.uint8]
+    ) -> DeviceFlippedDraw:
+        """See `Draw`."""
+        return self._back(self.here().replaced(copies, positions, values))
+
+    def _back(self, here: FlippedDraw) -> DeviceFlippedDraw:
+        there = torch.from_numpy(here.positions).to(self.positions.device)
+        return DeviceFlippedDraw(self.n_sites, self.ones, here.starts, there)
+
     @property
     def _lengths(self) -> FlippedDraw:
         """The same without positions, which knows what a slice is."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.sampling.batch import EdgeList
-from starcert.sampling.device import DIGITS, DeviceGraphs, DeviceRows
+from starcert.sampling.device import DIGITS, DeviceGraphs, DeviceRows, replaced_entries, taken_rows
 from starcert.sampling.draws import ValueDraw
 
 if TYPE_CHECKING:
@@ -40,6 +40,16 @@ class DeviceValueDraw:
     def __getitem__(self, samples: slice) -> DeviceValueDraw:
         return DeviceValueDraw(self.shown[samples])
 
+    def taken(self, copies: npt.NDArray[np.int64]) -> DeviceValueDraw:
+        """See `Draw`."""
+        return DeviceValueDraw(taken_rows(self.shown, copies))
+
+    def replaced(
+        self, copies: npt.NDArray[np.int64], positions: npt.NDArray[np.int64], values: npt.NDArray[np.uint8]
+    ) -> DeviceValueDraw:
+        """See `Draw`."""
+        return DeviceValueDraw(replaced_entries(self.shown, copies, positions, values))
+
     def part(self, start: int, stop: int) -> DeviceValueDraw:
         """See `Draw`."""
         return DeviceValueDraw(self.shown[:, start:stop])
@@ -57,7 +67,7 @@ class DeviceValueDraw:
 
     def flips_of(self, copies: npt.NDArray[np.int64], nonzero: Nonzero) -> Flips:
         """See `Draw`: only these copies come here."""
-        some = self.shown.index_select(0, torch.from_numpy(copies).to(self.shown.device))
+        some = taken_rows(self.shown, copies)
         return ValueDraw(some.cpu().numpy()).flips_of(np.arange(len(copies)), nonzero)
 
 

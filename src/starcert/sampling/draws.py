@@ -69,6 +69,12 @@ class Draw(Protocol):
     def __getitem__(self, samples: slice) -> Self:
         """Some of the copies, in one run."""
 
+    def taken(self, copies: Positions) -> Self:
+        """Some of the copies, in this order."""
+
+    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> Self:
+        """The same copies but for some sites, each named once with its copy, that have these values."""
+
     def part(self, start: int, stop: int) -> Self:
         """The values of the sites from one position to before another, of all copies."""
 
@@ -130,10 +136,18 @@ class SlicedDraw:
         return np.ascontiguousarray(lanes[:, self.first : self.first + self.count].T)
 
     def taken(self, copies: Positions) -> SlicedDraw:
-        """Some of the copies, in this order."""
+        """See `Draw`."""
         lanes = np.zeros((len(self.words), -(-len(copies) // WORD) * WORD), dtype=np.uint8)
         lanes[:, : len(copies)] = self.values.T[:, copies]
         return SlicedDraw(np.packbits(lanes, axis=1, bitorder="little").view(np.uint64), 0, len(copies))
+
+    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> SlicedDraw:
+        """See `Draw`."""
+        words, (word, lane) = self.words.copy(), np.divmod(self.first + copies, WORD)
+        bits = np.uint64(1) << lane.astype(np.uint64)
+        np.bitwise_and.at(words, (positions, word), ~bits)
+        np.bitwise_or.at(words, (positions, word), bits * values)
+        return SlicedDraw(words, self.first, self.count)
 
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""
@@ -193,10 +207,18 @@ class FlippedDraw:
         return values
 
     def taken(self, copies: Positions) -> FlippedDraw:
-        """Some of the copies, in this order."""
+        """See `Draw`."""
         parts = [self.positions[self.starts[each] : self.starts[each + 1]] for each in copies]
         starts = np.cumsum([0, *map(len, parts)])
         return FlippedDraw(self.n_sites, self.ones, starts, np.concatenate([self.positions[:0], *parts]))
+
+    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> FlippedDraw:
+        """See `Draw`: positions ascend in each copy."""
+        keys, others = self.copies * self.n_sites + self.flips, copies * self.n_sites + positions
+        flipped = _among(positions, self.ones) != (values > 0)
+        keys = np.sort(np.concatenate([keys[~_among(keys, np.sort(others))], others[flipped]]))
+        copy, flips = np.divmod(keys, self.n_sites)
+        return FlippedDraw(self.n_sites, self.ones, np.searchsorted(copy, np.arange(len(self) + 1)), flips)
 
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""
@@ -222,8 +244,14 @@ class ValueDraw:
         return ValueDraw(self.values[:, start:stop])
 
     def taken(self, copies: Positions) -> ValueDraw:
-        """Some of the copies, in this order."""
+        """See `Draw`."""
         return ValueDraw(self.values[copies])
+
+    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> ValueDraw:
+        """See `Draw`."""
+        found = self.values.copy()
+        found[copies, positions] = values
+        return ValueDraw(found)
 
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""
@@ -237,6 +265,12 @@ class ValueDraw:
             bits.append(np.packbits(flipped, axis=1, bitorder="little"))
             shown.append(values[flipped])
         return ShownFlips(np.concatenate(bits), np.concatenate(shown))
+
+
+def _among(numbers: Positions, ascending: Positions) -> npt.NDArray[np.bool_]:
+    """Which numbers, none of them negative, are among others."""
+    found: npt.NDArray[np.bool_] = np.append(ascending, -1)[np.searchsorted(ascending, numbers)] == numbers
+    return found
 
 
 def _run(samples: slice, count: int) -> tuple[int, int]:
