@@ -167,27 +167,47 @@ class SlicedGraphs(NoisyGraphs):
         return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
 
 
+SEQUENCE = 0x03F79D71B4CB0A89
+"""A de Bruijn sequence: the six digits that a shift by 0 … 63 brings to the top are different for each."""
+
+_LANES = np.empty(WORD, dtype=np.int64)
+_LANES[[(SEQUENCE << lane & 2**64 - 1) >> 58 for lane in range(WORD)]] = np.arange(WORD)
+
+
+@compiled
+def _lowest(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The lane of the lowest one of a word."""
+    return _LANES[((word & (~word + np.uint64(1))) * np.uint64(SEQUENCE)) >> np.uint64(58)]
+
+
 @compiled
 def _edges_of_words(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    n_sites, n_fixed = words.shape[0], fixed.shape[0]
+    """The edges of all copies, by the ones of each word: most bits of a sparse graph are 0."""
+    n_fixed, last = fixed.shape[0], first + count
+    at = np.zeros(words.shape[1] * WORD + 1, np.int64)  # of each lane the number of edges, then where its next one goes
+    for word in range(words.shape[1]):
+        for site in range(words.shape[0]):
+            left = words[site, word]
+            while left:
+                at[word * WORD + _lowest(left)] += 1
+                left &= left - np.uint64(1)
     starts = np.zeros(count + 1, np.int64)
     for i in range(count):
-        lane, word = np.uint64((first + i) % WORD), (first + i) // WORD
-        present = n_fixed
-        for site in range(n_sites):
-            present += np.int64((words[site, word] >> lane) & np.uint64(1))
-        starts[i + 1] = starts[i] + present
+        starts[i + 1] = starts[i] + n_fixed + at[first + i]
     u, v = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.int64)
     for i in range(count):
-        lane, word = np.uint64((first + i) % WORD), (first + i) // WORD
-        at = starts[i]
         for k in range(n_fixed):
-            u[at], v[at] = fixed[k, 0], fixed[k, 1]
-            at += 1
-        for site in range(n_sites):
-            if (words[site, word] >> lane) & np.uint64(1):
-                u[at], v[at] = ends[0, site], ends[1, site]
-                at += 1
+            u[starts[i] + k], v[starts[i] + k] = fixed[k, 0], fixed[k, 1]
+        at[first + i] = starts[i] + n_fixed
+    for word in range(words.shape[1]):
+        for site in range(words.shape[0]):
+            left = words[site, word]
+            while left:
+                lane = word * WORD + _lowest(left)
+                if first <= lane < last:
+                    u[at[lane]], v[at[lane]] = ends[0, site], ends[1, site]
+                    at[lane] += 1
+                left &= left - np.uint64(1)
     return starts, u, v
 
 
