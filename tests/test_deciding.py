@@ -1,14 +1,18 @@
 """Stopping early: fewer votes, the same verdicts, and bounds that may be looked at."""
 
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.core.bets import anytime_limit
 from starcert.core.confidence import anytime_bounds
 from starcert.deciding import DecidedPlan
+from starcert.jobs import Chunk, Job
 from starcert.plans import SoFar, Wanted
+from starcert.voting import tallies
 
 NOISE = sc.Noise(all=0.1)
 
@@ -48,19 +52,26 @@ def test_a_graph_has_no_more_votes_than_it_takes(evidence):
     assert early.bounds.agrees_with(anytime_bounds(early.votes, alpha=0.01 / 4 if evidence else 0.01))
 
 
-def test_evidence_decides_sooner():
-    plain = SMOOTHED.certify(GRAPHS[1:], samples=40 * 1024, seed=1, max_radius=1, plan="decided")
-    evidence = SMOOTHED.certify(
-        GRAPHS[1:], samples=40 * 1024, seed=1, max_radius=1, plan="decided", evidence=True, own_samples=0
-    )
+def test_evidence_may_say_yes_where_p_a_alone_says_no():
+    asked = {"samples": 40 * 1024, "seed": 1, "max_radius": 1, "plan": "decided"}
+    plain = SMOOTHED.certify(GRAPHS[1:], **asked)
+    evidence = SMOOTHED.certify(GRAPHS[1:], **asked, evidence=True, own_samples=0)
+    assert not plain.certified(1).any()
     assert evidence.certified(1).all()
-    assert evidence.votes.counts.sum() <= plain.votes.counts.sum()
+    assert plain.votes.counts.sum() <= 1024
+    assert evidence.votes.counts.sum() <= 4096
 
 
-def test_the_votes_are_the_first_of_those_that_are_always_drawn():
-    early = SMOOTHED.certify(GRAPHS[:1], **ASKED, plan="decided", selection_samples=409).votes
-    fixed = SMOOTHED.vote(GRAPHS[:1], samples=int(early.counts.sum()), selection_samples=409, seed=1)
-    np.testing.assert_array_equal(early.counts, fixed.counts)
+def test_each_chunk_has_its_own_stream():
+    """Votes are a function of seed, graph and chunk numbers: the first copies of each chunk, as any plan has them."""
+    votes = SMOOTHED.certify(GRAPHS[1:], **ASKED, plan="decided", evidence=True, own_samples=0).votes
+    job = Job(SMOOTHED.classifier, SMOOTHED.problem(GRAPHS[1:]), seed=1)
+    sizes = [64, 64, 128, 256, 512] + [1024] * 39
+    chunks = [Chunk(0, "estimation", number, size) for number, size in enumerate(sizes)]
+    totals = np.cumsum(sizes).tolist()
+    n_chunks = totals.index(votes.counts.sum()) + 1
+    assert n_chunks > 5
+    np.testing.assert_array_equal(votes.counts, sum(tally.counts for tally in tallies(job, chunks[:n_chunks])))
 
 
 def test_stopping_depends_neither_on_workers_nor_on_interruptions(tmp_path):
@@ -76,11 +87,11 @@ def test_stopping_depends_neither_on_workers_nor_on_interruptions(tmp_path):
 def test_what_will_abstain_is_not_voted_on_for_long():
     """The class that few selection votes chose is not the likeliest one."""
     problem = SMOOTHED.problem(GRAPHS[1:])
-    plan = DecidedPlan(Wanted(100, 10**6), problem, 0.01, 1, (1,), evidence=False)
+    plan = DecidedPlan(Wanted(100, 10**6), problem, 0.01)
     so_far = SoFar(np.array([[51, 49]]), np.array([[2000, 6192]]), 1024)
     assert plan.wanted(so_far) == so_far.wanted
     close = SoFar(np.array([[51, 49]]), np.array([[4000, 4192]]), 1024)
-    assert plan.wanted(close).estimation == 8192 + 4 * 1024
+    assert plan.wanted(close).estimation == 8192 + 1024
 
 
 def test_any_flips_are_a_question_of_their_own():
@@ -101,3 +112,31 @@ def test_plans_that_are_none_are_refused():
 def test_bounds_for_any_time_need_votes_that_chose_the_class():
     with pytest.raises(sc.errors.InvalidParameterError, match="selection"):
         anytime_bounds(sc.Votes([[9, 1]]), alpha=0.01)
+
+
+TOY = sc.Noise(all=sc.Flip(0.2))  # any one flip is certified iff p_A > 0.875
+TARGETS = {0.55: 150, 0.8: 700, 0.865: 24_000, 0.885: 18_500, 0.9: 3_600, 0.95: 500, 0.999: 250}
+
+
+def drawn(plan, p, rng, chunk_size=1024):
+    """The votes that a plan draws from a classifier that answers 0 with probability p: selection and estimation."""
+    counts = np.zeros((2, 1, 2), dtype=np.int64)
+    while (want := plan.wanted(so_far := SoFar(*counts, chunk_size))) != so_far.wanted:
+        for row, more in zip(counts, np.subtract(want, so_far.wanted), strict=True):
+            mine = rng.binomial(more, p)
+            row[0] += mine, more - mine
+    return counts[:, 0]
+
+
+def toy_plan(samples=100_000, alpha=0.01, max_radius=(1,)):
+    problem = sc.SmoothedClassifier(ByEdges(1), TOY).problem([sc.Graph(4, [])])
+    return DecidedPlan.of(samples, None, problem, alpha=alpha, max_radius=max_radius)
+
+
+@pytest.mark.parametrize(("p", "most"), TARGETS.items())
+def test_a_question_takes_few_votes_whether_the_answer_is_yes_or_no(p, most):
+    rng, plan = np.random.default_rng(0), toy_plan()
+    found = [drawn(plan, p, rng) for _ in range(300)]
+    assert np.mean([votes.sum() for votes in found]) <= most
+    yes = [anytime_limit(int(votes[1, 1]), int(votes[1].sum()), Fraction(1, 100)) < 0.125 for votes in found]
+    assert np.mean(yes) >= 0.99 if p > 0.88 else not any(yes)
