@@ -13,9 +13,9 @@ So a plan may give up by any rule whatever: an error there costs power, never va
 of alpha.
 
 **Looks have a bounded cost**, by a model that counts and never by the clock, so that votes stay reproducible. A look at
-counts takes microseconds. Evidence is looked at only after 1, 2, 4, 8, … chunks, and only where the question is small:
-at most `MAX_LEVELS` levels that the counts leave open, with fewer attacks in all than there are votes to be saved. The
-largest level comes first, and the first one that is not proved ends the look.
+counts takes microseconds. Evidence is weighed once, at the first look that has a quarter of all votes, and only where
+that is cheap: at most `MAX_LEVELS` levels that the counts leave open, with no more attacks in all than there are votes
+to be saved. The largest level comes first, and the first one that is not proved ends the look.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import ClassVar, Self
 
 from starcert.attacks import slacks_of
 from starcert.binding import Problem
-from starcert.certificate import certify
 from starcert.core.attack_axis import AttackAxis
 from starcert.core.bets import capital_against
-from starcert.core.confidence import Votes, anytime_bounds
+from starcert.core.confidence import Votes
 from starcert.core.evidence import AlphaShares
 from starcert.core.frontier import levels_below, levels_of
 from starcert.core.tradeoff import RELATIVE_ERROR
@@ -102,9 +101,9 @@ class DecidedPlan(Plan):
     ) -> Self:
         """The plan of at most `samples` estimation votes, with as many selection votes as the question takes.
 
-        Where the answer is yes, the class has p_A > 1 − slack. By Hoeffding's inequality, log(1/GIVE_UP)/(2(½ − slack)²)
-        selection votes choose it with probability 1 − GIVE_UP or more; any other class only leads to a no. Evidence may
-        certify any p_A above one half, and takes `default_selection(samples)`.
+        Where the answer is yes, the class has p_A > 1 − slack. By Hoeffding's inequality, it is chosen with probability
+        1 − GIVE_UP or more by log(1/GIVE_UP)/(2(½ − slack)²) selection votes; any other class only leads to a no.
+        Evidence may certify any p_A above one half, and takes `default_selection(samples)`.
         """
         plan = cls(Wanted(0, samples), problem, alpha, together, max_radius, evidence, max_flips)
         if selection_samples is None:
@@ -119,19 +118,19 @@ class DecidedPlan(Plan):
         drawn = so_far.n_estimation
         if drawn == self.most.estimation or (drawn and self._decided(so_far)):
             return so_far.wanted
-        following = next(votes for _, votes in _looks(so_far.chunk_size) if votes > drawn)
+        following = next(votes for votes in self._looks(so_far.chunk_size) if votes > drawn)
         return Wanted(self.most.selection, min(following, self.most.estimation))
 
     def _decided(self, so_far: SoFar) -> bool:
         records = so_far.records or (None,) * len(so_far.estimation)
         votes = Votes(so_far.estimation, so_far.selection, stopped=True, records=records)
         axes = cache(lambda: axes_of(self.problem.sites[so_far.object], self.problem.noise))
-        chunks = next(chunks for chunks, end in _looks(so_far.chunk_size) if end >= so_far.n_estimation)
-        weigh = chunks & (chunks - 1) == 0  # a power of two
-        return all(self._is_decided(votes.row(row), so_far.object, axes, weigh=weigh) for row in range(len(votes)))
+        looks = self._looks(so_far.chunk_size)
+        weighs = so_far.n_estimation == next(votes for votes in looks if 4 * votes >= self.most.estimation)
+        return all(self._is_decided(votes.row(row), so_far.object, axes, weighs=weighs) for row in range(len(votes)))
 
     def _is_decided(
-        self, votes: Votes, graph: int, axes: Callable[[], tuple[AttackAxis, ...]], *, weigh: bool
+        self, votes: Votes, graph: int, axes: Callable[[], tuple[AttackAxis, ...]], *, weighs: bool
     ) -> bool:
         assert votes.selection is not None
         total = int(votes.counts.sum())
@@ -148,30 +147,36 @@ class DecidedPlan(Plan):
         if _is_futile(lost, total, limit, most=self.most.estimation, share=self._share):
             return True
         nothing = (0,) * len(self.problem.noise.axes)
-        if not (asked and by_evidence and weigh and is_counted(nothing)):
+        if not (weighs and asked and by_evidence and is_counted(nothing)):
             return False
         left = _levels_within(asked, is_counted)
-        return left is not None and self._proves(left, votes, graph, axes())
+        return left is not None and self._proves(left, votes, axes())
 
-    def _proves(self, levels: list[Level], votes: Votes, graph: int, axes: tuple[AttackAxis, ...]) -> bool:
+    def _proves(self, levels: list[Level], votes: Votes, axes: tuple[AttackAxis, ...]) -> bool:
         """Whether evidence proves these levels; no, if weighing their attacks costs more than the votes to be saved."""
-        bounds = anytime_bounds(votes, alpha=float(self._counts_alpha), together=self.together)
-        capacity = [self.problem.capacities[graph]]
-        one = certify(bounds, self.problem.noise, max_radius=self.max_radius, capacity=capacity)[0]
-        evidence = evidence_of(one, votes, axes, alpha=self.alpha)
+        evidence = evidence_of(votes, axes, alpha=self.alpha, together=self.together, box=self.max_radius)
         attacks = sum(scheme.n_attacks for level in levels for scheme in evidence.schemes(level))
         if attacks > self.most.estimation - int(votes.counts.sum()):
             return False
         return all(map(evidence.proves, levels))
 
-    @property
-    def _counts_alpha(self) -> Fraction:
-        """The part of alpha that the bounds on class probabilities have."""
-        return AlphaShares.of(Fraction(self.alpha)).counts if self.evidence else Fraction(self.alpha)
-
-    @property
+    @cached_property
     def _share(self) -> Fraction:
-        return self._counts_alpha / self.together
+        """The part of alpha that the bound on p_A has."""
+        alpha = Fraction(self.alpha) / self.together
+        return AlphaShares.of(alpha).counts if self.evidence else alpha
+
+    def _looks(self, chunk_size: int) -> Iterator[int]:
+        """The numbers of votes to look at: after chunks 1 to 32, then at every 1/16 to 1/32 of the chunks more.
+
+        With evidence, after 1, 2, 3, 4, 6, 8, 12, … chunks: fewer stops to record flips at.
+        """
+        finer = 1 if self.evidence else 4
+        following = 1
+        for chunks, votes in enumerate(chunk_ends(chunk_size, FIRST_CHUNK), start=1):
+            if chunks == following:
+                yield votes
+                following += 2 ** max(0, chunks.bit_length() - 1 - finer)
 
     def _asked(self, graph: int) -> tuple[Level, ...]:
         """The largest levels of the question about a graph; none, if nothing definite is asked."""
@@ -195,15 +200,6 @@ def _largest(limits: Level, capacity: Level, max_flips: int | None) -> tuple[Lev
     """The levels that no other level of a question contains."""
     corner = tuple(map(min, limits, capacity))
     return (corner,) if max_flips is None else tuple(levels_of(min(max_flips, sum(corner)), corner))
-
-
-def _looks(chunk_size: int) -> Iterator[tuple[int, int]]:
-    """Chunks and votes at each look: after every chunk up to the 32nd, then every 1/16 to 1/32 of what is there."""
-    following = 1
-    for chunks, votes in enumerate(chunk_ends(chunk_size, FIRST_CHUNK), start=1):
-        if chunks == following:
-            yield chunks, votes
-            following += max(1, 2 ** (chunks.bit_length() - 5))
 
 
 def _shows_below(lost: int, total: int, limit: float, share: Fraction) -> bool:

@@ -225,8 +225,15 @@ class _Count:
             for purpose, before, now in zip(PURPOSES, have, self._next(graph, have), strict=True):
                 recorded = self._recorded(graph) if purpose == "estimation" and now > before else Recorded(None)
                 stored = self._stored(graph, purpose, recorded) if now > before else {}
-                sizes = {"chunk_size": self._job.chunk_size, "first_chunk": self._first_chunk(purpose)}
-                for chunk in chunks_of(graph, purpose, now, first=before, **sizes, **recorded._asdict()):
+                for chunk in chunks_of(
+                    graph,
+                    purpose,
+                    now,
+                    self._job.chunk_size,
+                    before,
+                    **recorded._asdict(),
+                    first_chunk=self._first_chunk(purpose),
+                ):
                     found = stored.get(chunk.number)
                     if found is not None and found.chunk.samples == chunk.samples:
                         self._add(graph, purpose, [found])
