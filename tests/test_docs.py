@@ -54,6 +54,7 @@ SLOW = {"bonds-results", "cluster", "commands", "models", "paper", "regions", "t
 NOT_RUN = {
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),
+    ("cluster", "it needs certificates."),
     ("index", "it installs the package."),
     ("paper", "it takes about an hour on two cores, the studies beyond the paper included."),
 }

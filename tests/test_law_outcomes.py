@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError
+from starcert.errors import InvalidParameterError, StarcertWarning
 from starcert.laws.outcomes import axis_moves, is_valued, why_not_alike
 
 LAWS = [
@@ -99,6 +99,7 @@ def test_laws_that_evidence_cannot_look_at_have_the_certificate_by_counts(law, r
         return
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch), dtype=int), on="batch", n_classes=2)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=law))
-    result = smoothed.certify([sc.Categories((0, 1, 2), values=3)], samples=500, seed=1, evidence=True)
+    with pytest.warns(StarcertWarning, match="Evidence is left out"):
+        result = smoothed.certify([sc.Categories((0, 1, 2), values=3)], samples=500, seed=1, evidence=True)
     assert result.votes.records == (None,)
     assert result[0].frontier == result[0].counted

@@ -8,7 +8,8 @@ With evidence a certificate knows more than its bounds tell: each level is certi
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias, overload
 
@@ -16,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of, tradeoffs_of
+from starcert.core.audit import Audit
+from starcert.core.classes import class_numbers
 from starcert.core.confidence import Bounds, Votes
 from starcert.core.frontier import Frontier, Frontiers, levels_of
 from starcert.core.margins import MultiClass, TwoClass
@@ -261,6 +264,7 @@ class Certificates(Sequence[Certificate]):
         targets: for each certificate, the number of its target in its graph; 0 where graphs themselves are classified.
         nodes: the node of each certificate; None where targets are no nodes.
         word: what is attacked is called: a graph, a row, or an object.
+        classes: what labels call the classes, in the order of their numbers; None: by their numbers alone.
     """
 
     def __init__(
@@ -274,9 +278,11 @@ class Certificates(Sequence[Certificate]):
         verdicts: Sequence[Verdicts | None] | None = None,
         nodes: TargetNodes | None = None,
         word: str = "graph",
+        classes: Sequence[Hashable] | None = None,
     ) -> None:
         self.bounds = bounds
         self.word = word
+        self.classes = classes
         self.nodes = nodes
         self.verdicts = verdicts
         self.objects, self.targets = bounds.objects, bounds.targets
@@ -348,18 +354,18 @@ class Certificates(Sequence[Certificate]):
         return [f"{graph}.{target}" for graph, target in zip(graphs, named, strict=True)]
 
     def truth(self, labels: npt.ArrayLike | Sequence[int | None]) -> npt.NDArray[np.generic]:
-        """The label of each certificate: as they are given, one each, or picked from the labels of all nodes.
+        """The true class number of each certificate; None where the label is None, for a class that is not known.
 
         Args:
-            labels: a class for each certificate; where the nodes of one graph are classified, a class for each of all
-                its nodes will do.
+            labels: a class for each certificate, in the words of `classes` or by its number; where the nodes of one
+                graph are classified, a class for each of all its nodes will do.
         """
+        given: npt.NDArray[np.generic] = np.array(labels, dtype=object)
         if self.nodes is not None:
-            return self.nodes.labels(labels)
-        truth: npt.NDArray[np.generic] = np.asarray(labels)
-        if truth.shape != (len(self),):
-            raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", truth.shape)
-        return truth
+            given = self.nodes.labels(given)
+        elif given.shape != (len(self),):
+            raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", given.shape)
+        return class_numbers(given, self.bounds.n_classes, self.classes)
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
@@ -403,11 +409,30 @@ class Certificates(Sequence[Certificate]):
             verdicts[i] = self[int(i)].certified(counts)
         return verdicts
 
+    @property
+    def audit(self) -> Audit | None:
+        """How many copies were asked about again, to see that answers do not depend on company; None: not known."""
+        return None if self.votes is None else self.votes.audit
+
+    def audited(self, audit: Audit) -> Certificates:
+        """The same certificates, with this audit of their votes."""
+        bounds = replace(self.bounds, votes=None if self.votes is None else replace(self.votes, audit=audit))
+        return self._like(self.max_radius, self.boxes, self.verdicts, bounds)
+
     def weighed(self, verdicts: Sequence[Verdicts | None]) -> Certificates:
         """The same certificates with what evidence says about each of them."""
         if len(verdicts) != len(self):
             raise InvalidParameterError("verdicts", f"be one, or None, for each of {len(self)} rows", len(verdicts))
         return self._like(self.max_radius, self.boxes, list(verdicts))
+
+    @property
+    def numbered(self) -> Certificates:
+        """The same certificates for labels that are class numbers, whatever the classes are called."""
+        if self.classes is None:
+            return self
+        found = copy(self)  # with what was proved already
+        found.classes = None
+        return found
 
     def within(self, max_radius: RadiusLike) -> Certificates:
         """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
@@ -416,11 +441,24 @@ class Certificates(Sequence[Certificate]):
         return self._like(limits, boxes, self.verdicts)
 
     def _like(
-        self, max_radius: Limits, boxes: Sequence[Limits], verdicts: Sequence[Verdicts | None] | None
+        self,
+        max_radius: Limits,
+        boxes: Sequence[Limits],
+        verdicts: Sequence[Verdicts | None] | None,
+        bounds: Bounds | None = None,
     ) -> Certificates:
         capacity, anchored = self.capacity, self.anchored
         return Certificates(
-            self.bounds, self.noise, max_radius, capacity, anchored, boxes, verdicts, self.nodes, self.word
+            bounds or self.bounds,
+            self.noise,
+            max_radius,
+            capacity,
+            anchored,
+            boxes,
+            verdicts,
+            self.nodes,
+            self.word,
+            self.classes,
         )
 
     def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
@@ -501,6 +539,7 @@ def certify(
     boxes: Sequence[RadiusLike | None] | None = None,
     nodes: TargetNodes | None = None,
     word: str = "graph",
+    classes: Sequence[Hashable] | None = None,
 ) -> Certificates:
     """One certificate for each row of `bounds`.
 
@@ -514,6 +553,7 @@ def certify(
         boxes: for each row, how far its frontier is searched, within max_radius. Nothing else follows from it.
         nodes: the node of each row, where the nodes of graphs are classified.
         word: what is attacked is called, in what certificates say: a graph, a row, or an object.
+        classes: what labels call the classes, in the order of their numbers; None: by their numbers alone.
 
     Example:
         >>> from starcert.core.confidence import Votes, clopper_pearson
@@ -525,6 +565,8 @@ def certify(
         raise InvalidParameterError("bounds", "be Bounds", type(bounds).__name__, "Call clopper_pearson(votes) first.")
     if not isinstance(noise, Noise):
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
+    if classes is not None and len(set(classes)) != bounds.n_classes:
+        raise InvalidParameterError("classes", f"be {bounds.n_classes}, each once", classes)
     for name, given in (("capacity", capacity), ("anchored", anchored), ("boxes", boxes), ("nodes", nodes)):
         if given is not None and len(given) != len(bounds):
             raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
@@ -537,4 +579,4 @@ def certify(
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
     reasons = [""] * len(bounds) if anchored is None else anchored
-    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, word=word)
+    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, word=word, classes=classes)

@@ -6,18 +6,24 @@ What fails is reported with the graph and the chunk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.binding import axes_of_sites
-from starcert.classifiers.agreement import LEAST, asked_alone, check_alone, checked_scores
+from starcert.classifiers.agreement import (
+    LEAST,
+    asked_alone,
+    check_alone,
+    checked_scores,
+    look_like_probabilities,
+    named_errors,
+    refuse_probabilities,
+)
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
 from starcert.core.arithmetic import compiled
 from starcert.core.flips import FlipRecord, ShownFlips
-from starcert.errors import ClassifierError
 from starcert.jobs import NOT_RECORDED, Chunk, Counts, Job, Tally, fitting_batch_of
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.batch import flips_of
@@ -55,7 +61,7 @@ def count_chunks(classifier: Classifier, sites: Sites, job: Job, chunks: Sequenc
         copies = draw_each(_sampler_of(classifier, sites, job.noise), states, size)
     if copies is None:
         return [count_chunk(classifier, sites, job, chunk) for chunk in chunks]
-    with _named_errors(chunks[0]), stage("model"):
+    with named_errors(_place_of(chunks[0])), stage("model"):
         answers = checked_answers(classifier.classify(copies), len(copies), classifier.n_classes, n_targets)
     with stage("counting"):
         samples = np.array([each.samples for each in chunks])
@@ -87,10 +93,10 @@ def count_gathered(classifier: Classifier, job: Job, chunks: Sequence[Chunk]) ->
             found = classifier.scored_each(batches)
     except Exception:  # noqa: BLE001  (whatever a user's code may raise: asked one by one, the graph is named)
         return one_by_one()
-    for counter, batch, scores in zip(counters, batches, found, strict=True):
-        counter.add(batch, scores)
-    if not any(counter.checking for counter in counters):
-        # Every graph was checked among others. A copy of the smallest shows that these others change nothing either.
+    for chunk, counter, batch, scores in zip(chunks, counters, batches, found, strict=True):
+        counter.add(batch, scores, check=chunk.graph == 0)
+    if not any(counter.checking and chunk.graph == 0 for chunk, counter in zip(chunks, counters, strict=True)):
+        # A call about one copy takes as long as one about a hundred graphs: of these, a copy of the smallest is asked.
         place = min(range(len(batches)), key=lambda number: batches[number].frame.n_nodes)
         with stage("model", counters[0].device):
             name = f"noisy copy 0 of graph {chunks[place].graph}"
@@ -101,12 +107,12 @@ def count_gathered(classifier: Classifier, job: Job, chunks: Sequence[Chunk]) ->
 def count_chunk(classifier: Classifier, sites: Sites, job: Job, chunk: Chunk) -> Tally:
     """Draws the samples of a chunk, asks the classifier, and counts.
 
-    Every graph has its selection chunk 0 once. There the classifier shows, before any vote of the graph counts, that it
-    answers copies alone as it answers them in the batches that are used.
+    Every graph has its selection chunk 0 once. There a few copies are asked alone before any vote of the graph counts:
+    a classifier with dropout or batch statistics is refused at once, and not by the audit when all votes are there.
     """
     counter = _Counter(classifier, sites, job, chunk)
     for batch in counter.batches():
-        with _named_errors(chunk), stage("model", counter.device):
+        with named_errors(_place_of(chunk)), stage("model", counter.device):
             found = classifier.scored(batch) if counter.checking else Scores(classifier.classify(batch))
         counter.add(batch, found)
     return counter.tally()
@@ -130,6 +136,7 @@ class _Counter:
         self._flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
         self._recording: Stage = "counting" if classifier.backend == "cpu" else "transfer"
         self._first = 0
+        self._like_probabilities = self.checking and chunk.graph == 0
 
     def batches(self) -> Iterator[NoisyGraphs]:
         """The copies, as many at a time as the classifier sees at once; each portion is drawn when its turn comes."""
@@ -146,11 +153,12 @@ class _Counter:
                 return
             yield from copies.split(most)
 
-    def add(self, batch: NoisyGraphs, found: Scores) -> None:
+    def add(self, batch: NoisyGraphs, found: Scores, *, check: bool = True) -> None:
         """Takes in what the classifier found in the next batch, after a check if this is the chunk for it."""
-        with _named_errors(self._chunk), stage("model", self.device):
+        with named_errors(_place_of(self._chunk)), stage("model", self.device):
             found = checked_scores(found, self._classifier, batch)
-        if self.checking:
+        self._like_probabilities = self._like_probabilities and look_like_probabilities(found)
+        if self.checking and check:
             self._check(batch, found)
         with stage("counting"):
             answers = np.asarray(found.answers)[: max(0, self._chunk.samples - self._first)]
@@ -170,6 +178,8 @@ class _Counter:
 
     def tally(self) -> Tally:
         """The votes, and the flips that are asked for."""
+        if self._like_probabilities:
+            refuse_probabilities(self._drawn)
         add_votes(self._chunk.samples)
         with stage(self._recording, self.device):
             return Tally(self._chunk, self._counts, () if self._flips is None else self._flips.records())
@@ -180,15 +190,9 @@ def checks(job: Job, chunk: Chunk) -> bool:
     return chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
 
 
-@contextmanager
-def _named_errors(chunk: Chunk) -> Iterator[None]:
-    """Whatever a user's code may raise: it is named, and nothing is counted."""
-    try:
-        yield
-    except Exception as error:
-        where = f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
-        problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
+def _place_of(chunk: Chunk) -> str:
+    """What a chunk is called in a message."""
+    return f"graph {chunk.graph}, {chunk.purpose} chunk {chunk.number}"
 
 
 class _Flips:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
+from starcert.auditing import audit_attacked
 from starcert.certificate import Certificate, Certificates
 from starcert.core.attack_axis import AttackAxis, counted_sites
 from starcert.core.confidence import Votes
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from starcert.jobs import Job
+    from starcert.sampling.attacked import Attack
     from starcert.store import VoteStore
     from starcert.system.output import Advance
 
@@ -37,7 +39,7 @@ def with_evidence(
     executor: Executor | None = None,
     advance: Advance,
 ) -> Certificates:
-    """Certificates with the verdicts of evidence, where votes kept their flips.
+    """Certificates with the verdicts of evidence, where votes kept their flips; votes at attacked graphs are audited.
 
     Args:
         certificates: from bounds that have the counts' share of alpha.
@@ -51,6 +53,8 @@ def with_evidence(
     """
     votes, found = certificates.votes, list[Verdicts | None]()
     assert votes is not None
+    attacked: dict[int, dict[Attack, int]] = {}  # by graph and attack, the votes against the class
+    asked = 0
     axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts = None
@@ -69,9 +73,19 @@ def with_evidence(
                     executor=executor,
                 )
             verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
+            if verdicts.own_votes and verdicts.grounds is not None:
+                asked += verdicts.own_votes
+                against = {
+                    attack: sum(len(tally.numbers) for tally in tallies)
+                    for attack, tallies in verdicts.grounds.own.items()
+                }
+                attacked[one.object] = attacked.get(one.object, {}) | against
         found.append(verdicts)
         advance(1)
-    return certificates.weighed(found)
+    weighed = certificates.weighed(found)
+    if not asked or certificates.audit is None:
+        return weighed
+    return weighed.audited(certificates.audit + audit_attacked(job, attacked, asked, executor))
 
 
 def verdicts_of(

@@ -77,7 +77,7 @@ def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
 
     Args:
         answers: the certificates of the graphs, or plain answers, such as the base classifier's own.
-        labels: the true classes.
+        labels: the true classes; beside plain answers in the same words as these.
 
     Example:
         >>> from starcert.certificate import certify
@@ -90,6 +90,12 @@ def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
         given, truth = np.asarray(answers), np.asarray(labels)
         if truth.shape != given.shape or truth.ndim != 1:
             raise InvalidParameterError("labels", f"have one class for each of {len(given)} graphs", truth.shape)
+        known = [label for label in truth.tolist() if label is not None]
+        if len({isinstance(each, str) for each in (*given.tolist(), *known)}) > 1:
+            hint = "Give both as names, or both as class numbers."
+            raise InvalidParameterError(
+                "labels", f"be classes as the answers are, {given.tolist()[:3]}", known[:3], hint
+            )
         return np.asarray(given == truth)
     agrees: Mask = answers.labels == answers.truth(labels)
     return answers.certified((0,) * len(answers.noise.axes)) & agrees

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpa
 import numpy as np
 import numpy.typing as npt
 
+from starcert.auditing import audit_votes
 from starcert.binding import (
     Problem,
     Regions,
@@ -26,6 +27,7 @@ from starcert.binding import (
 from starcert.certificate import Certificates, certify
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
+from starcert.core.classes import class_numbers
 from starcert.core.confidence import (
     Family,
     Votes,
@@ -203,13 +205,25 @@ class SmoothedClassifier(ClassifierConventions):
         return self
 
     def score(self, graphs: Sequence[Given], labels: npt.ArrayLike) -> float:
-        """The share of graphs that `predict` answers right; an abstention is no right answer."""
+        """The share of graphs that are answered right; an abstention is no right answer.
+
+        Args:
+            graphs: clean graphs.
+            labels: their classes, in the words of the classifier or by number. One that a fitted estimator never saw
+                is never answered.
+        """
         graphs = _as_list(graphs)
-        given = _classes(labels, len(graphs)).tolist()
-        numbers = {label: number for number, label in enumerate(self.classes_.tolist())}
-        # A class that was never taught has a number that is never answered.
-        truth = [numbers.get(label, self.n_classes) for label in given]
-        return accuracy(self.certify(graphs, samples=self.samples, seed=self.seed), truth)
+        _check_one_each(np.asarray(labels), len(graphs))
+        never_answered = None if self.classifier.class_labels is None else self.n_classes
+        truth = class_numbers(labels, self.n_classes, self._class_labels, unseen=never_answered)
+        certificates = self.certify(graphs, samples=self.samples, seed=self.seed)
+        abstained = np.array([one.abstained for one in certificates])
+        return accuracy(np.where(abstained, ABSTAIN, certificates.labels), truth)
+
+    @property
+    def _class_labels(self) -> tuple[Hashable, ...] | None:
+        """What labels call the classes, in the order of their numbers; None: by their numbers alone."""
+        return self.classifier.class_labels or self.classifier.class_names
 
     def sites(self, graph: Given) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is asked anew each time, see `problem`."""
@@ -249,6 +263,9 @@ class SmoothedClassifier(ClassifierConventions):
 
         They depend on the graphs, the noise, the classifier, the seed and the chunk size, and on nothing else: neither
         on batch sizes, workers or their order, nor on interruptions.
+
+        When they are there, the run is audited: copies are asked about again, in other company and alone, and a
+        classifier that answers one of them differently is refused. `Votes.audit` tells how many there were.
 
         Args:
             graphs: the clean graphs, or the problem that they make.
@@ -307,6 +324,7 @@ class SmoothedClassifier(ClassifierConventions):
                 store.check_look(**certificate)
             with progress_bar(run.title, len(run.job.sites) * sum(plan.most), shown=run.progress) as advance:
                 votes = count_votes(run.job, plan, record=record, store=store, executor=run.executor, advance=advance)
+            votes = replace(votes, audit=audit_votes(run.job, votes, run.executor))
             if store is not None and certificate is not None:
                 store.note_look(**certificate)
         return votes
@@ -423,6 +441,7 @@ class SmoothedClassifier(ClassifierConventions):
             anchored=[problem.sites[graph].reason for graph in rows],
             nodes=nodes,
             word=problem.word,
+            classes=self._class_labels,
         )
         if not evidence:
             return certificates
@@ -568,11 +587,15 @@ def _whole(value: object, name: str, least: int) -> int:
     return int(value)
 
 
+def _check_one_each(labels: npt.NDArray[Any], n_graphs: int) -> None:
+    if labels.shape != (n_graphs,):
+        raise InvalidParameterError("labels", f"have one class for each of {n_graphs} graphs", labels.shape)
+
+
 def _classes(labels: npt.ArrayLike, n_graphs: int) -> npt.NDArray[np.int64]:
     """Labels as class numbers: what is no such number could not be told from an abstention."""
     classes = np.asarray(labels)
-    if classes.shape != (n_graphs,):
-        raise InvalidParameterError("labels", f"have one class for each of {n_graphs} graphs", classes.shape)
+    _check_one_each(classes, n_graphs)
     if classes.dtype.kind not in "biu" or (classes.dtype.kind == "i" and (classes < 0).any()):
         hint = "numpy.unique(labels, return_inverse=True) numbers them."
         raise InvalidParameterError("labels", "be whole numbers from 0", classes.tolist()[:5], hint)

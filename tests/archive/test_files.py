@@ -17,6 +17,7 @@ import archive_worlds
 import starcert as sc
 from starcert import archive as archives
 from starcert.archive.writing import SAYS
+from starcert.core.audit import Audit
 from starcert.errors import ArchiveError
 
 WORLDS = [
@@ -139,6 +140,41 @@ def test_how_alpha_was_spent_is_checked(tmp_path, changes, named):
     archives.write(tmp_path / "c.json", archive_worlds.three_classes(family="all"))
     told = json.loads((tmp_path / "c.json").read_text())
     assert named in refused(tmp_path, json.dumps(told | changes))
+
+
+AUDIT = Audit(300, 20, 280, 60, 300)
+
+
+def audited() -> archives.Archive:
+    archive = archive_worlds.three_classes()
+    return dataclasses.replace(archive, votes=dataclasses.replace(archive.votes, audit=AUDIT))
+
+
+def test_a_file_says_how_far_the_run_was_audited(tmp_path):
+    archives.write(tmp_path / "c.json", audited())
+    told = json.loads((tmp_path / "c.json").read_text())["audit"]
+    assert told == dataclasses.asdict(AUDIT) | {"says": str(AUDIT)}
+    found = archives.read(tmp_path / "c.json")
+    assert found == audited() != archive_worlds.three_classes()
+    assert found.votes.audit == found.certificates.audit == AUDIT
+    assert archives.verify(tmp_path / "c.json").verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"clean": 5_000}, "'audit.says' must be the sentence"),
+        ({"clean": -1}, "'audit.clean' must be a whole number"),
+        ({"clean_alone": 301}, "'audit' must have no more copies alone"),
+        ({"attacked_alone": 281}, "'audit' must have no more copies alone"),
+        ({"independent": 301}, "'audit' must have no more independent copies"),
+        ({"share": 0.001}, "'audit.share' does not belong there"),
+    ],
+)
+def test_what_a_file_says_of_its_audit_is_checked(tmp_path, changes, named):
+    archives.write(tmp_path / "c.json", audited())
+    told = json.loads((tmp_path / "c.json").read_text())
+    assert named in refused(tmp_path, json.dumps(told | {"audit": told["audit"] | changes}))
 
 
 def test_fewer_certificates_cannot_hold_together_than_there_are_in_the_file(tmp_path):

@@ -31,7 +31,7 @@ class Fails(torch.nn.Module):
 
 class Rows(torch.nn.Module):
     def forward(self, rows):
-        return torch.full((len(rows),), 1.0 if torch.get_num_threads() == 1 else -1.0)
+        return torch.full((len(rows),), 2.0 if torch.get_num_threads() == 1 else -1.0)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import runs_worlds
 import starcert as sc
 from memory_worlds import command_with_memory
-from starcert.errors import StarcertError
+from starcert.errors import InvalidParameterError, StarcertError
 
 CORA = Path(__file__).parents[2].parent / "shared" / "data" / "CORA_ML" / "cora_ml.npz"
 
@@ -230,3 +230,12 @@ def test_the_real_one():
     assert data.graph.node_data["x"].shape == (2810, 2879)
     assert set(np.unique(data.graph.node_data["x"])) == {0, 1}
     assert data.label_names[4].endswith("Neural_Networks")
+
+
+def test_two_classes_of_one_name_are_refused(file):
+    with pytest.raises(StarcertError, match=r"tiny.npz: 'label_names' must be different. Got \"'a' 2 times\""):
+        sc.datasets.npz(file(arrays(class_names=np.array(["a", "b", "a"]))))
+    with pytest.raises(InvalidParameterError, match="label_names"):
+        sc.datasets.NodeDataset("pair", sc.Graph(2, [(0, 1)]), np.array([0, 1]), ("a", "a"))
+    with pytest.raises(InvalidParameterError, match=r"'1' 2 times.*merge them"):
+        sc.datasets.Dataset("pair", sc.datasets.Split([sc.Graph(1, []), sc.Graph(2, [])], [0, 1]), (1, "1"))

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 import starcert as sc
+import worlds
 from device_worlds import CUDA, DEVICES, chain, clean_bits, torch, web
 from starcert.counting import count_chunk
 from starcert.jobs import Chunk, Job
@@ -202,7 +203,7 @@ def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device,
     graphs = [chain(18), chain(40), chain(300), chain(25)]
     noise = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.01))
     base = from_pyg(network("gin", graphs[1], noise, device), n_classes=2)
-    smoothed, asked = sc.SmoothedClassifier(base, noise), []
+    smoothed, asked = sc.SmoothedClassifier(base, noise), worlds.Calls()
     wanted = {"samples": 700, "selection_samples": 100, "seed": 3, "record": record}
     forward = base.model.forward
 

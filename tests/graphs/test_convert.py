@@ -119,8 +119,12 @@ def test_networkx_gets_plain_numbers():
 
 def test_networkx_graphs_of_another_kind_are_refused():
     nx = pytest.importorskip("networkx")
-    with pytest.raises(InvalidParameterError, match="not be a multigraph"):
+    with pytest.raises(InvalidParameterError, match=r"not be a multigraph.*with networkx.Graph\(graph\)"):
         Graph.from_networkx(nx.MultiGraph([(0, 1)]))
+    arrows = nx.MultiDiGraph([(0, 1), (0, 1), (2, 1)])
+    with pytest.raises(InvalidParameterError, match=r"not be a multigraph.*networkx.DiGraph\(graph\), which keeps"):
+        Graph.from_networkx(arrows)
+    assert Graph.from_networkx(nx.DiGraph(arrows)).directed  # as the hint says
     with pytest.raises(InvalidParameterError, match=r"self-loops. Got \('a', 'a'\)"):
         Graph.from_networkx(nx.Graph([("a", "b"), ("a", "a")]))
     with pytest.raises(InvalidParameterError, match=r"unweighted.*\('a', 'b'\) with weight 0.5"):

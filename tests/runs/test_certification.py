@@ -205,7 +205,7 @@ STOPS = worlds.MODEL.replace(
 
 
 def test_an_interrupted_run_goes_on_and_ends_as_if_nothing_had_been(run, done):
-    limit = 70  # near the end: every graph that is continued is asked again, some of its copies one by one
+    limit = 30  # near the end of the votes: every graph that is continued is asked again
     (run.parent / "model.py").write_text(STOPS.replace("LIMIT", str(limit)))
     calls = run.parent / "calls"
     with pytest.raises(KeyboardInterrupt):
@@ -285,3 +285,22 @@ def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch,
         certify_run(replace(settings_of(run), **change))
     assert words in str(caught.value)
     assert sorted(path for path in run.parent.rglob("*") if "__pycache__" not in str(path)) == before
+
+
+def test_an_estimator_whose_classes_are_large_numbers_is_measured_by_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    graphs = tmp_path / "graphs"
+    graphs.mkdir()
+    labels = ["name,label"]
+    for i in range(4):
+        (graphs / f"g{i}.edges").write_text("a b\nb c\nc d\n" + "a c\na d\nb d\n" * (i % 2))
+        labels.append(f"g{i},{(1000, 2000)[i % 2]}")
+    (graphs / "labels.csv").write_text("\n".join(labels))
+    (tmp_path / "m.py").write_text(
+        "import starcert as sc\n"
+        "def f(data): return sc.models.vertex_histogram_svm().fit(data.graphs, [1000, 2000, 1000, 2000])\n"
+    )
+    values = {"model": "m.py:f", "data": "graphs", "noise": {"all": 0.01}, "samples": 200, "out": "out"}
+    done = certify_run(run_settings(values))
+    assert done.archive.class_names == ("1000", "2000")
+    assert [row["right"] for row in done.archive.rows()] == [True] * 4

@@ -1,7 +1,11 @@
 import pytest
 
+import starcert as sc
 from starcert.errors import StarcertError
+from starcert.runs.graph_files import RunData, number_labels
+from starcert.runs.inputs import RunInputs
 from starcert.runs.sources import load_graphs
+from starcert.runs.user_code import Reference
 
 pytest.importorskip("rdkit")
 
@@ -111,10 +115,53 @@ def test_a_list_of_molecules_has_no_columns(tmp_path):
         load_graphs(tmp_path / "m.smi", columns={"label": "activity"})
 
 
-def test_measurements_are_no_classes(tmp_path):
-    rows = [f"{'C' * (number + 1)},{number / 8}" for number in range(30)]
+@pytest.mark.parametrize(
+    ("labels", "first"),
+    [
+        ([number / 8 for number in range(30)], "0.5"),
+        ([number / 8 for number in range(20)], "0.5"),
+        (["0.5", "1.5"], "0.5"),
+        (["", "1", "2", "2.5"], "2.5"),
+        (["-1.25E-2", "+.5", "3.", "0"], r"\+.5"),
+    ],
+)
+def test_measurements_are_no_classes(tmp_path, labels, first):
+    rows = [f"{'C' * (number + 1)},{label}" for number, label in enumerate(labels)]
     (tmp_path / "m.csv").write_text("\n".join(["smiles,label", *rows]))
-    with pytest.raises(
-        StarcertError, match=r"its labels are 30 different numbers such as 0.0: measurements, not classes"
-    ):
+    told = rf"m.csv: {first} is a measurement, not a class; .*Divide them into classes first"
+    with pytest.raises(StarcertError, match=told):
         load_graphs(tmp_path / "m.csv")
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["1.0", "0.0"], ("0", "1")),
+        (["pH 2.5", "pH 7.5"], ("pH 2.5", "pH 7.5")),
+        (["1.2.3", "1.2.4"], ("1.2.3", "1.2.4")),
+        (["0.5", "high"], ("0.5", "high")),
+        (["1e3", "2e3"], ("1e3", "2e3")),
+        (["1000", "3000"], ("1000", "3000")),
+    ],
+)
+def test_names_and_whole_numbers_are_classes(labels, names):
+    assert number_labels(labels)[1] == names
+
+
+def test_measurements_of_a_function_and_of_nodes_are_no_classes(tmp_path):
+    (tmp_path / "d.py").write_text(
+        "import starcert as sc\ndef f(): return [sc.Graph(2, []), sc.Graph(2, [(0, 1)])], [0.1, 0.2]\n"
+    )
+    with pytest.raises(StarcertError, match=r"d.py:f: 0.1 is a measurement, not a class"):
+        load_graphs(Reference(tmp_path / "d.py", "f"))
+    nodes = RunData((sc.Graph(2, [(0, 1)], node_data={"y": [0.25, 1.0]}),), ("pair",))
+    with pytest.raises(StarcertError, match=r"pair, node data y: 0.25 is a measurement"):
+        nodes.of_nodes()
+
+
+def test_names_that_several_graphs_have_are_reported(tmp_path):
+    (tmp_path / "m.csv").write_text("smiles,name\nC,a\nCC,b\nCCC,a\nCCCC,b\nCO,c\n")
+    data = load_graphs(tmp_path / "m.csv")
+    (sentence,) = RunInputs(None, data, None, None, data).said
+    assert sentence == "2 graphs have the name 'a', and other names are shared too: their numbers tell them apart."
+    assert RunInputs(None, data.first(2), None, None, data.first(2)).said == ()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare
 
+import starcert as sc
 from starcert.sampling import sparse
 from starcert.sampling.sparse import Pool, SparseFlips
 from starcert.sampling.streams import WordStream, count_table
@@ -30,6 +31,44 @@ def test_the_distribution_function_has_the_right_digits(n, p):
         else:
             assert number == 2**192 - 1
             assert total > 1 - Fraction(1, 2**190)
+
+
+@pytest.mark.parametrize("n", [20_000, 20_001, 151_263, 151_264, 50_000_001])
+def test_one_half_can_be_drawn_of_any_number_of_sites(n):
+    """By symmetry P(count ≤ k) + P(count ≤ n − 1 − k) = 1, and of an odd number of sites the middle is 1/2 exactly."""
+    low, table = count_table(n, 0.5)
+    entries = {low + i: (a << 128) + (b << 64) + c for i, (a, b, c) in enumerate(table.tolist())}
+    if n % 2:
+        assert entries[n // 2] == 2**191
+    compared = 0
+    for k in range(low, (n - 1) // 2 + 1):
+        other = entries.get(n - 1 - k)
+        if 2 * k + 1 < n and other is not None and other < 2**192 - 1 and entries[k]:
+            assert entries[k] + other == 2**192 - 1  # both are rounded down, and neither is a whole number
+            compared += 1
+    assert compared > math.sqrt(n)
+
+
+def test_one_half_has_the_right_digits_beyond_what_is_added_up_exactly():
+    n = 20_001
+    low, table = count_table(n, 0.5)
+    total, mass = 0, 1
+    for k in range(low + len(table) - 1):
+        total += mass
+        mass = mass * (n - k) // (k + 1)
+        if k >= low:
+            a, b, c = table[k - low].tolist()
+            assert (a << 128) + (b << 64) + c == total >> (n - 192)
+
+
+def test_half_of_many_bits_are_deleted():
+    x = np.zeros((200, 4_000), dtype=np.uint8)
+    x.ravel()[:20_001] = 1
+    graph = sc.Graph(200, [], node_data={"x": x}).with_bits("x")
+    base = sc.classifiers.from_callable(lambda batch: np.diff(batch.node_ones("x").starts[::200]) > 10_000, on="batch")
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(words=sc.Flip(delete=0.5, add=0)), {"words": "x"})
+    few, many = smoothed.vote([graph], samples=1_000, seed=1).counts[0].tolist()
+    assert abs(few - many) < 5 * math.sqrt(1_000)
 
 
 def test_the_table_of_fifty_million_sites_is_short():

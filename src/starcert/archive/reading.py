@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from hashlib import file_digest
 from io import BufferedReader
 from os import PathLike, fspath
@@ -18,6 +19,7 @@ from starcert.archive.fields import Field, MalformedError, parse
 from starcert.archive.record import MARGINS, MOST_VOTES, Archive, BrokenLevel, Claims
 from starcert.archive.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
 from starcert.binding import MAX_EVIDENCE_SITES
+from starcert.core.audit import Audit
 from starcert.core.channels import MAX_RADIUS
 from starcert.core.confidence import Margins, Votes, check_alpha
 from starcert.core.frontier import Radius
@@ -157,7 +159,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         "settings",
         "provenance",
         "graphs",
-        optional=("together", "margins", "bounds", "evidence"),
+        optional=("together", "margins", "bounds", "evidence", "audit"),
     )
     if top["says"].value != says(together=2 if "together" in top else 1, evidence="evidence" in top):
         top["says"].refuse("be the sentence that every such file has")
@@ -197,7 +199,14 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     records = [None if graph is None else graph.record for graph in kept]
     stopped = _stopped(top, apart=bool(chosen))
     keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
-    votes = Votes([graph.estimation for graph in read], chosen or None, **keys, stopped=stopped, records=records)
+    votes = Votes(
+        [graph.estimation for graph in read],
+        chosen or None,
+        **keys,
+        stopped=stopped,
+        records=records,
+        audit=_audit(top["audit"]) if "audit" in top else None,
+    )
     archive = Archive(
         noise=noise,
         votes=votes,
@@ -239,6 +248,18 @@ def _together(top: dict[str, Field], n_graphs: int) -> int:
     if (count := top["together"].whole(MOST_VOTES)) < max(2, n_graphs):
         top["together"].refuse(f"be 2 or more, and no fewer than the {n_graphs} graphs of the file")
     return count
+
+
+def _audit(field: Field) -> Audit:
+    said = field.members(*(each.name for each in fields(Audit)), "says")
+    audit = Audit(*(said[each.name].whole(MOST_VOTES) for each in fields(Audit)))
+    if audit.clean_alone > audit.clean or audit.attacked_alone > audit.attacked:
+        field.refuse("have no more copies alone than copies")
+    if audit.independent > audit.clean:
+        field.refuse("have no more independent copies than copies of the graphs")
+    if said["says"].value != str(audit):
+        said["says"].refuse("be the sentence that these numbers make")
+    return audit
 
 
 def _stopped(top: dict[str, Field], *, apart: bool) -> bool:

@@ -51,7 +51,7 @@ class Archive:
     Attributes:
         noise: the noise that the votes were drawn with.
         votes: estimation votes, and selection votes if there were any. Those of a plan that looked (`stopped`) have
-            bounds that hold at any time.
+            bounds that hold at any time. Their audit is what the run reports: it is no part of any proof.
         alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
         max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
         capacities: for each graph, how many sites an attacker finds on each axis, as its sites tell; None: not known.
@@ -185,6 +185,8 @@ class Archive:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
         n_graphs, n_classes = votes.counts.shape
+        if class_names is not None and len(set(class_names)) < len(class_names):
+            raise InvalidParameterError("class_names", "be different names", list(class_names))
         verdicts = certificates.verdicts or ()
         archive = cls(
             noise=certificates.noise,
@@ -194,7 +196,7 @@ class Archive:
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
             names=tuple(certificates.names if names is None else names),
-            labels=(None,) * n_graphs if labels is None else _listed(labels, certificates),
+            labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
             class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
             settings={} if settings is None else settings,
             provenance=versions(),
@@ -205,7 +207,7 @@ class Archive:
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
         if certificates.bounds.agrees_with(archive.bounds):
-            vars(archive)["certificates"] = certificates  # they are handed on, with what was proved already
+            vars(archive)["certificates"] = certificates.numbered  # they are handed on, with what was proved already
         return archive
 
     def confirmed(self) -> Archive:
@@ -302,7 +304,7 @@ class Archive:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
-        return self.votes.counts.tolist(), selection, self.votes.stopped, *keys, *plain
+        return self.votes.counts.tolist(), selection, self.votes.stopped, self.votes.audit, *keys, *plain
 
 
 def _numbered(archive: Archive, name: str) -> enumerate[object]:
@@ -320,12 +322,6 @@ def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidParameterError(name, "be text", value)
     return str(value)
-
-
-def _listed(labels: npt.ArrayLike | Sequence[int | None], certificates: Certificates) -> tuple[int | None, ...]:
-    """The label of each row; entries of a list stay what they are, so that what is no class can be told."""
-    truth = certificates.truth(labels)
-    return tuple(labels if isinstance(labels, Sequence) and len(labels) == len(truth) else truth.tolist())
 
 
 def _label(value: object, name: str, n_classes: int) -> int | None:

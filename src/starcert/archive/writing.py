@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from fractions import Fraction
 from hashlib import sha256
 from os import PathLike
@@ -21,6 +22,7 @@ from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
     from starcert.archive.record import Archive
+    from starcert.core.audit import Audit
     from starcert.core.confidence import Votes
     from starcert.noise import Noise
 
@@ -119,6 +121,7 @@ def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         **({"margins": archive.margins} if archive.margins == "chosen" and states_margins(archive.votes) else {}),
         **({"bounds": "anytime"} if archive.votes.stopped else {}),
         **evidence,
+        **_audit(archive.votes.audit),
         "max_radius": archive.max_radius,
         "classes": archive.class_names,
         "settings": archive.settings,
@@ -130,6 +133,11 @@ def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     for i, certificate in enumerate(archive.certificates):
         yield f"{',' if i else ''}\n{_text(_graph(archive, i, Claims.of(certificate)))}"
     yield "\n]\n}\n"
+
+
+def _audit(audit: Audit | None) -> dict[str, object]:
+    """How far the run was audited, in numbers and in words; nothing where that is not known."""
+    return {} if audit is None else {"audit": asdict(audit) | {"says": str(audit)}}
 
 
 def _text(value: object) -> str:

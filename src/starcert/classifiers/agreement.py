@@ -1,14 +1,18 @@
-"""Copies that are asked alone are answered as in their batch: the answer on a graph depends on that graph only.
+"""A copy has the same answer alone, in its batch, and in any other: the answer on a graph depends on that graph only.
 
 A certificate speaks of a classifier that is a function of one graph. One that looks at the other graphs of its batch,
-or draws at random, is none: its votes would be those of no smoothed classifier.
+or draws at random, is none: its votes would be those of no smoothed classifier. Here answers are compared; which copies
+are asked about again, and how often, `starcert.counting` (a few, before votes count) and `starcert.auditing` decide.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, Scores, checked_answers
 from starcert.errors import ClassifierError
@@ -16,20 +20,29 @@ from starcert.errors import ClassifierError
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
 
-__all__ = ["LEAST", "asked_alone", "check_alone", "scores_of"]
+__all__ = [
+    "LEAST",
+    "asked_alone",
+    "check_alone",
+    "check_company",
+    "checked_scores",
+    "look_like_probabilities",
+    "named_errors",
+    "refuse_probabilities",
+]
 
-FIRST, EACH = 32, 4
-"""So many copies of the first graph of a job, and of each other graph, are asked alone."""
+Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 
-FIRST_SCORED, EACH_SCORED = 8, 2
-"""As many where scores are compared: one copy's tell more than the answers on many."""
+FIRST, FIRST_SCORED = 8, 2
+"""Copies of the first graph that are asked alone before its votes count; the latter where scores are compared, as those
+of one copy say more than the answers on many. Of every other graph it is one copy."""
 
 LEAST = 64
 """At least so many copies are asked together where some are asked alone."""
 
 
 def asked_alone(graph: int, copies: int, *, scored: bool) -> list[int]:
-    """Which copies of a graph are asked alone too: a few, spread over all batches.
+    """Which copies of a graph are asked alone before its votes count: a few, spread over all batches.
 
     Args:
         graph: the number of the graph in its job.
@@ -37,16 +50,21 @@ def asked_alone(graph: int, copies: int, *, scored: bool) -> list[int]:
         scored: whether scores are compared, and not answers.
 
     Example:
-        >>> asked_alone(1, 100, scored=False)
-        [0, 33, 66, 99]
+        >>> asked_alone(0, 99, scored=True), asked_alone(1, 99, scored=True)
+        ([0, 98], [0])
     """
-    first, each = (FIRST_SCORED, EACH_SCORED) if scored else (FIRST, EACH)
-    return sorted(set(np.linspace(0, copies - 1, each if graph else first).astype(int).tolist()))
+    number = 1 if graph else FIRST_SCORED if scored else FIRST
+    return sorted(set(np.linspace(0, copies - 1, number).astype(int).tolist()))
 
 
-def scores_of(classifier: Classifier, graphs: NoisyGraphs) -> Scores:
-    """The answers on a batch, checked, with the numbers that they come from where the classifier offers such."""
-    return checked_scores(classifier.scored(graphs), classifier, graphs)
+@contextmanager
+def named_errors(where: str) -> Iterator[None]:
+    """Whatever a user's code may raise is reported with the place where it happened."""
+    try:
+        yield
+    except Exception as error:
+        problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ClassifierError(f"The base classifier failed on {where}: {problem}") from error
 
 
 def checked_scores(found: Scores, classifier: Classifier, graphs: NoisyGraphs) -> Scores:
@@ -66,19 +84,23 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, pl
         name: what the copy is called in a message.
     """
     copy = batch[place : place + 1]
+
+    def asked() -> Scores:
+        return checked_scores(classifier.scored(copy), classifier, copy)
+
     try:
-        alone = scores_of(classifier, copy)
+        alone = asked()
     except Exception as error:
         raise ClassifierError(
             f"The base classifier answers {name} in a batch of {len(batch)}, but fails on it alone: "
             f"{type(error).__name__}: {error}. {_ADVICE}"
         ) from error
-    if _agree(alone, 0, together, place):
+    if _agree(alone, [0], together, [place]).all():
         return
     if len(batch) > 1:
         # Some more answers: one that is drawn from two classes is often the same twice.
-        more = (scores_of(classifier, copy) for _ in range(16))
-        again = next((each for each in more if not _agree(each, 0, alone, 0)), None)
+        more = (asked() for _ in range(16))
+        again = next((each for each in more if not _agree(each, [0], alone, [0]).all()), None)
     else:
         alone, again = together, alone
     if again is not None:
@@ -95,25 +117,76 @@ def check_alone(classifier: Classifier, batch: NoisyGraphs, together: Scores, pl
     )
 
 
+def check_company(
+    classifier: Classifier,
+    batch: NoisyGraphs,
+    found: Scores,
+    other: NoisyGraphs,
+    again: Scores,
+    places: Places,
+    *,
+    name: Callable[[int], str],
+) -> None:
+    """Refuses a classifier that answers a copy differently in another batch.
+
+    Args:
+        classifier: the base classifier.
+        batch: the copies that were asked about first.
+        found: what was answered then.
+        other: some of them in other company.
+        again: what was answered there.
+        places: which copy of `batch` each of `other` is.
+        name: what a copy of `batch` is called in a message.
+    """
+    apart = np.flatnonzero(~_agree(again, np.arange(len(places)), found, places))
+    if not len(apart):
+        return
+    there, here = int(apart[0]), int(places[apart[0]])
+    check_alone(classifier, batch, found, here, name=name(here))
+    check_alone(classifier, other, again, there, name=name(here))
+    first = _first_apart(found, here, again, there)
+    raise ClassifierError(
+        f"The base classifier answers {name(here)} with {_shown(found, here, first)} in a batch of {len(batch)}, but "
+        f"with {_shown(again, there, first)} in another of {len(other)}. {_ADVICE}"
+    )
+
+
+def look_like_probabilities(scores: Scores) -> bool:
+    """Whether all that was taken for logits, without being said to be such, lies in [0, 1]."""
+    if not scores.assumed_logits or scores.numbers is None:
+        return False
+    outputs = scores.numbers[..., -1]
+    return bool(((outputs >= 0) & (outputs <= 1)).all())
+
+
+def refuse_probabilities(n_copies: int) -> NoReturn:
+    """Refuses a module whose single outputs look like probabilities: as logits, nearly all would answer class 1."""
+    raise ClassifierError(
+        f"The base classifier has one output, and on the first {n_copies} noisy copies it always lies in [0, 1], as a "
+        "probability does. Read as a logit it is class 1 wherever it is above 0. If there is a sigmoid in the model, "
+        "say outputs='probability' (class 1 above 1/2) where the classifier is made, with from_pyg, from_dense or "
+        "from_torch, or let the model return the logit. If it is a logit, say outputs='logit'."
+    )
+
+
 _ADVICE = (
     "What it answers depends on the graphs beside it. Take batch statistics out of it (they must follow model.eval()), "
     "or ask about one copy at a time: batch_size=1."
 )
 
 
-def _agree(one: Scores, i: int, other: Scores, j: int) -> bool:
-    """Whether copy i of one batch and copy j of another were answered alike: up to rounding, where there are scores."""
-    same = np.asarray(np.asarray(one.answers)[i] == np.asarray(other.answers)[j])
-    if one.numbers is None or other.numbers is None:
-        return bool(same.all())
-    if same.all() and np.array_equal(one.numbers[i], other.numbers[j]):  # as a rule, and quickly told
-        return True
-    finite = np.abs(other.numbers[np.isfinite(other.numbers)])
-    rounding = other.rounding * float(finite.max(initial=0.0))
-    if not np.isclose(one.numbers[i], other.numbers[j], rtol=0.0, atol=rounding).all():
-        return False
-    ordered = np.sort(other.numbers[j], axis=-1)
-    return bool((same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)).all())
+def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.bool_]:
+    """Whether copies i of one batch and copies j of another were answered alike: up to rounding, where scores exist."""
+    same = np.asarray(one.answers)[i] == np.asarray(other.answers)[j]
+    if one.numbers is not None and other.numbers is not None:
+        mine, its = one.numbers[i], other.numbers[j]
+        if not (same.all() and np.array_equal(mine, its)):  # they are equal as a rule
+            finite = np.abs(other.numbers[np.isfinite(other.numbers)])
+            rounding = other.rounding * float(finite.max(initial=0.0))
+            ordered = np.sort(its, axis=-1)
+            tied = same | (ordered[..., -1] - ordered[..., -2] <= 2 * rounding)
+            same = tied & np.isclose(mine, its, rtol=0.0, atol=rounding).all(axis=-1)
+    return np.asarray(same.reshape(len(j), -1).all(axis=1))
 
 
 def _first_apart(one: Scores, i: int, other: Scores, j: int) -> int:

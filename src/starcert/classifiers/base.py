@@ -8,7 +8,7 @@ default, and a classifier that can do better overrides them: nothing is looked u
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
@@ -43,6 +43,9 @@ __all__ = [
 CHUNK_SIZE = 1024
 """Samples in a chunk, unless the classifier or the caller says otherwise."""
 
+NETWORKX_CALL = 4
+"""The `call_cost` of a function that is called copy by copy: what making networkx graphs takes once a batch."""
+
 
 class Scores(NamedTuple):
     """Answers, and the numbers that they come from.
@@ -52,22 +55,26 @@ class Scores(NamedTuple):
         numbers: shape (copies, numbers), or (copies, targets, numbers); where the largest two are close, so are two
             answers. None for want of any.
         rounding: by how much numbers of the same copy may differ, relative to the largest of a batch.
+        assumed_logits: whether the last number of each row was taken for a logit without being said to be one.
     """
 
     answers: npt.ArrayLike
     numbers: npt.NDArray[np.float64] | None = None
     rounding: float = 0.0
+    assumed_logits: bool = False
 
 
 class Classifier(ABC):
     """A base classifier: answers a whole batch of noisy copies of one graph with one class each.
 
-    The answer on a copy may depend on that copy alone. Voting sees to it: of each graph, some copies are asked alone as
-    well as in their batch, and a classifier that answers differently is refused.
+    The answer on a copy may depend on that copy alone. That is the author's promise. Voting checks it on a few copies
+    at the start, and the audit of the run on many at its end, in other company and alone: a classifier that answers one
+    of them differently is refused.
 
     Attributes:
         n_classes: how many classes there are; answers are 0 … n_classes − 1.
         class_names: what the classifier calls its classes, in the order of their numbers; None: nothing.
+        class_labels: what the labels that it was fitted on call them, such as (3, 8); None: by name or by number.
         batch_size: the most copies that it wants to see at once. Answers must not depend on it.
         chunk_size: samples in a chunk, the unit of work with a random stream of its own. Votes depend on it.
         backend: what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it.
@@ -76,6 +83,8 @@ class Classifier(ABC):
             is shown in batches of one chunk.
         gathers: up to so many nodes in all copies, it wants to be asked about chunks of several graphs at once, with
             `scored_each`; 0: about one graph after the other.
+        call_cost: what a call costs beside its copies, in copies of a large batch. It sets how large an audit may be
+            (`starcert.auditing`): a number of the classifier, never measured, so that results do not hang by a clock.
 
     Example:
         >>> class ManyEdges(Classifier):
@@ -90,11 +99,13 @@ class Classifier(ABC):
 
     n_classes: int
     class_names: tuple[str, ...] | None = None
+    class_labels: tuple[Hashable, ...] | None = None
     batch_size: int = 256
     chunk_size: int = CHUNK_SIZE
     backend: str = "cpu"
     together: int = 1
     gathers: int = 0
+    call_cost: int = 96
 
     @property
     @abstractmethod
@@ -143,6 +154,11 @@ class Classifier(ABC):
     def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
         """What `scored` answers for each of several batches, which may be copies of different graphs."""
         return [self.scored(graphs) for graphs in batches]
+
+    @property
+    def as_written(self) -> Classifier:
+        """The same classifier without shortcuts, if it takes any: the audit compares their answers."""
+        return self
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the classifier sees it, in bytes, beside the list of its edges."""
@@ -274,6 +290,7 @@ class CallableClassifier(Classifier):
         self.n_classes = n_classes
         self.on = on
         self.batch_size = batch_size
+        self.call_cost = NETWORKX_CALL if on == "networkx" else Classifier.call_cost
         self._description = description
 
     @property
@@ -316,7 +333,7 @@ def from_callable(
 
     Args:
         function: with `on="networkx"`, takes one networkx graph (names and node data as in the clean graph) and returns
-            its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `bits`, `adjacency()`,
+            its class; with `on="batch"`, takes a whole `NoisyGraphs` batch, with its views `values`, `adjacency()`,
             `edge_index()` and `degrees()`, and returns one class for each graph; with `on="vectors"`, for `Bits` and
             `Categories`, takes an array of whole numbers, shape (copies, columns), and returns one class for each row.
         n_classes: how many classes there are, by default two, or as many as names; answers are 0 … n_classes − 1.

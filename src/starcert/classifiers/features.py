@@ -13,6 +13,10 @@ graph is called for each copy, unless it shows that it needs no edges.
 | `sparse("x")` | bits that are mostly 0, as a sparse matrix, for modules whose first layer is linear |
 | a function | what it gives for the noisy copy, a `Graph`: an array of numbers with a row for each node |
 | `("x", degree())` | several of them, column by column |
+
+Bits and counts reach a module in its own type of numbers, float32 as a rule, whatever they came as: rows of bits, rows
+of whole numbers, and numbers of less than 32 bits. Categories stay whole numbers, for an embedding: one whole
+number for each node, named categories, and tensors of int32 or int64, which are taken as PyG takes them.
 """
 
 from __future__ import annotations
@@ -54,6 +58,9 @@ __all__ = [
     "sources_of",
     "sparse",
 ]
+
+CATEGORIES = (torch.int32, torch.int64)
+"""The types of numbers that an embedding takes."""
 
 Source: TypeAlias = "str | Callable[[Graph], Any]"
 Features: TypeAlias = "Source | Sequence[Source]"
@@ -300,9 +307,9 @@ def _site_features(
         own = np.asarray(form.categories)
         numbers = torch.as_tensor(own if own.dtype.kind in "biuf" else np.arange(form.alphabet), device=device)
         return numbers[values[..., 0].long()]
-    kind = torch.as_tensor(np.empty(0, form.dtype)).dtype
-    shown = values.to(dtype if kind.is_floating_point else kind, copy=True)  # a module may overwrite what it is given
-    return shown[..., 0] if form.flat else shown
+    if not form.flat:
+        return values.to(dtype, copy=True)  # a module may overwrite what it is given
+    return values[..., 0].to(torch.as_tensor(np.empty(0, form.dtype)).dtype, copy=True)  # as it came: a category
 
 
 def side_by_side(parts: Sequence[torch.Tensor], *, of_copies: bool) -> torch.Tensor:
@@ -322,7 +329,7 @@ def _given(function: Callable[[Graph], Any], graph: Graph) -> torch.Tensor:
 def _as_tensor(values: Any, n_nodes: int, what: str) -> torch.Tensor:  # noqa: ANN401  (whatever a function returns)
     try:
         # A copy: a function may write the features of the next graph into the very array that it gave for this one.
-        x = values.detach().clone() if isinstance(values, torch.Tensor) else torch.as_tensor(np.array(values))
+        x = values.detach().clone() if isinstance(values, torch.Tensor) else _numbers(np.array(values))
     except (TypeError, ValueError):  # texts, objects, rows of different lengths
         raise ValueError(f"{what} is no array of numbers, but {type(values).__name__}") from None
     if x.is_complex():
@@ -330,6 +337,12 @@ def _as_tensor(values: Any, n_nodes: int, what: str) -> torch.Tensor:  # noqa: A
     if x.dim() == 0 or x.shape[0] != n_nodes:
         raise ValueError(f"{what} has the shape {tuple(x.shape)}; it must have a row for each of the {n_nodes} nodes")
     return x
+
+
+def _numbers(array: npt.NDArray[Any]) -> torch.Tensor:
+    """An array as a tensor: rows of whole numbers are counts, and one for each node is a category."""
+    x = torch.as_tensor(array)
+    return x.double() if x.dim() > 1 and x.dtype in CATEGORIES else x
 
 
 def _name(function: object) -> str:

@@ -12,6 +12,7 @@ import torch
 
 from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.identity import identity
+from starcert.classifiers.outputs import Outputs, checked_outputs, columns_of_classes
 from starcert.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
 from starcert.system.stages import stage
@@ -30,6 +31,9 @@ DRAWN = 3
 
 DEVICE_CHUNK = 131_072
 """Samples in a chunk on a device: it wants much to do at once."""
+
+DEVICE_CALL = 8192
+"""The `call_cost` on a device, for small graphs."""
 
 PROBE = 64
 """So many copies tell what one of them takes on a device."""
@@ -59,20 +63,31 @@ class ModuleClassifier(DrawsItself):
 
     Attributes:
         weights: where weights came from a file, a digest of them; a description that was given ends with it.
+        outputs: what a single output is: a "logit", a "probability", or None where that was not said.
     """
 
-    def __init__(self, model: torch.nn.Module, n_classes: int, *, batch_size: int, description: str | None) -> None:
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        n_classes: int,
+        *,
+        batch_size: int,
+        description: str | None,
+        outputs: Outputs = None,
+    ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__)
         self.model = model.eval()
         self._parameter = next(model.parameters(), None)
         self.n_classes = whole_number("n_classes", n_classes, 2)
+        self.outputs = checked_outputs(outputs, self.n_classes)
         self._description = description
         self.weights = ""
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWN})"
         self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
         self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
+        self.call_cost = DrawsItself.call_cost if on_cpu else DEVICE_CALL
         self._fits: tuple[str, int] | None = None
 
     @property
@@ -113,20 +128,24 @@ class ModuleClassifier(DrawsItself):
         """One class for each copy, or for each target, and the logits."""
         return self._scores(self._portions(graphs))
 
-    def _scores(self, logits: torch.Tensor) -> Scores:
-        precision = torch.finfo(logits.dtype).eps if logits.is_floating_point() else 0.0
-        return Scores(self._answers(logits), self._brought(logits.double()), max(1e-3, 8 * precision))
+    def _scores(self, found: torch.Tensor) -> Scores:
+        precision = torch.finfo(found.dtype).eps if found.is_floating_point() else 0.0
+        numbers = self._brought(columns_of_classes(found, self.outputs).double())
+        assumed = self.outputs is None and found.shape[-1] == 1
+        return Scores(self._answers(found), numbers, max(1e-3, 8 * precision), assumed)
 
-    def _answers(self, logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
+    def _answers(self, found: torch.Tensor) -> npt.NDArray[np.signedinteger]:
+        logits = columns_of_classes(found, self.outputs)
         if logits.device.type == "cpu":
             answers = _largest_here(logits)
         else:
-            largest, found = logits.max(dim=-1)  # a NaN counts as the largest
+            largest, places = logits.max(dim=-1)  # a NaN counts as the largest
             narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
             # One trip from the device for answers and NaN.
-            answers = self._brought(found.to(narrow).masked_fill_(largest.isnan(), -1))
+            answers = self._brought(places.to(narrow).masked_fill_(largest.isnan(), -1))
         if (answers < 0).any():
-            raise NotANumberError("its logits have a NaN")
+            beyond = ", or lie outside [0, 1]" if self.outputs == "probability" else ""
+            raise NotANumberError(f"its {'probabilities' if beyond else 'logits'} have a NaN{beyond}")
         return answers
 
     @staticmethod
@@ -139,10 +158,10 @@ class ModuleClassifier(DrawsItself):
 
     def logits(self, graphs: Copies) -> torch.Tensor:
         """What the model gives for each copy, shape (copies, classes), or each target, (copies, targets, classes)."""
-        return self._portions(graphs)
+        return columns_of_classes(self._portions(graphs), self.outputs)
 
     def _portions(self, graphs: Copies) -> torch.Tensor:
-        """The logits of all copies.
+        """What the model gives for all copies, checked.
 
         The model is asked in portions where memory is short. On a CPU torch works with one thread where the batch is
         small, and with as many as before afterwards; whoever sets OMP_NUM_THREADS has chosen otherwise.
@@ -205,7 +224,7 @@ class ModuleClassifier(DrawsItself):
 
     @abstractmethod
     def _forward(self, graphs: Copies) -> torch.Tensor:
-        """The logits of a batch that fits, checked."""
+        """What the model gives for a batch that fits, checked: a column for each class, or one for both."""
 
     @property
     def _dtype(self) -> torch.dtype:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from starcert.classifiers.features import Source, features_of_copies, features_of_nodes, name_of, side_by_side
+from starcert.classifiers.features import (
+    CATEGORIES,
+    Source,
+    features_of_copies,
+    features_of_nodes,
+    name_of,
+    side_by_side,
+)
 from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
 
 if TYPE_CHECKING:
@@ -75,4 +82,4 @@ class NodeInputs:
 
 
 def _ready(x: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    return x.to(device, dtype if x.is_floating_point() else x.dtype)
+    return x.to(device, x.dtype if x.dtype in CATEGORIES else dtype)

@@ -1,4 +1,8 @@
-"""What a PyTorch module gives, as logits of targets: of each copy, or of some nodes of each copy."""
+"""What a PyTorch module gives, as logits of targets: of each copy, or of some nodes of each copy.
+
+Two or more columns answer the class of the largest, be they logits or probabilities. One column tells two classes
+apart, and there it matters what it is: a logit is class 1 above 0, a probability above 1/2.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,22 @@ from starcert.errors import InvalidParameterError
 if TYPE_CHECKING:
     from starcert.graphs import Frame
 
-__all__ = ["Nodes", "Targets", "checked_targets", "logits_of", "nodes_of", "picked"]
+__all__ = [
+    "Nodes",
+    "Outputs",
+    "Targets",
+    "checked_outputs",
+    "checked_targets",
+    "columns_of_classes",
+    "logits_of",
+    "nodes_of",
+    "picked",
+]
 
 Targets: TypeAlias = Literal["graph", "nodes"]
 Nodes: TypeAlias = "str | npt.ArrayLike | None"
+Outputs: TypeAlias = Literal["logit", "probability"] | None
+"""What the one output of a module is; None: not said, and taken for a logit unless it looks like a probability."""
 
 
 def picked(given: Any, output: str | int | None) -> torch.Tensor:  # noqa: ANN401  (whatever a module returns)
@@ -47,9 +63,9 @@ def _is_row(given: object) -> bool:
 
 
 def logits_of(given: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: int, of_nodes: bool) -> torch.Tensor:
-    """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes).
+    """What is given for each copy, shape (copies, columns), or for each of its nodes, shape (copies, nodes, columns).
 
-    One logit tells two classes apart: class 1 where it is above 0.
+    There is a column for each class, or a single one that tells two classes apart (`columns_of_classes`).
 
     Args:
         given: a row for each copy; or for each node of each copy, copy after copy.
@@ -60,20 +76,54 @@ def logits_of(given: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: in
 
     Example:
         >>> logits_of(torch.tensor([0.5, -0.5]), 2, 2, n_nodes=7, of_nodes=False)
-        tensor([[ 0.0000,  0.5000],
-                [ 0.0000, -0.5000]])
+        tensor([[ 0.5000],
+                [-0.5000]])
     """
     all_nodes = n_copies * n_nodes
     rows, other_rows = (all_nodes, n_copies) if of_nodes else (n_copies, all_nodes)
     found = given.flatten(0, 1) if of_nodes and given.shape[:2] == (n_copies, n_nodes) else given
     if n_classes == 2 and found.shape in ((rows,), (rows, 1)):
-        logit = found.reshape(rows)
-        found = torch.stack([torch.zeros_like(logit), logit], dim=1)
-    if found.shape != (rows, n_classes):
+        found = found.reshape(rows, 1)
+    elif found.shape != (rows, n_classes):
         what = f"{n_nodes} nodes in each of {n_copies} copies" if of_nodes else f"{n_copies} graphs"
         hint = _hint(found, rows, other_rows, of_nodes=of_nodes)
         raise ValueError(f"it gave logits of shape {tuple(given.shape)} for {what} and {n_classes} classes{hint}")
-    return found.view(n_copies, n_nodes, n_classes) if of_nodes else found
+    return found.view(n_copies, n_nodes, -1) if of_nodes else found
+
+
+def columns_of_classes(found: torch.Tensor, outputs: Outputs) -> torch.Tensor:
+    """A column for each class, the largest of which is the answer.
+
+    A single output is class 1 where it is above 0, or above 1/2 if it is a probability. One that is none becomes NaN.
+
+    Example:
+        >>> columns_of_classes(torch.tensor([[0.25], [-3.0]]), None)
+        tensor([[ 0.0000,  0.2500],
+                [ 0.0000, -3.0000]])
+        >>> columns_of_classes(torch.tensor([[0.25], [-3.0]]), "probability")
+        tensor([[0.7500, 0.2500],
+                [   nan,    nan]])
+    """
+    if found.shape[-1] > 1:
+        return found
+    if outputs != "probability":
+        return torch.cat([torch.zeros_like(found), found], dim=-1)
+    possible = found.where((found >= 0) & (found <= 1), torch.nan)
+    return torch.cat([1 - possible, possible], dim=-1)
+
+
+def checked_outputs(outputs: object, n_classes: int) -> Outputs:
+    """What the one output of a module is, as it is kept."""
+    if outputs is None:
+        return None
+    if n_classes != 2:
+        hint = "Several columns answer the class of the largest, be they logits or probabilities."
+        raise InvalidParameterError("outputs", f"be left out where there are {n_classes} classes", outputs, hint)
+    if outputs == "logit":
+        return "logit"
+    if outputs == "probability":
+        return "probability"
+    raise InvalidParameterError("outputs", "be 'logit' or 'probability'", outputs)
 
 
 def _hint(found: torch.Tensor, rows: int, other_rows: int, *, of_nodes: bool) -> str:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelClassifier", "PipelineClassifier", "SklearnClassifier", "from_sklearn"]
 
+QUICK_CALL = 512
+"""The `call_cost` of a machine that counts no features."""
+
 TOGETHER = 16
 """Chunks that a machine sees as one batch whose answers on one chunk take less time than to ask for them."""
 
@@ -45,6 +48,7 @@ class SklearnClassifier(Classifier):
     def __init__(self, estimator: Any, batch_size: int) -> None:  # noqa: ANN401
         self.estimator = estimator
         self.n_classes = len(estimator.classes_)
+        self.class_labels = tuple(np.asarray(estimator.classes_).tolist())
         self.class_names = tuple(map(str, estimator.classes_))
         self.batch_size = batch_size
 
@@ -133,6 +137,11 @@ class KernelClassifier(SklearnClassifier):
     def together(self) -> int:  # type: ignore[override]  # a number elsewhere
         """See `Classifier`: as many as make a batch worth beginning, where no feature is ever counted."""
         return TOGETHER if self.n_classes == 2 and self.estimator.kernel_.is_quick else 1
+
+    @property
+    def call_cost(self) -> int:  # type: ignore[override]  # a number elsewhere
+        """See `Classifier`: much, where a copy costs next to nothing."""
+        return QUICK_CALL if self.together > 1 else SklearnClassifier.call_cost
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the kernel sees it, with its row of the kernel matrix."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,16 @@ from starcert.classifiers.global_hooks import global_hooks
 from starcert.classifiers.known_layers import holds_rows_of_edges, known_layers_in, stand_in
 from starcert.classifiers.modules import ModuleClassifier, is_short_of_memory
 from starcert.classifiers.node_inputs import NodeInputs
-from starcert.classifiers.outputs import Nodes, Targets, checked_targets, logits_of, nodes_of, picked
+from starcert.classifiers.outputs import (
+    Nodes,
+    Outputs,
+    Targets,
+    checked_targets,
+    columns_of_classes,
+    logits_of,
+    nodes_of,
+    picked,
+)
 from starcert.classifiers.shadow import shadow_of
 from starcert.classifiers.sparse_features import SparseFeatures
 from starcert.errors import InvalidParameterError
@@ -66,8 +76,9 @@ class TorchClassifier(ModuleClassifier):
         edge_features: EdgeFeatures = None,
         edge_weight: str | None = None,
         class_names: Sequence[str] | None = None,
+        outputs: Outputs = None,
     ) -> None:
-        super().__init__(model, n_classes, batch_size=BATCH, description=description)
+        super().__init__(model, n_classes, batch_size=BATCH, description=description, outputs=outputs)
         if self.device.type == "cpu" and (dense or not holds_rows_of_edges(model)):
             self.batch_size = LARGER_BATCH
         self.class_names, _ = checked_names(class_names, n_classes)
@@ -86,6 +97,7 @@ class TorchClassifier(ModuleClassifier):
             "nodes": self.nodes,
             "edge features": self._edge_sources,
             "edge weight": edge_weight,
+            "outputs": self.outputs,
         }
         self._said = {name: value for name, value in said.items() if value is not None}
         sources = sources_of(features)
@@ -93,6 +105,7 @@ class TorchClassifier(ModuleClassifier):
             hint = "Side by side, and for modules on dense adjacency, give the name of the node data."
             raise InvalidParameterError("features", "be sparse(name) alone, for a module on edge_index", features, hint)
         self._nodes = NodeInputs(sources)
+        self._stands_in = not dense
 
     def _content(self) -> tuple[object, ...]:
         return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
@@ -152,8 +165,13 @@ class TorchClassifier(ModuleClassifier):
         return given
 
     def logits_from(self, inputs: Mapping[str, torch.Tensor | None], n_copies: int, n_nodes: int) -> torch.Tensor:
-        """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes)."""
-        return self._logits_of(self._asked(inputs, n_copies), n_copies, n_nodes)
+        """The logits of each copy, shape (copies, classes), or of each of its nodes, shape (copies, nodes, classes).
+
+        Those to train with: of a probability, the logarithms of both classes'.
+        """
+        found = self._logits_of(self._asked(inputs, n_copies), n_copies, n_nodes)
+        columns = columns_of_classes(found, self.outputs)
+        return columns.clamp_min(torch.finfo(columns.dtype).tiny).log() if self.outputs == "probability" else columns
 
     def _logits_of(self, output: Any, n_copies: int, n_nodes: int) -> torch.Tensor:  # noqa: ANN401
         of_nodes = self.targets == "nodes"
@@ -170,6 +188,13 @@ class TorchClassifier(ModuleClassifier):
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
 
+    @property
+    def as_written(self) -> TorchClassifier:
+        """See `Classifier`: no layer has a stand-in."""
+        plain = copy(self)
+        plain._stands_in = False
+        return plain
+
     def _logits(self, batches: Sequence[NoisyGraphs]) -> torch.Tensor:
         """The logits of all copies of one or several graphs, one after the other.
 
@@ -178,11 +203,11 @@ class TorchClassifier(ModuleClassifier):
         """
         blocks = [(len(graphs), graphs.frame.n_nodes) for graphs in batches]
         n_copies = sum(count for count, _ in blocks)
-        if n_copies > 1 and not self.dense:
+        if n_copies > 1 and self._stands_in:
             found = self._logits_by_sums(batches, blocks, n_copies)
             if found is not None:
                 return found
-        return self.logits_from(self._inputs(batches, blocks), n_copies, blocks[0][1])
+        return self._logits_of(self._asked(self._inputs(batches, blocks), n_copies), n_copies, blocks[0][1])
 
     def _logits_by_sums(
         self, batches: Sequence[NoisyGraphs], blocks: Sequence[tuple[int, int]], n_copies: int
@@ -260,6 +285,7 @@ def from_pyg(
     edge_weight: str | None = None,
     description: str | None = None,
     class_names: Sequence[str] | None = None,
+    outputs: Outputs = None,
 ) -> TorchClassifier:
     """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
 
@@ -271,7 +297,7 @@ def from_pyg(
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.
-        n_classes: how many columns its logits have. One logit tells two classes apart: class 1 where it is above 0.
+        n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`.
         features: what x is: the name of node data, which noise leaves alone, or which every copy shows as noise left
             them, where they are sites; something ready-made from `starcert.classifiers.features`, such as `degree()`; a
             function from a graph to an array with a row for each node; or a tuple of such, side by side. What depends
@@ -288,6 +314,8 @@ def from_pyg(
         description: says which classifier it is, for the record; by default its class and a digest of its weights, its
             code and its features.
         class_names: what the columns of its logits are called, in their order.
+        outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
+            default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
     """
     return TorchClassifier(
         model,
@@ -302,6 +330,7 @@ def from_pyg(
         edge_features=edge_features,
         edge_weight=edge_weight,
         class_names=class_names,
+        outputs=outputs,
     )
 
 
@@ -315,6 +344,7 @@ def from_dense(
     nodes: Nodes = None,
     description: str | None = None,
     class_names: Sequence[str] | None = None,
+    outputs: Outputs = None,
 ) -> TorchClassifier:
     """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
 
@@ -333,4 +363,5 @@ def from_dense(
         targets=targets,
         nodes=nodes,
         class_names=class_names,
+        outputs=outputs,
     )

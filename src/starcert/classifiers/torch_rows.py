@@ -8,7 +8,7 @@ import torch
 
 from starcert.classifiers.base import CHUNK_SIZE, checked_names
 from starcert.classifiers.modules import ModuleClassifier
-from starcert.classifiers.outputs import logits_of
+from starcert.classifiers.outputs import Outputs, logits_of
 from starcert.errors import InvalidParameterError
 from starcert.graphs.vectors import VectorFrame
 from starcert.sampling.batch import NoisyCopies, NoisyVectors
@@ -27,15 +27,16 @@ class TorchRowClassifier(ModuleClassifier):
         one_hot: bool,
         description: str | None,
         class_names: Sequence[str] | None = None,
+        outputs: Outputs = None,
     ) -> None:
         if not isinstance(one_hot, bool):
             raise InvalidParameterError("one_hot", "be True or False", one_hot)
-        super().__init__(model, n_classes, batch_size=CHUNK_SIZE, description=description)
+        super().__init__(model, n_classes, batch_size=CHUNK_SIZE, description=description, outputs=outputs)
         self.one_hot = one_hot
         self.class_names, _ = checked_names(class_names, n_classes)
 
     def _content(self) -> tuple[object, ...]:
-        return (self.model, "rows", self.one_hot)
+        return (self.model, "rows", self.one_hot, *((self.outputs,) if self.outputs else ()))
 
     def _feature_bytes(self, frame: VectorFrame) -> int:
         return 8 * frame.n_columns * (frame.alphabet if self.one_hot else 1)
@@ -63,6 +64,7 @@ def from_torch(
     one_hot: bool = False,
     description: str | None = None,
     class_names: Sequence[str] | None = None,
+    outputs: Outputs = None,
 ) -> TorchRowClassifier:
     """A base classifier from any module that takes rows of `Bits` or `Categories` and returns one row of logits each.
 
@@ -71,11 +73,13 @@ def from_torch(
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode. It is called with floats of
             the shape (copies, columns).
-        n_classes: how many columns its logits have. One logit tells two classes apart: class 1 where it is above 0.
+        n_classes: how many columns its logits have. One column tells two classes apart, see `outputs`.
         one_hot: whether each value is shown as a row of zeros and a one: floats of the shape (copies, columns, values).
         description: says which classifier it is, for the record; by default its class and a digest of its weights and
             its code.
         class_names: what the columns of its logits are called, in their order.
+        outputs: what a single output is: a "logit" (class 1 where it is above 0), or a "probability" (above 1/2). By
+            default a logit, unless all outputs of the first noisy copies lie in [0, 1]: such a module is refused.
 
     Example:
         >>> import starcert as sc
@@ -86,4 +90,6 @@ def from_torch(
         >>> smoothed.predict(sc.Bits.rows([[0, 0, 1, 0], [1, 1, 1, 1]]), samples=1000, seed=1).tolist()
         [0, 1]
     """
-    return TorchRowClassifier(model, n_classes, one_hot=one_hot, description=description, class_names=class_names)
+    return TorchRowClassifier(
+        model, n_classes, one_hot=one_hot, description=description, class_names=class_names, outputs=outputs
+    )

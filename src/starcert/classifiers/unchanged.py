@@ -29,8 +29,9 @@ KEEP_UNCHANGED = (
 class Unchanged:
     """A classifier as it was before a run.
 
-    Whenever its content is digested, it is asked about the same clean object first. So what it makes at its first call,
-    such as lazy layers, is there; and what it keeps of its last batch, as some kernels do, is no difference.
+    It is asked about a clean object before its content is digested: what it makes at its first call, such as lazy
+    layers, is then there. It is asked the same again before a difference counts: what it keeps of its last batch, as
+    some kernels do, is none.
 
     Args:
         classifier: the classifier.
@@ -39,15 +40,21 @@ class Unchanged:
 
     def __init__(self, classifier: Classifier, sites: Sites) -> None:
         self._classifier, self._sites = classifier, sites
+        self._ask()
         self._before = self._digest()
 
     def holds(self) -> bool:
         """Whether the classifier has the content that it had; also where its content cannot be digested at all."""
-        return self._before is None or self._digest() == self._before
+        if self._before is None or self._digest() == self._before:
+            return True
+        self._ask()
+        return self._digest() == self._before
 
-    def _digest(self) -> str | None:
+    def _ask(self) -> None:
         with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
             self._classifier.classify(clean_copy(self._sites))
+
+    def _digest(self) -> str | None:
         try:
             return identity(self._classifier.content())
         except InvalidParameterError:

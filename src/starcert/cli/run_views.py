@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -69,6 +70,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
         "axes": list(archive.noise.axes),
         "alpha": certificates.alpha or archive.alpha,
         "together": archive.together,
+        "audit": None if archive.votes.audit is None else asdict(archive.votes.audit),
         "accuracy": accuracy(certificates, archive.labels) if truth else None,
         "majority_share": majority_share(truth) if truth else None,
         "certificates": [
@@ -121,6 +123,8 @@ def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:
     else:
         facts.append(("accuracy", "not known: the data have no classes"))
     facts.append(("abstains", f"{int((~answered).sum())} of {len(archive)}"))
+    if (audit := archive.votes.audit) is not None:
+        facts.append(("audited noisy copies", f"{audit.clean:,}, and {audit.attacked:,} of attacked {words.whole}s"))
     given = certificates.labels[answered]
     if len(given) > 1 and len(set(given.tolist())) == 1:
         facts.append(

@@ -27,6 +27,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.core.audit import Audit
 from starcert.core.bets import anytime_limit
 from starcert.core.flips import FlipRecord
 from starcert.core.limits import chooses_multi_class, upper_limit
@@ -72,6 +73,7 @@ class Votes:
             of votes in a store, a certificate computed at another number. Bounds that hold at a number of votes which
             is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
         records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
+        audit: how many copies were asked about again, to see that answers do not depend on company; None: not known.
 
     Example:
         >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
@@ -87,6 +89,7 @@ class Votes:
     targets: Counts = field(repr=False)
     stopped: bool = field(repr=False)
     records: tuple[FlipRecord | None, ...] = field(repr=False)
+    audit: Audit | None = field(repr=False)
 
     def __init__(
         self,
@@ -97,8 +100,10 @@ class Votes:
         targets: npt.ArrayLike | None = None,
         stopped: bool = False,
         records: Sequence[FlipRecord | None] | None = None,
+        audit: Audit | None = None,
     ) -> None:
         object.__setattr__(self, "counts", _as_counts(counts, "counts"))
+        object.__setattr__(self, "audit", audit)
         object.__setattr__(self, "stopped", stopped)
         object.__setattr__(self, "selection", None)
         rows = np.arange(len(self.counts))
@@ -128,7 +133,14 @@ class Votes:
         rows = [index]
         selection = None if self.selection is None else self.selection[rows]
         keys = {"objects": self.objects[rows], "targets": self.targets[rows]}
-        return Votes(self.counts[rows], selection, **keys, stopped=self.stopped, records=[self.records[index]])
+        return Votes(
+            self.counts[rows],
+            selection,
+            **keys,
+            stopped=self.stopped,
+            records=[self.records[index]],
+            audit=self.audit,
+        )
 
 
 def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -134,6 +135,7 @@ class Dataset:
     def __post_init__(self) -> None:
         if len(self.all) and self.all.labels.max() >= self.n_classes:
             raise InvalidParameterError("label_names", "name every class", self.label_names)
+        check_label_names(self.label_names)
         if self.sizes is not None and (min(self.sizes) < 0 or sum(self.sizes) != len(self.all)):
             raise InvalidParameterError("sizes", f"add up to the {len(self.all)} graphs", self.sizes)
 
@@ -193,6 +195,14 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}, {len(self)} graphs, {self.n_classes} classes)"
+
+
+def check_label_names(names: Sequence[int | str]) -> None:
+    """Refuses two classes of one name: nobody could tell their graphs apart."""
+    for name, count in Counter(map(str, names)).items():
+        if count > 1:
+            hint = "Give each class a name of its own, or merge them into one."
+            raise InvalidParameterError("label_names", "be different", f"{name!r} {count} times", hint)
 
 
 def _as_labels(values: npt.ArrayLike, n_graphs: int) -> Indices:

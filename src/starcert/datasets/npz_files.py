@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
+from starcert.datasets.dataset import check_label_names
 from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import Graph
 from starcert.system.arrays import read_header, read_numbers
@@ -57,6 +58,9 @@ class NodeDataset:
     labels: Indices
     label_names: tuple[str, ...]
     said: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_label_names(self.label_names)
 
     @property
     def n_classes(self) -> int:
@@ -225,7 +229,12 @@ def _labels(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes: 
     largest = int(given.max(initial=0))
     named = arrays.get("class_names")
     if named is not None and named.ndim == 1 and len(named) > largest:
-        return given.astype(np.int64), tuple(map(str, named.tolist()))
+        names = tuple(map(str, named.tolist()))
+        try:
+            check_label_names(names)
+        except InvalidParameterError as error:
+            raise StarcertError(f"{file}: {error}") from error
+        return given.astype(np.int64), names
     if largest >= (most := max(_FREE_CLASSES, n_nodes)):
         advice = "Number the classes from 0: numpy.unique(labels, return_inverse=True)."
         raise StarcertError(f"{file}: labels must be classes below {most:,}. One of them is {largest:,}. {advice}")

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.binding import clean_values
+from starcert.classifiers.agreement import named_errors
 from starcert.classifiers.base import checked_answers
-from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.errors import InvalidParameterError
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.stages import add_votes, stage, staged
 from starcert.system.travelling import Parcel, spread
@@ -210,12 +211,8 @@ class _Asking:
         with stage("drawing"):
             drawn = copies.draw(span, chunk)
         for batch in drawn.split(self.batch_size or base.batch_size):
-            try:
-                with stage("model"):
-                    found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
-            except Exception as error:  # whatever a user's code may raise: it is named, and nothing is counted
-                problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-                raise ClassifierError(f"The base classifier failed on copies of attacked graphs: {problem}") from error
+            with named_errors("copies of attacked graphs"), stage("model"):
+                found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
             found = found.reshape(len(found), -1)[:, self.target]
             answers.append(found)
             against = found != self.label

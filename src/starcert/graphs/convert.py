@@ -79,7 +79,8 @@ def from_networkx(
     if not is_networkx(graph):
         raise InvalidParameterError("graph", "be a networkx graph", source)
     if graph.is_multigraph():
-        hint = "Convert it first, for example with networkx.Graph(graph)."
+        simple = "DiGraph(graph), which keeps directions" if graph.is_directed() else "Graph(graph)"
+        hint = f"Make parallel edges one edge, for example with networkx.{simple}."
         raise InvalidParameterError("graph", "not be a multigraph", source, hint)
     wanted = edge_names(edge_types, edge_data)
     nodes = list(graph)

@@ -152,6 +152,8 @@ def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
         chosen = archive.votes.selection.sum(axis=1)
         least, most = int(chosen.min()), int(chosen.max())
         yield f"selection votes per {words.one}", f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    if archive.votes.audit is not None:
+        yield "audit", str(archive.votes.audit)
     if archive.max_radius is not None:
         asked = zip(archive.noise.axes, archive.max_radius, strict=True)
         yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)

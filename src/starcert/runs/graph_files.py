@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -122,7 +123,7 @@ class RunData:
         classes = list(given.tolist() if hasattr(given, "tolist") else given)  # an array, a tensor, a tuple
         if all(isinstance(each, float) and each.is_integer() for each in classes):
             classes = [int(each) for each in classes]
-        labels, class_names, numbered = number_labels(list(map(str, classes)))
+        labels, class_names, numbered = number_labels(list(map(str, classes)), f"{self.names[0]}, node data {Y}")
         return RunData((graph.without(Y),), self.names, None, class_names, numbered, labels)
 
     def first(self, n: int | None) -> RunData:
@@ -201,8 +202,7 @@ LABELS = "labels.csv"
 Y = "y"
 """The node data that are the classes of nodes."""
 
-MOST_FRACTIONS = 20
-"""So many numbers that are not whole may be classes."""
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
 
 UNKNOWN = ""
 """The label of a graph whose class is not known."""
@@ -254,26 +254,12 @@ def _with_labels(graphs: tuple[Graph, ...], names: tuple[str, ...], rows: Sequen
     """Graphs with the classes and the parts that the rows of a table give them, as far as it has such columns."""
     data = RunData(graphs, names)
     if "label" in rows[0][1]:
-        labels, class_names, numbered = number_labels([row["label"] for _, row in rows])
-        _check_classes(class_names, path)
+        labels, class_names, numbered = number_labels([row["label"] for _, row in rows], str(path))
         data = replace(data, labels=labels, class_names=class_names, numbered=numbered)
     if "part" in rows[0][1]:
         parts = tuple(part_named(row["part"], f"{path}, line {number}") for number, row in rows)
         data = replace(data, parts=parts)
     return data
-
-
-def _check_classes(class_names: Sequence[str], path: Path) -> None:
-    """Refuses measurements in the place of classes: many numbers that are not whole."""
-    if len(class_names) <= MOST_FRACTIONS or not all(
-        re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", each) for each in class_names
-    ):
-        return
-    if any("." in each or "e" in each for each in class_names):
-        raise StarcertError(
-            f"{path}: its labels are {len(class_names)} different numbers such as {class_names[0]}: measurements, not "
-            "classes. Divide them into classes first, or name another column: --columns label=COLUMN."
-        )
 
 
 def _read_typed(files: Sequence[Path], folder: Path, edge_types: str) -> tuple[Graph, ...]:
@@ -388,11 +374,15 @@ def read_labels(path: Path, names: tuple[str, ...], columns: Columns) -> list[Ro
     return [found[name] for name in names]
 
 
-def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
+def number_labels(labels: list[str], where: str = "labels") -> tuple[tuple[int | None, ...], tuple[str, ...], bool]:
     """Classes from labels as text, the names of the classes, and whether the labels are class numbers.
 
     Labels that are whole numbers from 0, not too far apart, are the numbers of the classes (1.0 is 1); others are
-    numbered in their order.
+    numbered in their order. Numbers that are not all whole are measurements, and refused.
+
+    Args:
+        labels: the label of each graph or node; "" where the class is not known.
+        where: where they stand, for a message.
 
     Example:
         >>> number_labels(["ring", "star", "", "ring"]), number_labels(["2", "0"])
@@ -403,6 +393,14 @@ def number_labels(labels: list[str]) -> tuple[tuple[int | None, ...], tuple[str,
     if all(re.fullmatch(r"(-?\d+(\.0*)?)?", label) for label in labels):
         labels = [label.partition(".")[0] for label in labels]
     texts = sorted({label for label in labels if label != UNKNOWN}, key=_natural)
+    if all(map(_NUMBER.fullmatch, texts)):
+        fractions = [text for text in texts if math.isfinite(number := float(text)) and number % 1]
+        if fractions:
+            raise StarcertError(
+                f"{where}: {fractions[0]} is a measurement, not a class; there are {len(texts)} different numbers. "
+                "Divide them into classes first, give them names, or choose another column of a table: "
+                "--columns label=COLUMN."
+            )
     whole = all(re.fullmatch(r"-?\d+", text) and len(text) <= LONGEST_NUMBER for text in texts)
     if texts and whole and min(map(int, texts)) == 0 and are_class_numbers(set(map(int, texts))):
         numbers = {text: int(text) for text in texts}

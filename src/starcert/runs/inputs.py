@@ -14,6 +14,7 @@ from starcert.errors import InvalidParameterError, StarcertError
 from starcert.graphs import CleanObject, Graph, Partition
 from starcert.graphs.content import digest
 from starcert.graphs.rule import Rule, author_says
+from starcert.runs.columns import LONGEST
 from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
@@ -66,14 +67,20 @@ class RunInputs:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What a user may want to know of the choice."""
+        """What a user may want to know of the data and the choice."""
+        shared = [(name, count) for name, count in Counter(self.everything.names).items() if count > 1]
+        more = ", and other names are shared too" if len(shared) > 1 else ""
+        alike = tuple(
+            f"{count:,} graphs have the name {name[:LONGEST]!r}{more}: their numbers tell them apart."
+            for name, count in shared[:1]
+        )
         if not self.drawn:
-            return ()
+            return alike
         counts = Counter(self.chosen.labels or ())
         names = {label: "unknown" if label is None else self.chosen.class_names[label] for label in counts}
         listed = ", ".join(f"{counts[each]} of class {names[each]}" for each in sorted(counts, key=str))
         drawn = f"The first {len(self.chosen):,} graphs would not stand for all: these are drawn from every class"
-        return (f"{drawn} (--split-seed), {listed}.",)
+        return (*alike, f"{drawn} (--split-seed), {listed}.")
 
 
 @dataclass(frozen=True)

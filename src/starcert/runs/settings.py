@@ -383,7 +383,7 @@ class RunSettings:
         executor: Executor | None,
         title: str = "votes",
     ) -> Certificates:
-        """The certificates that these settings ask for, of graphs that are read and bound."""
+        """The certificates that these settings ask for, of graphs that are read and bound; labels are class numbers."""
         return smoothed.certify(
             problem,
             samples=self.samples,
@@ -398,7 +398,7 @@ class RunSettings:
             store=store,
             executor=executor,
             title=title,
-        )
+        ).numbered
 
     def __post_init__(self) -> None:
         for key, setting in SETTINGS.items():

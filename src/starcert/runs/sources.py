@@ -128,7 +128,9 @@ def _of_function(reference: Reference) -> RunData:
             raise InvalidParameterError("data", f"have a {what} for each of {len(objects)} objects", len(given))
     if labels is None:
         return RunData(tuple(objects), names)
-    classes, class_names, numbered = number_labels(["" if each is None else str(each) for each in labels])
+    classes, class_names, numbered = number_labels(
+        ["" if each is None else str(each) for each in labels], f"the labels of {reference}"
+    )
     return RunData(tuple(objects), names, classes, class_names, numbered)
 
 

@@ -3,12 +3,14 @@
 Sites are independent under the noise. So a copy of an attacked object is a copy of the clean one in which the attacked
 sites are drawn anew, as the noise draws sites of the value that they now have. No attacked object is ever made, and
 copies of many attacks are one batch. Every attack has a stream of its own, keyed by (seed, the object's key, attacked
-sites, chunk number): what is drawn for it does not depend on which others are drawn beside it.
+sites, chunk number): what is drawn for it does not depend on which others are drawn beside it. The attack on no site
+gives copies of the clean object. Votes use the chunks from 0 on; negative numbers are those of the audit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -52,26 +54,34 @@ class AttackedCopies:
         self._way, self._draws = draws_here(sites, noise)
         self._view = view_of(sites, self._way)
         self._key, self._seed = sites.clean.key, seed
-        self._sites, self._laws = sites, acting_laws(sites, noise)
-        self._values = clean_values(sites)
-        if self._way is Way.VALUES:
-            return
-        self._clean = self._values.astype(np.bool_)
-        chances = np.empty(sites.n_sites)
-        for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
-            here = slice(first, first + size)
-            chances[here] = np.where(self._clean[here], noise[region].change(0), noise[region].change(1))
-        values, law = np.unique(chances, return_inverse=True)
-        self._flips = DenseFlips(values, law.reshape(-1).astype(np.uint8))  # of the opposite of each site's value
+        self._sites, self._noise, self._laws = sites, noise, acting_laws(sites, noise)
 
-    def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
+    @cached_property
+    def _values(self) -> npt.NDArray[np.uint8]:
+        return clean_values(self._sites)
+
+    @cached_property
+    def _flips(self) -> DenseFlips:
+        """Flips of the opposite of each site's value."""
+        chances = np.empty(self._sites.n_sites)
+        for region, first, size in zip(self._sites.regions, self._sites.offsets, self._sites.sizes, strict=True):
+            law, here = self._noise[region], slice(first, first + size)
+            chances[here] = np.where(self._values[here], law.change(0), law.change(1))
+        values, numbers = np.unique(chances, return_inverse=True)
+        return DenseFlips(values, numbers.reshape(-1).astype(np.uint8))
+
+    def draw(self, attacks: Iterable[Attack], chunk: int) -> Copies:
         """`OWN_CHUNK` copies of each attacked object, those of the first attack first."""
+        return self.draw_chunks([(attack, chunk) for attack in attacks])
+
+    def draw_chunks(self, chunks: Sequence[tuple[Attack, int]]) -> Copies:
+        """The same for chunks of any number, each with its attack."""
         if self._way is Way.VALUES:
-            return self._view(ValueDraw(np.concatenate([self._valued(attack, chunk) for attack in attacks])))
+            return self._view(ValueDraw(np.concatenate([self._valued(*each) for each in chunks])))
         if self._way is Way.DENSE:
-            words = np.concatenate([self._sliced(attack, chunk) for attack in attacks], axis=1)
-            return self._view(SlicedDraw(words, 0, WORD * len(attacks)))
-        return self._view(_joined([self._flipped(attack, chunk) for attack in attacks]))
+            words = np.concatenate([self._sliced(*each) for each in chunks], axis=1)
+            return self._view(SlicedDraw(words, 0, WORD * len(chunks)))
+        return self._view(_joined([self._flipped(*each) for each in chunks]))
 
     def _stream(self, attack: Attack, chunk: int) -> WordStream:
         key = repr((self._seed, self._key, "attack", attack, chunk)).encode()
@@ -80,6 +90,8 @@ class AttackedCopies:
     def _valued(self, attack: Attack, chunk: int) -> npt.NDArray[np.uint8]:
         stream = self._stream(attack, chunk)
         values = self._draws.draw(stream, WORD).values
+        if not attack:
+            return values
         ranks, positions = np.divmod(np.array(attack, dtype=np.int64), self._sites.n_sites)
         places = np.searchsorted(self._sites.offsets, positions, side="right") - 1
         before = self._values[positions].astype(np.int64)
@@ -92,6 +104,8 @@ class AttackedCopies:
         stream = self._stream(attack, chunk)
         drawn = self._draws.draw(stream, WORD)
         assert isinstance(drawn, SlicedDraw)
+        if not attack:
+            return drawn.words
         clean, flips = self._attacked(attack, stream)
         # The attacked bit is the opposite of the clean one, flipped or not.
         drawn.words[list(attack)] = flips ^ np.where(clean, np.uint64(0), ~np.uint64(0))[:, None]
@@ -101,6 +115,8 @@ class AttackedCopies:
         stream = self._stream(attack, chunk)
         drawn = self._draws.draw(stream, WORD)
         assert isinstance(drawn, FlippedDraw)
+        if not attack:
+            return drawn
         _, flips = self._attacked(attack, stream)
         lanes = np.unpackbits(flips.view(np.uint8), axis=1, bitorder="little") == 0  # differs from the clean bit
         attacked = np.array(attack, dtype=np.int64)
@@ -114,7 +130,7 @@ class AttackedCopies:
     def _attacked(self, attack: Attack, stream: WordStream) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
         """The clean bits of the attacked sites, and whether the noise flips their new ones, as words."""
         positions = np.array(attack, dtype=np.int64)
-        return self._clean[positions], self._flips.only(positions).draw(stream, WORD)
+        return self._values[positions].astype(np.bool_), self._flips.only(positions).draw(stream, WORD)
 
 
 def _joined(draws: Sequence[FlippedDraw]) -> FlippedDraw:

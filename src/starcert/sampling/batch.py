@@ -38,6 +38,7 @@ __all__ = [
     "flips_of",
     "node_places",
     "places_of",
+    "taken",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -108,6 +109,13 @@ def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips:
     It is no method: whoever is shown a batch must not learn from it what the clean object is.
     """
     return batch._draw.flips_of(copies, batch._sites.nonzero)
+
+
+def taken(batch: Copies, copies: Integers) -> Copies:
+    """Some copies of a batch that was drawn on a CPU, in this order."""
+    some = copy(batch)
+    some._draw = batch._draw.taken(copies)
+    return some
 
 
 class LayerPlaces(NamedTuple):

@@ -129,6 +129,12 @@ class SlicedDraw:
         lanes = np.unpackbits(octets, axis=1, bitorder="little")
         return np.ascontiguousarray(lanes[:, self.first : self.first + self.count].T)
 
+    def taken(self, copies: Positions) -> SlicedDraw:
+        """Some of the copies, in this order."""
+        lanes = np.zeros((len(self.words), -(-len(copies) // WORD) * WORD), dtype=np.uint8)
+        lanes[:, : len(copies)] = self.values.T[:, copies]
+        return SlicedDraw(np.packbits(lanes, axis=1, bitorder="little").view(np.uint64), 0, len(copies))
+
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""
         flips: npt.NDArray[np.uint8] = _flips_of_lanes(self.words, self.first + copies, nonzero[0])
@@ -186,6 +192,12 @@ class FlippedDraw:
         values: npt.NDArray[np.uint8] = _flipped_values(clean, self.starts, self.positions)
         return values
 
+    def taken(self, copies: Positions) -> FlippedDraw:
+        """Some of the copies, in this order."""
+        parts = [self.positions[self.starts[each] : self.starts[each + 1]] for each in copies]
+        starts = np.cumsum([0, *map(len, parts)])
+        return FlippedDraw(self.n_sites, self.ones, starts, np.concatenate([self.positions[:0], *parts]))
+
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""
         starts = np.concatenate([[0], np.cumsum(self.starts[copies + 1] - self.starts[copies])])
@@ -208,6 +220,10 @@ class ValueDraw:
     def part(self, start: int, stop: int) -> ValueDraw:
         """See `Draw`."""
         return ValueDraw(self.values[:, start:stop])
+
+    def taken(self, copies: Positions) -> ValueDraw:
+        """Some of the copies, in this order."""
+        return ValueDraw(self.values[copies])
 
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
         """See `Draw`."""

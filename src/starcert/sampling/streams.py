@@ -124,7 +124,7 @@ def count_table(sites: int, p: float) -> tuple[int, Words]:
 def _floors(sites: int, p: Fraction, low: int, high: int, bits: int | None) -> Sequence[fmpz | None]:
     """floor(2¹⁹²·P(count ≤ k)) for k from `low` to `high` − 1, None where balls leave it open; `bits` None: exactly."""
     unit = fmpz(2) ** (64 * DIGIT_WORDS)
-    if bits is None:  # an entry that has no more than 192 digits, such as 1/2: no ball can tell it from less
+    if bits is None:  # an entry that has no more than 192 digits, such as 1/4: no ball can tell it from less
         if sites > MAX_EXACT_SITES:
             return [None]
         total, out = fmpq(0), []
@@ -146,7 +146,11 @@ def _floors(sites: int, p: Fraction, low: int, high: int, bits: int | None) -> S
         for k in range(low, high):
             ball += mass
             scaled = ball * unit
-            if scaled.upper() < 1 or scaled.lower() >= unit - 1:  # true entries lie between 0 and 1, whatever balls say
+            if 2 * p == 1 and 2 * k + 1 == sites:  # by symmetry 1/2 exactly, which no ball can tell from less
+                entries.append(unit // 2)
+            elif (
+                scaled.upper() < 1 or scaled.lower() >= unit - 1
+            ):  # true entries lie between 0 and 1, whatever balls say
                 entries.append(fmpz(0) if scaled < 1 else unit - 1)
             else:
                 entries.append(scaled.floor().unique_fmpz())

@@ -9,6 +9,7 @@ There is no clock unless somebody asks for one, and a stage without a clock does
 | transfer   | answers, and flips of votes against the class, come here from a device                        |
 | counting   | votes are added up; on a CPU, flips of votes against the class are recorded                  |
 | storing    | the store writes votes                                                                       |
+| auditing   | copies are drawn and asked about again, in other company and alone                           |
 | certifying | bounds, frontiers, evidence                                                                  |
 | waiting    | this process waits for its workers, whose own seconds are in the other stages                |
 
@@ -43,7 +44,7 @@ __all__ = [
     "unstaged",
 ]
 
-Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "certifying", "waiting"]
+Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing", "auditing", "certifying", "waiting"]
 
 OTHER = "other"
 """What is in no stage: reading data, writing files, Python in between."""
