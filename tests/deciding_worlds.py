@@ -10,10 +10,10 @@ SLACK = 0.125
 """Under Flip(0.2), any one flip is certified iff 1 − p_A is below it."""
 
 
-def plan_for_one_flip(samples=100_000, alpha=0.01):
+def plan_for_one_flip(samples=100_000, alpha=0.01, **asked):
     base = sc.classifiers.from_callable(lambda graph: 0, n_classes=2)
     problem = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(0.2))).problem([sc.Graph(4, [])])
-    return DecidedPlan.of(samples, None, problem, alpha=alpha, max_radius=(1,))
+    return DecidedPlan.of(samples, None, problem, alpha=alpha, max_radius=(1,), **asked)
 
 
 def drawn(plan, p, rng, chunk_size=1024):

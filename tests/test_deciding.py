@@ -11,7 +11,7 @@ from deciding_worlds import SLACK, drawn, plan_for_one_flip
 from starcert.core.bets import anytime_limit
 from starcert.core.confidence import anytime_bounds
 from starcert.core.evidence import Evidence
-from starcert.deciding import DecidedPlan
+from starcert.deciding import MAX_LEVELS, DecidedPlan
 from starcert.jobs import Chunk, Job
 from starcert.plans import SoFar, Wanted
 from starcert.voting import tallies
@@ -123,27 +123,42 @@ def test_small_questions_take_few_selection_votes():
     assert votes.selection.sum(axis=1).tolist() == [64, 64]
 
 
+# Of 2,016 pairs there are 2,016 single attacks, and too many larger ones to list: those are pooled, one attack each.
+LARGE, GRAPH = sc.SmoothedClassifier(ByEdges(208), NOISE), sc.Graph(64, [])
+
+
 @pytest.mark.parametrize(
-    ("asked", "weighs"),
+    ("world", "asked", "first"),
     [
-        ({"samples": 40 * 1024, "max_flips": 2}, True),
-        ({"samples": 40 * 1024, "max_radius": 2}, True),
-        ({"samples": 400, "max_flips": 2}, False),  # 378 attacks and more cost more than 300 votes
-        ({"samples": 40 * 1024, "max_radius": 20}, False),  # more than 16 levels
+        ((SMOOTHED, GRAPHS[1]), {"samples": 40 * 1024, "max_flips": 2}, (2,)),
+        ((SMOOTHED, GRAPHS[1]), {"samples": 40 * 1024, "max_radius": 2}, (2,)),
+        ((SMOOTHED, GRAPHS[1]), {"samples": 400, "max_flips": 2}, None),  # 406 attacks cost more than 300 votes
+        ((LARGE, GRAPH), {"samples": 16 * 1024, "max_radius": MAX_LEVELS}, (MAX_LEVELS,)),
+        ((LARGE, GRAPH), {"samples": 16 * 1024, "max_radius": MAX_LEVELS + 1}, None),
     ],
 )
-def test_the_cost_of_looks_at_evidence_is_bounded(asked, weighs, monkeypatch):
+def test_the_cost_of_looks_at_evidence_is_bounded(world, asked, first, monkeypatch):
+    """Evidence is weighed once at most, at a quarter of the votes; the first level that is not proved ends the look."""
     looked = []
 
     def proves(evidence, level):
-        looked.append((evidence.n_votes, level))
+        looked.append(level)
+        assert 4 * evidence.n_votes >= asked["samples"] > 2 * evidence.n_votes
         return False
 
     monkeypatch.setattr(Evidence, "proves", proves)
-    votes = SMOOTHED.certify(GRAPHS[1:], **asked, seed=1, evidence=True, own_samples=0, plan="decided").votes
+    smoothed, graph = world
+    votes = smoothed.certify([graph], **asked, seed=1, evidence=True, own_samples=0, plan="decided").votes
     assert votes.counts.sum() == asked["samples"]
-    assert len(looked) == weighs  # one look, which ends at the first level that is not proved: the largest
-    assert all(4 * n >= asked["samples"] > 2 * n and level == (2,) for n, level in looked)
+    assert looked == ([] if first is None else [first])
+
+
+def test_with_evidence_a_yes_by_counts_needs_their_quarter_of_alpha():
+    """The certificate bounds p_A with a quarter of alpha: a plan that stopped by all of it would stop too early."""
+    rng, plan = np.random.default_rng(0), plan_for_one_flip(evidence=True)
+    for _ in range(50):
+        _, votes = drawn(plan, 0.95, rng)
+        assert anytime_limit(int(votes[1]), int(votes.sum()), Fraction(1, 400)) < SLACK
 
 
 def test_any_flips_are_a_question_of_their_own():

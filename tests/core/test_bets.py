@@ -9,6 +9,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starcert.core import bets
 from starcert.core.arithmetic import LOCK, exact_number
 from starcert.core.bets import (
     FRACTIONS,
@@ -107,6 +108,18 @@ def test_the_limit_that_holds_at_all_times_does():
         lost = np.cumsum(rng.random(512) < p)
         wrong += any(anytime_limit(int(lost[n - 1]), n, Fraction(1, 10)) < p for n in (4, 16, 64, 128, 256, 512))
     assert 0 < wrong <= 141
+
+
+def test_the_search_for_a_limit_ends_where_nothing_can_be_proved(monkeypatch):
+    tried = []
+
+    def rejects(count, total, p, share):
+        tried.append(p)
+        return len(tried) > 200
+
+    monkeypatch.setattr(bets, "_rejects", rejects)
+    assert anytime_limit.__wrapped__(3, 10**6, Fraction(1, 100)) == 1
+    assert len(tried) < 100
 
 
 @given(st.integers(0, 2000), st.integers(1, 2000), st.floats(1e-6, 1 - 1e-6), st.floats(1e-6, 1 - 1e-6))

@@ -231,8 +231,9 @@ def anytime_limit(count: int, total: int, share: Fraction) -> float:
         if middle in (low, high):
             break
         low, high = (low, middle) if capital_against(count, total, middle) >= goal else (middle, high)
-    while high < 1 and not _rejects(count, total, high, share):
-        high = min(1.0, high * (1 + 2.0**-40))
+    step = high * 2.0**-40
+    while high < 1 and not _rejects(count, total, high, share):  # at most 100 times: steps double, from 2⁻¹⁰⁰ or more
+        high, step = min(1.0, high + step), 2 * step
     return high
 
 
