@@ -326,6 +326,10 @@ class SmoothedClassifier(ClassifierConventions):
                 votes = count_votes(run.job, plan, record=record, store=store, executor=run.executor, advance=advance)
             votes = replace(votes, audit=audit_votes(run.job, votes, run.executor))
             if store is not None and certificate is not None:
+                if certificate["evidence"] and certificate["estimation"] is None:
+                    _, rows = np.unique(votes.objects, return_index=True)
+                    certificate = {**certificate, "drawn": votes.counts[rows].sum(axis=1).tolist()}
+                    store.check_look(**certificate)
                 store.note_look(**certificate)
         return votes
 
@@ -425,6 +429,7 @@ class SmoothedClassifier(ClassifierConventions):
             "estimation": samples if plan == "fixed" else None,
             "evidence": evidence,
             "max_radius": limits if evidence and len(problem.noise.axes) > 1 else None,
+            "own": evidence and most > 0,
         }
         votes = self._vote(run, drawing, record=evidence, certificate=certificate)
         with stage("certifying"):
