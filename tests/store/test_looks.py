@@ -128,11 +128,13 @@ def test_own_votes_may_follow_looks_at_as_many_shared_votes_or_fewer(certify):
 
 def test_whatever_changes_the_number_of_votes_is_refused_after_own_votes(tmp_path):
     """Another box on one axis is free, but a plan may stop earlier or later with it."""
-    smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 4), n_classes=2), sc.Noise(all=0.1))
+    smoothed = sc.SmoothedClassifier(
+        sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 4), n_classes=2), sc.Noise(all=0.1)
+    )
     asked = {"samples": 2000, "seed": 1, "evidence": True, "plan": "decided", "store": tmp_path / "votes.db"}
     early = smoothed.certify([sc.Graph(5, [])], max_radius=1, **asked)
     assert early.votes.counts.sum() < 2000
-    with pytest.raises(InvalidParameterError, match="'samples' must give .* votes on graph 0"):
+    with pytest.raises(InvalidParameterError, match=r"'samples' must give .* votes on graph 0"):
         smoothed.certify([sc.Graph(5, [])], max_radius=4, **asked)
 
 
@@ -148,7 +150,7 @@ def test_own_votes_belong_to_one_plan(certify, own_samples):
 
 def test_the_way_out_of_a_fixed_plan_is_one_that_works(certify):
     certify(500, max_radius=BOX, evidence=True)
-    with pytest.raises(InvalidParameterError, match="'samples' must be 500.*instead. Draw fresh votes"):
+    with pytest.raises(InvalidParameterError, match=r"'samples' must be 500.*instead\. Draw fresh votes"):
         certify(900, max_radius=BOX, evidence=True)
 
 
