@@ -5,8 +5,8 @@ look: a certificate that was computed, or a plan that saw votes before it said h
 no further look.
 
 With evidence, votes at attacked graphs continue the bet on the votes on the clean graph. It is one bet as long as no
-evidence is weighed at more votes on the clean graph than it was continued from, nor at votes in the order of another plan
-(docs/mathematics.md, "One capital").
+evidence is weighed at more votes on the clean graph than it was continued from, or at votes in the order of another
+plan (docs/mathematics.md, "One capital").
 """
 
 from __future__ import annotations
