@@ -122,6 +122,13 @@ def test_the_search_for_a_limit_ends_where_nothing_can_be_proved(monkeypatch):
     assert len(tried) < 100
 
 
+@pytest.mark.parametrize("count", range(1, 100, 3))
+def test_a_limit_holds_by_its_proof_whatever_floats_say(count, monkeypatch):
+    limit = anytime_limit(count, 1000, Fraction(1, 100))
+    monkeypatch.setattr(bets, "capital_against", lambda count, total, limit: math.inf)
+    assert anytime_limit.__wrapped__(count, 1000, Fraction(1, 100)) >= limit * (1 - 1e-9)
+
+
 @given(st.integers(0, 2000), st.integers(1, 2000), st.floats(1e-6, 1 - 1e-6), st.floats(1e-6, 1 - 1e-6))
 def test_what_rejects_a_limit_rejects_all_larger_ones(count, more, one, other):
     low, high = sorted((one, other))
