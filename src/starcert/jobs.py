@@ -38,6 +38,7 @@ __all__ = [
     "Tally",
     "any_copy",
     "check_memory",
+    "chunk_ends",
     "chunks_of",
     "chunks_to_recount",
     "fitting_batch_of",
@@ -138,6 +139,25 @@ class Job:
         return not why_no_evidence(self.sites[graph], self.noise)
 
 
+def chunk_ends(chunk_size: int, first_chunk: int | None = None) -> Iterator[int]:
+    """After how many samples each chunk ends, without end.
+
+    Args:
+        chunk_size: samples in a whole chunk.
+        first_chunk: samples in the first one. Each later one has as many as all before it together, at most
+            `chunk_size`. None: all chunks are whole.
+
+    Example:
+        >>> from itertools import islice
+        >>> list(islice(chunk_ends(1024, 64), 7))
+        [64, 128, 256, 512, 1024, 2048, 3072]
+    """
+    end = 0
+    while True:
+        end += chunk_size if first_chunk is None else min(chunk_size, max(first_chunk, end))
+        yield end
+
+
 def chunks_of(
     graph: int,
     purpose: Purpose,
@@ -147,6 +167,7 @@ def chunks_of(
     against: int | tuple[int, ...] | None = None,
     *,
     by_axis: bool = False,
+    first_chunk: int | None = None,
 ) -> Iterator[Chunk]:
     """The chunks that make up so many samples; the last one may be partial.
 
@@ -158,13 +179,19 @@ def chunks_of(
         first: so many are there already, in whole chunks, and are left out.
         against: the class whose opposing votes are recorded, or that of each target.
         by_axis: whether only the numbers of flips on each axis are.
+        first_chunk: samples in the first chunk, see `chunk_ends`.
 
     Example:
         >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
         [1024, 1024, 452]
     """
-    for start in range(first, samples, chunk_size):
-        yield Chunk(graph, purpose, start // chunk_size, min(chunk_size, samples - start), against, by_axis)
+    start = 0
+    for number, end in enumerate(chunk_ends(chunk_size, first_chunk)):
+        if start >= samples:
+            return
+        if start >= first:
+            yield Chunk(graph, purpose, number, min(end, samples) - start, against, by_axis)
+        start = end
 
 
 def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:

@@ -107,20 +107,30 @@ def verdicts_of(
         own: votes at attacked versions of the graph; None: there are none.
         max_flips: levels of more flips in all are not looked at.
     """
-    evidence = evidence_of(one, votes, axes, alpha=alpha)
+    evidence = evidence_of(votes, axes, alpha=alpha, together=one.together, box=one.max_radius)
     broken = AlphaShares.of(Fraction(alpha) / one.together).broken
     return judge(evidence, one.counted, own=own, label=one.label, alpha=alpha, alpha_broken=broken, max_flips=max_flips)
 
 
-def evidence_of(one: Certificate, votes: Votes, axes: Sequence[AttackAxis], *, alpha: float) -> Evidence:
-    """The votes that a certificate is made of, ready to be weighed; the arguments are those of `verdicts_of`."""
+def evidence_of(
+    votes: Votes, axes: Sequence[AttackAxis], *, alpha: float, together: int, box: tuple[int, ...] | None
+) -> Evidence:
+    """Votes with their flips, one row, ready to be weighed.
+
+    Args:
+        votes: the votes.
+        axes: the axes of the noise on the graph.
+        alpha: the probability that anything is false, in `together` certificates.
+        together: how many certificates share this alpha.
+        box: the radii that are asked about; None: all.
+    """
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
     return Evidence(
         record,
         axes,
-        alpha=AlphaShares.of(Fraction(alpha) / one.together).certified,
-        failure=1 - selection[0, one.label] / selection[0].sum(),
-        box=one.max_radius,
+        alpha=AlphaShares.of(Fraction(alpha) / together).certified,
+        failure=1 - selection[0].max() / selection[0].sum(),
+        box=box,
     )

@@ -30,7 +30,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ from starcert.binding import axes_of_sites
 from starcert.core.confidence import Votes
 from starcert.core.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.errors import InvalidParameterError, StarcertWarning
-from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunks_of, chunks_to_recount
+from starcert.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_ends, chunks_of, chunks_to_recount
 from starcert.laws.outcomes import is_valued
 from starcert.sampling.sampler import way_of
 from starcert.system.stages import staged
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from starcert.store import VoteStore
     from starcert.system.output import Advance
 
-__all__ = ["FixedPlan", "Plan", "SoFar", "Wanted", "count_votes", "what_to_record"]
+__all__ = ["FixedPlan", "Plan", "SoFar", "Wanted", "count_votes", "default_selection", "what_to_record"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -60,6 +60,11 @@ class Wanted(NamedTuple):
 
     selection: int
     estimation: int
+
+
+def default_selection(samples: int) -> int:
+    """How many selection votes come with a number of estimation votes, unless the caller says."""
+    return max(100, samples // 100)
 
 
 class SoFar(NamedTuple):
@@ -106,9 +111,12 @@ class Plan(ABC):
 
     Attributes:
         most: the most votes that it may ever want of a graph.
+        first_chunk: samples in the first chunk of estimation votes; later ones grow up to the chunk size, as
+            `chunk_ends` lists them. None: all chunks are whole.
     """
 
     most: Wanted
+    first_chunk: ClassVar[int | None] = None
 
     @abstractmethod
     def wanted(self, so_far: SoFar) -> Wanted:
@@ -217,7 +225,15 @@ class _Count:
             for purpose, before, now in zip(PURPOSES, have, self._next(graph, have), strict=True):
                 recorded = self._recorded(graph) if purpose == "estimation" and now > before else Recorded(None)
                 stored = self._stored(graph, purpose, recorded) if now > before else {}
-                for chunk in chunks_of(graph, purpose, now, self._job.chunk_size, before, **recorded._asdict()):
+                for chunk in chunks_of(
+                    graph,
+                    purpose,
+                    now,
+                    self._job.chunk_size,
+                    before,
+                    **recorded._asdict(),
+                    first_chunk=self._first_chunk(purpose),
+                ):
                     found = stored.get(chunk.number)
                     if found is not None and found.chunk.samples == chunk.samples:
                         self._add(graph, purpose, [found])
@@ -303,7 +319,8 @@ class _Count:
         for purpose, before, now, limit in zip(PURPOSES, have, want, most, strict=True):
             if not before <= now <= limit:
                 raise InvalidParameterError("samples", f"want {before} to {limit} {purpose} votes here", now)
-            if now > before and before % chunk_size:
+            ends = chunk_ends(chunk_size, self._first_chunk(purpose))
+            if now > before > 0 and before != next(end for end in ends if end >= before):
                 must = f"want whole chunks of {chunk_size} samples at every look but the last"
                 raise InvalidParameterError("samples", must, before)
         late = have.estimation and want.selection > have.selection
@@ -312,6 +329,10 @@ class _Count:
             raise InvalidParameterError("samples", must, want)
         self._wanted[graph] = want
         self.waiting.append(graph)
+
+    def _first_chunk(self, purpose: Purpose) -> int | None:
+        """Selection votes are drawn at once, in whole chunks."""
+        return self._plan.first_chunk if purpose == "estimation" else None
 
     def _note_look(self) -> None:
         """Records that the plan is about to see estimation votes, and may answer by them."""

@@ -49,7 +49,7 @@ from starcert.jobs import Job, any_copy, check_memory
 from starcert.judging import with_evidence
 from starcert.metrics import accuracy
 from starcert.noise import Noise, RadiusLike
-from starcert.plans import FixedPlan, Plan, Wanted, count_votes
+from starcert.plans import FixedPlan, Plan, Wanted, count_votes, default_selection
 from starcert.system.output import progress_bar
 from starcert.system.provenance import provenance
 from starcert.system.stages import stage
@@ -326,6 +326,10 @@ class SmoothedClassifier(ClassifierConventions):
                 votes = count_votes(run.job, plan, record=record, store=store, executor=run.executor, advance=advance)
             votes = replace(votes, audit=audit_votes(run.job, votes, run.executor))
             if store is not None and certificate is not None:
+                if certificate["evidence"] and certificate["estimation"] is None:
+                    _, rows = np.unique(votes.objects, return_index=True)
+                    certificate = {**certificate, "drawn": votes.counts[rows].sum(axis=1).tolist()}
+                    store.check_look(**certificate)
                 store.note_look(**certificate)
         return votes
 
@@ -381,8 +385,10 @@ class SmoothedClassifier(ClassifierConventions):
             own_samples: with evidence, the most votes at attacked versions of each graph, for levels that the votes on
                 the clean graph leave open; by default as many as `samples`.
             max_flips: evidence looks at no level of more flips in all, as where the question is "any two flips".
-            plan: "fixed" draws all `samples`. With "decided" they are a most: a graph has no more votes once everything
-                asked about it is certified. Bounds then hold at all times together, and are a little wider.
+            plan: "fixed" draws all `samples`. With "decided" they are an upper limit: a graph gets no more votes once
+                all of `max_radius` (or any `max_flips` flips) is certified, or is unlikely to be certified even with
+                all `samples`. Smaller radii have what those votes show. Bounds then hold at all times together, and
+                are a little wider.
             voting: further arguments of `vote`.
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
@@ -401,25 +407,35 @@ class SmoothedClassifier(ClassifierConventions):
             _warn_of_no_evidence(problem)
         if plan not in ("fixed", "decided"):
             raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
-        fixed = _plan(samples, voting.get("selection_samples"))
+        selection_samples = voting.get("selection_samples")
+        drawing = _plan(samples, selection_samples)
         run = self._begin(problem, seed, **voting)
         job, nodes = run.job, run.job.target_nodes
+        together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
+        if plan == "decided":
+            drawing = DecidedPlan.of(
+                samples,
+                selection_samples,
+                problem,
+                alpha=alpha,
+                together=together,
+                max_radius=limits,
+                evidence=evidence,
+                max_flips=max_flips,
+            )
         counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
         certificate = {
-            "selection": fixed.most.selection,
+            "selection": drawing.most.selection,
             "estimation": samples if plan == "fixed" else None,
             "evidence": evidence,
             "max_radius": limits if evidence and len(problem.noise.axes) > 1 else None,
+            "own": evidence and most > 0,
         }
-        if plan == "decided":
-            together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
-            decided = DecidedPlan(fixed.most, problem, alpha, together, limits, evidence, max_flips)
-            votes = self._vote(run, decided, record=evidence, certificate=certificate)
-            with stage("certifying"):
+        votes = self._vote(run, drawing, record=evidence, certificate=certificate)
+        with stage("certifying"):
+            if plan == "decided":
                 bounds = anytime_bounds(votes, alpha=counts_alpha, together=together)
-        else:
-            votes = self._vote(run, fixed, record=evidence, certificate=certificate)
-            with stage("certifying"):
+            else:
                 bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
         rows = votes.objects.tolist()
         certificates = certify(
@@ -554,7 +570,7 @@ def _plan(samples: object, selection_samples: int | None) -> Plan:
             raise InvalidParameterError("selection_samples", "be left out beside a plan", selection_samples, hint)
         return samples
     n = _whole(samples, "samples", 1)
-    select = max(100, n // 100) if selection_samples is None else selection_samples
+    select = default_selection(n) if selection_samples is None else selection_samples
     return FixedPlan(Wanted(_whole(select, "selection_samples", 1), n))
 
 

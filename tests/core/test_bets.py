@@ -9,6 +9,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starcert.core import bets
 from starcert.core.arithmetic import LOCK, exact_number
 from starcert.core.bets import (
     FRACTIONS,
@@ -16,6 +17,7 @@ from starcert.core.bets import (
     RESERVE,
     SCALE,
     anytime_limit,
+    capital_against,
     capital_of,
     count_capital,
     growth,
@@ -106,3 +108,41 @@ def test_the_limit_that_holds_at_all_times_does():
         lost = np.cumsum(rng.random(512) < p)
         wrong += any(anytime_limit(int(lost[n - 1]), n, Fraction(1, 10)) < p for n in (4, 16, 64, 128, 256, 512))
     assert 0 < wrong <= 141
+
+
+def test_the_search_for_a_limit_ends_where_nothing_can_be_proved(monkeypatch):
+    tried = []
+
+    def rejects(count, total, p, share):
+        tried.append(p)
+        return len(tried) > 200
+
+    monkeypatch.setattr(bets, "_rejects", rejects)
+    assert anytime_limit.__wrapped__(3, 10**6, Fraction(1, 100)) == 1
+    assert len(tried) < 100
+
+
+@pytest.mark.parametrize("count", range(1, 100, 3))
+def test_a_limit_holds_by_its_proof_whatever_floats_say(count, monkeypatch):
+    limit = anytime_limit(count, 1000, Fraction(1, 100))
+    monkeypatch.setattr(bets, "capital_against", lambda count, total, limit: math.inf)
+    assert anytime_limit.__wrapped__(count, 1000, Fraction(1, 100)) >= limit * (1 - 1e-9)
+
+
+@given(st.integers(0, 2000), st.integers(1, 2000), st.floats(1e-6, 1 - 1e-6), st.floats(1e-6, 1 - 1e-6))
+def test_what_rejects_a_limit_rejects_all_larger_ones(count, more, one, other):
+    low, high = sorted((one, other))
+    capital = capital_against(count, count + more, low)
+    if capital >= math.log(2):
+        assert capital_against(count, count + more, high) >= capital - 1e-9 * abs(capital)
+
+
+@given(st.integers(0, 300), st.integers(1, 300), st.floats(0.01, 0.99))
+def test_capital_against_a_limit_is_the_mean_over_smaller_probabilities(count, more, limit):
+    total = count + more
+    capital = capital_against(count, total, limit)
+    angle = np.arcsin(np.sqrt(limit)) * (np.arange(20_000) + 0.5) / 20_000  # v = sin², by the law of arcsine
+    v = np.sin(angle) ** 2
+    growth = count * np.log(v / limit) + more * np.log((1 - v) / (1 - limit))
+    mean = np.logaddexp.reduce(growth) - math.log(len(v))
+    assert mean <= 1e-9 if capital == -math.inf else capital == pytest.approx(mean, abs=1e-3)

@@ -3,10 +3,12 @@
 Format 1 knew no targets, format 2 neither flips nor attacks, format 3 had a row for each target, format 4 no looks.
 """
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -150,19 +152,27 @@ def test_format_4_gets_looks_and_keeps_those_of_plans(path, provenance, fixed):
         assert len(store.looks) == 2 - fixed
 
 
+LOOK = {"selection": 1, "estimation": 5, "evidence": None, "max_radius": None, "own": False, "drawn": None}
+
+
 @pytest.mark.parametrize(
-    "look",
+    ("look", "complaint"),
     [
-        '{"selection": -1, "estimation": 5, "evidence": null, "max_radius": null}',
-        '{"selection": 1, "estimation": "many", "evidence": null, "max_radius": null}',
-        '{"selection": 1, "estimation": 5, "evidence": 1, "max_radius": null}',
-        '{"selection": 1, "estimation": 5, "evidence": true, "max_radius": 3}',
-        '{"selection": 1, "estimation": 5}',
+        (LOOK | {"selection": -1}, "selection"),
+        (LOOK | {"estimation": "many"}, "estimation"),
+        (LOOK | {"evidence": 1}, "evidence"),
+        (LOOK | {"max_radius": 3}, "is not what it should be"),
+        (LOOK | {"own": 1}, "own"),
+        (LOOK | {"drawn": 5}, "is not what it should be"),
+        (LOOK | {"drawn": [500, -1]}, "drawn"),
+        ({"selection": 1, "estimation": 5}, "does not agree"),
     ],
 )
-def test_a_look_that_cannot_be_believed_is_refused(path, look):
+def test_a_look_that_cannot_be_believed_is_refused(path, look, complaint):
     with opened(path) as store:
         store.note_look(selection=10, estimation=2000, evidence=False)
-    edit(path, ("UPDATE records SET value = ? WHERE kind = 'look'", (look,)))
-    with pytest.raises(StoreError, match="the record 'look' 0"):
+    value = json.dumps(look)
+    digest = blake2b(f"look 0 {value}".encode(), digest_size=16).digest()
+    edit(path, ("UPDATE records SET value = ?, digest = ? WHERE kind = 'look'", (value, digest)))
+    with pytest.raises(StoreError, match=f"the record 'look' 0 .*{complaint}"):
         VoteStore.read(path)

@@ -101,6 +101,67 @@ def test_another_box_is_free_without_evidence_and_on_one_axis(certify, tmp_path)
         smoothed.certify(graphs, max_radius=box, **asked)
 
 
+OWN = {"max_radius": BOX, "evidence": True, "plan": "decided"}
+
+
+def test_other_numbers_of_votes_after_a_look_at_own_votes_are_refused(certify):
+    """Another number makes another bet on the same own votes, and the best of several bets is none."""
+    first = certify(500, **OWN)
+    for samples in (300, 900):
+        with pytest.raises(InvalidParameterError, match=r"'samples' must give 500 votes on graph 0.*another seed"):
+            certify(samples, **OWN)
+    with pytest.raises(InvalidParameterError, match="'samples' must give at most 500 votes on graph 0"):
+        certify(900, **OWN, own_samples=0)
+    again = certify(500, **OWN, own_samples=900)  # more own votes continue the same bet
+    np.testing.assert_array_equal(again.votes.counts, first.votes.counts)
+    certify(500, 3, **OWN)
+
+
+def test_own_votes_may_follow_looks_at_as_many_shared_votes_or_fewer(certify):
+    for samples in (500, 300, 700):
+        certify(samples, **OWN, own_samples=0)
+    with pytest.raises(InvalidParameterError, match="'samples' must give at least 700 votes on graph 0"):
+        certify(500, **OWN)
+    certify(900, **OWN)
+    certify(500, **OWN, own_samples=0)  # shared votes were looked at one after the other, and then own votes
+
+
+def test_whatever_changes_the_number_of_votes_is_refused_after_own_votes(tmp_path):
+    """Another box on one axis is free, but a plan may stop earlier or later with it."""
+    smoothed = sc.SmoothedClassifier(
+        sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 4), n_classes=2), sc.Noise(all=0.1)
+    )
+    asked = {"samples": 2000, "seed": 1, "evidence": True, "plan": "decided", "store": tmp_path / "votes.db"}
+    early = smoothed.certify([sc.Graph(5, [])], max_radius=1, **asked)
+    assert early.votes.counts.sum() < 2000
+    with pytest.raises(InvalidParameterError, match=r"'samples' must give .* votes on graph 0"):
+        smoothed.certify([sc.Graph(5, [])], max_radius=4, **asked)
+
+
+@pytest.mark.parametrize("own_samples", [(0, None), (None, 0), (None, None)])
+def test_own_votes_belong_to_one_plan(certify, own_samples):
+    first, second = own_samples
+    asked = {"max_radius": BOX, "evidence": True}
+    certify(500, **asked, own_samples=first)
+    with pytest.raises(InvalidParameterError, match=r"'plan' must be 'fixed'.*Got 'decided'"):
+        certify(500, **asked, own_samples=second, plan="decided")
+    certify(500, **asked, own_samples=first)
+
+
+def test_the_way_out_of_a_fixed_plan_is_one_that_works(certify):
+    certify(500, max_radius=BOX, evidence=True)
+    with pytest.raises(InvalidParameterError, match=r"'samples' must be 500.*instead\. Draw fresh votes"):
+        certify(900, max_radius=BOX, evidence=True)
+
+
+def test_a_refused_look_is_not_recorded(certify, tmp_path):
+    certify(500, **OWN)
+    with pytest.raises(InvalidParameterError, match="samples"):
+        certify(900, **OWN)
+    with VoteStore.read(tmp_path / "votes.db") as store:
+        assert {look.drawn for look in store.looks if look.evidence} == {(500, 500)}
+
+
 def test_another_class_may_not_be_chosen_after_a_look(certify):
     certify(500)
     for plan in ("fixed", "decided"):

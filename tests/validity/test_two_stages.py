@@ -69,6 +69,25 @@ def test_two_capitals_spend_half_as_much_again():
     assert 1.4 * DELTA < worst_case(two_capitals) <= 1.5 * DELTA
 
 
+@cache
+def chance_to_pass(shared):
+    """With own votes that double the capital or lose all of it: the same votes serve every capital of shared votes."""
+    if one_capital(shared):
+        return Fraction(1)
+    least = next(own for own in CAPITALS if one_capital(shared, own))
+    return Fraction(1, 2 ** math.ceil(math.log2(least)))
+
+
+def test_own_votes_that_continue_two_numbers_of_shared_votes_break_the_promise():
+    """A negative control, which a store refuses: after a look at own votes, shared votes are added."""
+
+    def chance(of):
+        return max(sum(chance * of(shared) for shared, chance in bet.items()) for bet in FAIR_BETS)
+
+    assert chance(chance_to_pass) <= DELTA
+    assert chance(lambda shared: max(chance_to_pass(Fraction(1)), chance_to_pass(shared))) > 1.4 * DELTA
+
+
 ALPHA = 0.3
 WORLDS = {
     "symmetric": ((symmetric(0.2),), (6,), (1,)),

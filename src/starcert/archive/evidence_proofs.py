@@ -150,7 +150,8 @@ class _Again:
 
         def engine(chunks: int) -> Evidence:
             votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[record.first(chunks)])
-            return evidence_of(certificate, votes, self.axes, alpha=archive.alpha)
+            together, box = certificate.together, certificate.max_radius
+            return evidence_of(votes, self.axes, alpha=archive.alpha, together=together, box=box)
 
         self.engine = engine(len(record.samples))
         self.before = [engine(end) for end in ends[:-1]]

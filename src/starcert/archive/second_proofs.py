@@ -82,8 +82,9 @@ def _sum_is_at_most(count: int, total: int, limit: Fraction, share: Fraction) ->
 def bounds_at_any_time(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
     """Whether the capital against a probability of `limit`, and so of more, is 1/share after `count` of `total`.
 
-    The capital is B(m + ½, k + ½)/(π·uᵐ(1 − u)ᵏ) with m of m + k votes, and B(m + ½, k + ½)/π is C(2m, m)·C(2k, k)
-    over 4ᵐ⁺ᵏ·C(m + k, m). Above m/(m + k) it grows with u.
+    The capital is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law of arcsine, with m of n votes. As a
+    series of positive terms it is √(u(1−u)) · ₂F₁(1, n+1; m+3/2; u) / ((2m+1)·arcsin √u). Where it is 2 or more, it
+    increases with u.
 
     Example:
         >>> bounds_at_any_time(30, 1000, Fraction(6, 100), Fraction(1, 100))
@@ -95,12 +96,11 @@ def bounds_at_any_time(count: int, total: int, limit: Fraction, share: Fraction)
         return True
     if limit <= 0 or limit * total < count:
         return False
-    rest = total - count
     with LOCK, ctx.workprec(128):
-        mixed = arb.bin_uiui(2 * count, count).log() + arb.bin_uiui(2 * rest, rest).log()
-        mixed -= total * arb(4).log() + arb.bin_uiui(total, count).log()
-        likelihood = count * exact_number(limit).log() + rest * exact_number(1 - limit).log()
-        return bool(mixed - likelihood >= -exact_number(share).log())
+        u = exact_number(limit)
+        series = u.hypgeom_2f1(1, total + 1, arb(count) + arb("1.5"))
+        capital = series * (u * (1 - u)).sqrt() / ((2 * count + 1) * u.sqrt().asin())
+        return bool(capital * exact_number(share) >= 1)
 
 
 MOST_BITS = 2**24

@@ -52,6 +52,18 @@ def levels_of(flips: int, limits: Radius) -> Iterator[Radius]:
             yield (first, *rest)
 
 
+def levels_below(level: Radius) -> Iterator[Radius]:
+    """The levels with one flip fewer, on any axis.
+
+    Example:
+        >>> list(levels_below((1, 0, 2)))
+        [(0, 0, 2), (1, 0, 1)]
+    """
+    for axis, number in enumerate(level):
+        if number:
+            yield (*level[:axis], number - 1, *level[axis + 1 :])
+
+
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """The maximal certified radii; everything below one of them is certified, and nothing else in the box.

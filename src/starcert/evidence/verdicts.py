@@ -11,7 +11,7 @@ until every one of them is harmless, or one of them breaks the level, or there a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, prod, sqrt
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from starcert.core.attack_axis import AttackAxis, described
 from starcert.core.bets import SCALE, capital_of, count_capital, needed
 from starcert.core.evidence import Evidence, Level, OwnBet, Scheme, Weighed
-from starcert.core.frontier import Frontier
+from starcert.core.frontier import Frontier, levels_below
 from starcert.evidence.own_votes import AttackVotes, OwnTally
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 
@@ -213,19 +213,13 @@ def judge(
             continue
         for axis, limit in enumerate(evidence.box):
             above = (*level[:axis], level[axis] + 1, *level[axis + 1 :])
-            if level[axis] < limit and above not in asked and all(map(accepted, _below(above))):
+            if level[axis] < limit and above not in asked and all(map(accepted, levels_below(above))):
                 asked.add(above)
                 if sum(above) <= most:
                     heapq.heappush(waiting, (sum(above), above))
                 else:
                     incomplete = f"levels of more than {most} flips were not looked at"
     return Verdicts(alpha, levels, before - own.left if own is not None else 0, incomplete, grounds)
-
-
-def _below(level: Level) -> Iterator[Level]:
-    for axis, number in enumerate(level):
-        if number:
-            yield (*level[:axis], number - 1, *level[axis + 1 :])
 
 
 def _verdict(evidence: Evidence, level: Level, own: _OwnRecords | None, alpha_broken: Fraction) -> Verdict:

@@ -194,7 +194,7 @@ def _record(
         "regions": regions,
         "noise": settings.noise.to_dict(),
         "samples": settings.samples,
-        "selection_samples": settings.selection_samples,
+        **({} if settings.selection_samples is None else {"selection_samples": settings.selection_samples}),
         **_beyond_counts(settings),
         "seed": settings.seed,
         "chunk_size": base.chunk_size,

@@ -116,7 +116,8 @@ seed = 0
 
 # With evidence = true, where the flips of the votes fell counts too: far more is certified, and attacks are found.
 # own_samples (by default as many as samples) are noisy copies of attacked versions of a graph, which settle what its
-# own copies leave open. With plan = "decided" a graph has no more votes than it takes: samples are then the most.
+# own copies leave open. With plan = "decided" a graph gets no more votes than it takes to answer whether max_radius is
+# certified: samples are then an upper limit.
 # evidence = true
 # own_samples = 5000
 # plan = "decided"

@@ -12,6 +12,7 @@ from starcert.counting import count_chunk
 from starcert.errors import ClassifierError
 from starcert.jobs import Chunk, Job, check_memory, fitting_batch_of
 from starcert.metrics import votes_needed
+from starcert.plans import default_selection
 from starcert.report.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.settings import RunSettings
@@ -98,14 +99,17 @@ def _own(settings: RunSettings) -> int:
 
 def _votes(settings: RunSettings, ready: TriedModel) -> int:
     """The most votes that a run may draw."""
-    assert settings.selection_samples is not None  # settings fill it in
-    return (settings.samples + settings.selection_samples) * len(ready.problem) + _own(settings) * len(ready.answers)
+    return (settings.samples + _selection(settings)) * len(ready.problem) + _own(settings) * len(ready.answers)
+
+
+def _selection(settings: RunSettings) -> int:
+    """The most selection votes on each object."""
+    return settings.selection_samples or default_selection(settings.samples)
 
 
 def _votes_left(settings: RunSettings, ready: TriedModel, store: Path | None) -> int:
     """How many of them are not in a store yet; none, if those at attacked objects alone may be missing."""
-    assert settings.selection_samples is not None
-    wanted = {"selection": settings.selection_samples, "estimation": settings.samples}
+    wanted = {"selection": _selection(settings), "estimation": settings.samples}
     left = sum(wanted.values()) * len(ready.problem)
     if store is None or not (file := target_file(store)).exists() or not file.stat().st_size:
         return _votes(settings, ready)

@@ -208,7 +208,7 @@ class RunSettings:
         metadata=_about(
             _SAMPLES,
             "Noisy copies that choose the class.",
-            shown="a hundredth of the samples, at least 100",
+            shown="a hundredth of the samples, at least 100; with plan decided, as few as the question takes",
             kind=int,
             of_sweeps=True,
             changes="certificates",
@@ -218,8 +218,9 @@ class RunSettings:
         default="fixed",
         metadata=_about(
             values_of.one_of("fixed", "decided"),
-            "fixed draws all samples. With decided they are a most: a graph has no more votes once all that is asked "
-            "about it is certified. Bounds are then a little wider, as they hold whenever somebody looks.",
+            "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of "
+            "max_radius is certified, or is unlikely to be certified even with all samples. Bounds are then a little "
+            "wider, as they hold whenever somebody looks.",
             metavar="fixed|decided",
             unsaid="fixed",
             changes="certificates",
@@ -402,7 +403,7 @@ class RunSettings:
     def __post_init__(self) -> None:
         for key, setting in SETTINGS.items():
             object.__setattr__(self, key, setting.value(getattr(self, key), Path.cwd(), key))
-        if self.selection_samples is None:
+        if self.selection_samples is None and self.plan == "fixed":  # "decided" finds how many the question takes
             object.__setattr__(self, "selection_samples", max(100, self.samples // 100))
         if self.own_samples is not None and not self.evidence:
             hint = "Ask for evidence too: --evidence, or evidence = true in a run file."

@@ -132,12 +132,16 @@ class Look:
         evidence: whether the certificate used evidence; None: a plan looked, and no certificate was computed.
         max_radius: the box of a certificate with evidence on two or more axes, where shares of alpha depend on it; None
             without a limit, and where it makes no difference.
+        own: whether it may have used votes at attacked graphs.
+        drawn: estimation votes of each graph where a plan chose them and evidence was weighed; else None.
     """
 
     selection: int
     estimation: int | None
     evidence: bool | None = None
     max_radius: Sequence[int] | None = None
+    own: bool = False
+    drawn: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "selection", whole(self.selection, "selection", MAX_COUNT**2))
@@ -148,6 +152,11 @@ class Look:
         if self.max_radius is not None:
             box = tuple(whole(limit, "max_radius", 2**63 - 1) for limit in self.max_radius)
             object.__setattr__(self, "max_radius", box)
+        if not isinstance(self.own, bool):
+            raise InvalidParameterError("own", "be true or false", self.own)
+        if self.drawn is not None:
+            drawn = tuple(whole(votes, "drawn", MAX_COUNT**2) for votes in self.drawn)
+            object.__setattr__(self, "drawn", drawn)
 
 
 @dataclass(frozen=True)
