@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -168,11 +169,11 @@ class ModuleClassifier(DrawsItself):
         """
         if any(part.training for part in self.model.modules()):  # it may have been trained since
             self.model.eval()
-        most = min(len(graphs), self._fitting(graphs))
+        most, forward = min(len(graphs), self._fitting(graphs)), self._ready()
         while True:
             try:
                 with torch.inference_mode(), self._threads(graphs.frame, most):
-                    parts = [self._forward(part) for part in graphs.split(most)]
+                    parts = [forward(part) for part in graphs.split(most)]
                     return parts[0] if len(parts) == 1 else torch.cat(parts)
             except RuntimeError as error:
                 if not is_short_of_memory(error) or most == 1:
@@ -181,6 +182,10 @@ class ModuleClassifier(DrawsItself):
                 self.batch_size = min(self.batch_size, most)  # the next batch need not fail first
                 if self.device.type == "cuda":
                     torch.cuda.empty_cache()
+
+    def _ready(self) -> Callable[[Any], torch.Tensor]:
+        """What is asked about each portion of a batch; whatever is done once a batch is done here."""
+        return self._forward
 
     def _threads(self, frame: Any, n_copies: int) -> AbstractContextManager[None]:  # noqa: ANN401
         """The threads that torch works with on so many copies: one, if they are few, or as many as it has."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,8 +45,11 @@ __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
 LAYER_WIDTH = 64
 """Numbers that a layer holds for a node, where nobody knows the model."""
 
-BATCH, LARGER_BATCH = 96, 256
-"""Copies in a batch on a CPU that stay in its cache: with a row of numbers for each edge, and without."""
+BATCH, LARGER_BATCH = 96, 1024
+"""Copies in a batch on a CPU: with a row of numbers for each edge, and without. Layers are looked at once a batch."""
+
+CACHED_NODES = 2**13
+"""Nodes of a portion of a batch on a CPU: what a layer of some 32 units holds for them stays in the cache of a core."""
 
 GATHERED, NODE_BYTES = 2**21, 2**14
 """Copies of several graphs with so many nodes in all are one batch on a device, if it has so much memory for each.
@@ -182,8 +186,21 @@ class TorchClassifier(ModuleClassifier):
     ) -> torch.Tensor:
         return picked(self._calling.call(model or self.model, inputs, n_copies), self.output)
 
-    def _forward(self, graphs: NoisyGraphs) -> torch.Tensor:
-        logits = self._logits([graphs])
+    def _fitting(self, graphs: NoisyGraphs) -> int:
+        fitting = super()._fitting(graphs)
+        return min(fitting, max(1, CACHED_NODES // graphs.frame.n_nodes)) if self.device.type == "cpu" else fitting
+
+    def _ready(self) -> Callable[[NoisyGraphs], torch.Tensor]:
+        return partial(self._forward, known=self._known_layers())
+
+    def _known_layers(self) -> list[torch.nn.Module]:
+        """The layers that have stand-ins; none where the module must run as it is written."""
+        if not self._stands_in or torch.is_autocast_enabled(self.device.type) or global_hooks():
+            return []
+        return list(known_layers_in(self.model))
+
+    def _forward(self, graphs: NoisyGraphs, known: Sequence[torch.nn.Module] = ()) -> torch.Tensor:
+        logits = self._logits([graphs], known)
         if self.nodes is None:
             return logits
         return logits[:, torch.as_tensor(nodes_of(self.nodes, graphs.frame), device=logits.device)]
@@ -195,7 +212,7 @@ class TorchClassifier(ModuleClassifier):
         plain._stands_in = False
         return plain
 
-    def _logits(self, batches: Sequence[NoisyGraphs]) -> torch.Tensor:
+    def _logits(self, batches: Sequence[NoisyGraphs], known: Sequence[torch.nn.Module]) -> torch.Tensor:
         """The logits of all copies of one or several graphs, one after the other.
 
         One copy alone is asked about as the module is written. So whoever compares the answers on a copy alone and
@@ -203,21 +220,20 @@ class TorchClassifier(ModuleClassifier):
         """
         blocks = [(len(graphs), graphs.frame.n_nodes) for graphs in batches]
         n_copies = sum(count for count, _ in blocks)
-        if n_copies > 1 and self._stands_in:
-            found = self._logits_by_sums(batches, blocks, n_copies)
+        if n_copies > 1 and known:
+            found = self._logits_by_sums(batches, blocks, n_copies, known)
             if found is not None:
                 return found
         return self._logits_of(self._asked(self._inputs(batches, blocks), n_copies), n_copies, blocks[0][1])
 
     def _logits_by_sums(
-        self, batches: Sequence[NoisyGraphs], blocks: Sequence[tuple[int, int]], n_copies: int
+        self,
+        batches: Sequence[NoisyGraphs],
+        blocks: Sequence[tuple[int, int]],
+        n_copies: int,
+        known: Sequence[torch.nn.Module],
     ) -> torch.Tensor | None:
         """The same with stand-ins for the layers that are known; None where the module must run as it is written."""
-        if torch.is_autocast_enabled(self.device.type) or global_hooks():
-            return None
-        known = list(known_layers_in(self.model))
-        if not known:
-            return None
         inputs = self._inputs(batches, blocks)
         edge_index = inputs["edge_index"]
         assert edge_index is not None  # it is always among the inputs
@@ -260,7 +276,7 @@ class TorchClassifier(ModuleClassifier):
         """The logits of all copies of several graphs, one after the other."""
         self.model.eval()
         with torch.inference_mode():
-            return self._logits(batches)
+            return self._logits(batches, self._known_layers())
 
     def _features_of(self, graphs: NoisyGraphs) -> tuple[torch.Tensor, bool]:
         """The features of the nodes, and whether each copy has its own, shape (copies, nodes, …), or all share them."""
