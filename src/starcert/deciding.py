@@ -18,7 +18,7 @@ from starcert.certificate import Certificate, certify
 from starcert.core.attack_axis import AttackAxis
 from starcert.core.bets import count_capital, needed
 from starcert.core.confidence import Votes, anytime_bounds
-from starcert.core.evidence import AlphaShares
+from starcert.core.evidence import counts_alpha
 from starcert.core.frontier import levels_of
 from starcert.evidence.attack_axes import axes_of
 from starcert.judging import verdicts_of
@@ -71,10 +71,10 @@ class DecidedPlan(Plan):
     def _is_decided(self, votes: Votes, graph: int, axes: Callable[[], tuple[AttackAxis, ...]]) -> bool:
         capacity = self.problem.capacities[graph]
         corner = capacity if self.max_radius is None else tuple(map(min, self.max_radius, capacity))
-        counts_alpha = float(AlphaShares.of(Fraction(self.alpha)).counts) if self.evidence else self.alpha
-        bounds = anytime_bounds(votes, alpha=counts_alpha, together=self.together)
+        bounds_alpha = counts_alpha(self.alpha, evidence=self.evidence)
+        bounds = anytime_bounds(votes, alpha=bounds_alpha, together=self.together)
         total, mine = int(votes.counts.sum()), int(votes.counts[0, bounds.labels[0]])
-        if count_capital(mine, total) >= needed(Fraction(counts_alpha) / self.together):
+        if count_capital(mine, total) >= needed(Fraction(bounds_alpha) / self.together):
             return True  # the class has no majority, and no votes will give it one
         one: Certificate = certify(bounds, self.problem.noise, max_radius=self.max_radius, capacity=[capacity])[0]
         frontier = one.counted

@@ -8,6 +8,7 @@ import pytest
 
 import runs_worlds as worlds
 import starcert as sc
+from starcert.report.findings import out_of_reach
 from starcert.runs import forecast
 from starcert.runs.certification import certify_run, certify_settings
 from starcert.runs.run_file import read_run_file
@@ -57,6 +58,32 @@ def test_votes_that_need_not_be_drawn_are_a_bound(project, here, more, words):
     assert words in said(out)[1]
     status, out, _ = here("certify", "run.toml", *more)  # all is there
     assert (status, said(out)) == (0, [])
+
+
+@pytest.mark.parametrize("family", ["each", "all"])
+@pytest.mark.parametrize("plan", ["fixed", "decided"])
+@pytest.mark.parametrize("evidence", [False, True])
+@pytest.mark.parametrize("samples", [8, 1100])  # less and more than a chunk
+def test_the_votes_that_one_flip_needs_are_the_same_before_a_run_and_after_it(project, samples, evidence, plan, family):
+    settings = {"samples": samples, "evidence": evidence, "plan": plan, "family": family}
+    noise = sc.Noise(hub=0.001, motif=0.0015, rest=sc.Flip(delete=0.0008, add=0.0012), bridge=0.0)
+    if evidence:
+        settings["own_samples"] = 0
+    asked = {axis: int(axis != "hub") for axis in noise.axes}
+    heard = []
+    run = certify_settings(
+        read_run_file(project / "run.toml"), {**settings, "noise": noise, "max_radius": asked, "limit": 3}
+    )
+    done = certify_run(run, before=lambda *lines: heard.extend(lines))
+    (before,) = (line for line in heard if line.startswith("Votes before one flip"))
+    after = out_of_reach(done.archive)
+    needed = dict(re.findall(r"([a-z.]+) ([\d,]+|never)[,.]", before.partition(": ")[2]))
+    assert needed == {
+        axis: "never" if votes == "none ever" else votes
+        for axis, votes in re.findall(r"([a-z.]+) \(([\d,]+|none ever)(?: votes)? could\)", after)
+    }
+    assert list(needed) == ["motif", "rest.delete", "rest.add", "bridge"]
+    assert f"{samples:,} samples are too few on {', '.join(needed)}." in before
 
 
 def test_numbers_are_no_names(project, here):

@@ -46,6 +46,7 @@ from starcert.graphs.content import is_tensor
 
 __all__ = ["Anatomy", "Follows", "leaf", "take_apart", "words"]
 
+
 class Anatomy(NamedTuple):
     """What a value is made of.
 
@@ -182,7 +183,9 @@ def _torch_module(value: Any, follows: Follows) -> Anatomy:  # noqa: ANN401  (to
         for name, part in vars(value).items()
         if not ("_hooks" in name and isinstance(part, Mapping) and not part)
     }
-    own.pop("_compiled_call_impl", None)  # `Module.compile` made it faster: torch, too, keeps it out of copies and files
+    own.pop(
+        "_compiled_call_impl", None
+    )  # `Module.compile` made it faster: torch, too, keeps it out of copies and files
     if type(value).__module__.startswith("torch._dynamo"):  # torch.compile made it faster: what was there answers
         return Anatomy(b"compiled by torch", (own["_modules"]["_orig_mod"],))
     pyg = sys.modules.get("torch_geometric.nn.conv.message_passing")

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from starcert.binding import Problem
 from starcert.classifiers.base import named_classes
 from starcert.counting import count_chunk
 from starcert.errors import ClassifierError
@@ -59,7 +58,7 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
     rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
     each = f"{most}{total // len(problem):,} votes each{attacked}{rest}"
     yield f"{counted(len(problem), words.whole)}, {each}{_how_long(settings, ready, left)}."
-    yield _needed(settings, problem, len(ready.data.class_names), len(ready.answers))
+    yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:
@@ -163,10 +162,26 @@ def _seconds_on(job: Job, graph: int, most: int) -> float:
     return a_vote + max(0.0, now - many * a_vote) / max(many, min(most, fitting_batch_of(job, job.sites[graph])))
 
 
-def _needed(settings: RunSettings, problem: Problem, n_classes: int, n_rows: int) -> str:
-    together = n_rows if settings.family == "all" else 1
-    needed = votes_needed(problem.noise, settings.alpha, n_classes, together=together)
+def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
+    """How many votes one flip needs on each axis where there is something to flip: what the certificates will say."""
+    needed = votes_needed(
+        ready.problem.noise,
+        settings.alpha,
+        len(ready.data.class_names),
+        together=len(ready.answers) if settings.family == "all" else 1,
+        evidence=settings.evidence,
+        plan=settings.plan,
+    )
+    asked = settings.max_radius or (1,) * len(needed)
+    sizes = zip(*ready.problem.capacities, strict=True)
+    needed = {
+        axis: votes
+        for (axis, votes), most, of_graphs in zip(needed.items(), asked, sizes, strict=True)
+        if most and max(of_graphs)
+    }
+    if not needed:
+        return
     told = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
     short = [axis for axis, votes in needed.items() if votes is None or votes > settings.samples]
     enough = f"{settings.samples:,} samples are too few on {', '.join(short)}" if short else "There are enough samples"
-    return f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {told}. {enough}."
+    yield f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {told}. {enough}."
