@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import starcert as sc
 from report_worlds import weighed
 from starcert.archive import Archive
+from starcert.core.confidence import anytime_bounds
 from starcert.errors import InvalidParameterError
 from starcert.metrics import (
     accuracy,
@@ -279,6 +280,30 @@ def test_the_votes_needed_follow_the_share_of_alpha(spent):
         rows = [[n, 0, 0, 0, 0]] * 7
         bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
         assert sc.certify(bounds, noise)[0].certified(1) is enough
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+@pytest.mark.parametrize("together", [1, 7])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_votes_needed_under_a_plan_that_stops_are_the_fewest_that_certify_a_flip(n_classes, together, evidence):
+    noise = sc.Noise(a=0.02, b=sc.Flip(delete=0.3, add=0.001), never=0.0)
+    needed = votes_needed(noise, 0.01, n_classes, together=together, evidence=evidence, plan="decided")
+    assert needed["never"] is None
+    for axis in ("a", "b.delete", "b.add"):
+        radius = {each: int(each == axis) for each in noise.axes}
+        for n, enough in ((needed[axis] - 1, False), (needed[axis], True)):
+            row = [[n] + [0] * (n_classes - 1)]
+            bounds = anytime_bounds(
+                sc.Votes(row, row, stopped=True), alpha=0.0025 if evidence else 0.01, together=together
+            )
+            assert sc.certify(bounds, noise)[0].certified(radius) is enough
+
+
+def test_evidence_leaves_the_counts_a_quarter_of_alpha():
+    noise = sc.Noise(a=0.02, b=0.3)
+    assert votes_needed(noise, 0.01, 2, evidence=True) == votes_needed(noise, 0.0025, 2)
+    with pytest.raises(InvalidParameterError, match="'plan' must be"):
+        votes_needed(noise, 0.01, 2, plan="undecided")
 
 
 def test_verdicts_at_radii_are_counted_graph_by_graph():

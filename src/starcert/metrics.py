@@ -12,18 +12,21 @@ the graphs that have sites there.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of
 from starcert.certificate import Certificates
+from starcert.core.bets import anytime_limit
 from starcert.core.confidence import check_alpha, share_of_alpha, upper_limit
+from starcert.core.evidence import counts_alpha
 from starcert.core.frontier import levels_of
 from starcert.errors import InvalidParameterError
 
@@ -56,7 +59,7 @@ __all__ = [
 ]
 
 MOST_STEPS = 6
-MOST_VOTES = 2**53
+MAX_VOTES = 2**53
 """More votes cannot be counted."""
 
 Shares = npt.NDArray[np.float64]
@@ -65,6 +68,9 @@ Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
 """The true class of each graph, or of each node where nodes are classified (`Certificates.truth`); None where it is not
 known."""
 
+
+StoppingPlan: TypeAlias = Literal["fixed", "decided"]
+"""All votes, or as many as it takes to decide what is asked."""
 
 Radii: TypeAlias = tuple[tuple[float, ...], ...]
 """Maximal certified radii; a count is infinite where an attacker finds no further site."""
@@ -406,6 +412,8 @@ def votes_needed(
     selected_apart: bool = True,
     together: int = 1,
     margins: Margins = "chosen",
+    evidence: bool = False,
+    plan: StoppingPlan = "fixed",
 ) -> dict[str, int | None]: ...
 
 
@@ -419,6 +427,8 @@ def votes_needed(
     selected_apart: bool = True,
     together: int = 1,
     margins: Margins = "chosen",
+    evidence: bool = False,
+    plan: StoppingPlan = "fixed",
 ) -> int | None: ...
 
 
@@ -431,6 +441,8 @@ def votes_needed(
     selected_apart: bool = True,
     together: int = 1,
     margins: Margins = "chosen",
+    evidence: bool = False,
+    plan: StoppingPlan = "fixed",
 ) -> dict[str, int | None] | int | None:
     """The fewest estimation votes that certify a radius by p_A, if all of them agree.
 
@@ -447,6 +459,8 @@ def votes_needed(
         selected_apart: whether the class is chosen on votes of its own.
         together: alpha is the failure probability of so many certificates together.
         margins: how the margin is settled on with more than two classes; see `clopper_pearson`.
+        evidence: whether alpha is shared with evidence, which leaves the counts of votes a quarter of it.
+        plan: "decided" if the plan may stop early: bounds that hold at any time take more votes.
 
     Example:
         >>> from starcert.noise import Noise
@@ -454,10 +468,15 @@ def votes_needed(
         {'motif': 450, 'random': 9, 'frozen': None}
         >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, radius={"motif": 1, "random": 45})
         2453
+        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, evidence=True, plan="decided")
+        {'motif': 976, 'random': 16}
     """
+    if plan not in get_args(StoppingPlan):
+        raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
+    limit = upper_limit if plan == "fixed" else anytime_limit
     # Votes that all agree choose the two-class margin.
     share = share_of_alpha(
-        check_alpha(alpha),
+        counts_alpha(check_alpha(alpha), evidence=evidence),
         n_classes,
         selected_apart=selected_apart,
         all_classes=margins == "multi-class",
@@ -465,25 +484,22 @@ def votes_needed(
     )
     slacks = slacks_of(noise.product)
     if radius is not None:
-        return _unanimous_votes(slacks.bracket(noise.radius(radius)), share)
+        return _unanimous_votes(slacks.bracket(noise.radius(radius)), limit, share)
     return {
-        axis: _unanimous_votes(slacks.bracket(tuple(int(other == axis) for other in noise.axes)), share)
+        axis: _unanimous_votes(slacks.bracket(tuple(int(other == axis) for other in noise.axes)), limit, share)
         for axis in noise.axes
     }
 
 
-def _unanimous_votes(slack: Bracket, share: Fraction) -> int | None:
-    """The fewest votes, all for one class, whose bound with this share of alpha is below the slack."""
-    # n votes that all agree leave a failure probability u with (1 − u)^n = share.
-    guess = math.log(share) / math.log1p(-slack.below) if slack.below > 0 else -math.inf
-    if not 0 <= guess < MOST_VOTES / 2:
+def _unanimous_votes(slack: Bracket, limit: Callable[[int, int, Fraction], float], share: Fraction) -> int | None:
+    """The fewest votes, all for one class, whose bound with this share of alpha is below the slack; None: no number."""
+
+    def certify(votes: int) -> bool:
+        return slack.certifies(limit(0, votes, share)) is True
+
+    if slack.below <= 0 or not certify(MAX_VOTES):
         return None
-    n = max(1, round(guess))
-    while n > 1 and slack.certifies(upper_limit(0, n - 1, share)) is True:
-        n -= 1
-    while slack.certifies(upper_limit(0, n, share)) is not True:
-        n += 1
-    return n
+    return 1 + bisect_left(range(1, MAX_VOTES), True, key=certify)
 
 
 def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "") -> str:

@@ -7,9 +7,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +35,7 @@ from starcert.core.confidence import (
     check_family,
     clopper_pearson,
 )
-from starcert.core.evidence import AlphaShares
+from starcert.core.evidence import counts_alpha
 from starcert.deciding import DecidedPlan
 from starcert.errors import ClassifierError, InvalidParameterError, StarcertError, StarcertWarning
 from starcert.estimator import ClassifierConventions, is_estimator
@@ -47,7 +46,7 @@ from starcert.graphs.convert_pyg import is_pyg
 from starcert.graphs.vectors import matrix_of
 from starcert.jobs import Job, any_copy, check_memory
 from starcert.judging import with_evidence
-from starcert.metrics import accuracy
+from starcert.metrics import StoppingPlan, accuracy
 from starcert.noise import Noise, RadiusLike
 from starcert.plans import FixedPlan, Plan, Wanted, count_votes, default_selection
 from starcert.system.output import progress_bar
@@ -62,9 +61,6 @@ __all__ = ["ABSTAIN", "Problem", "Regions", "SmoothedClassifier"]
 Given: TypeAlias = CleanObject | Any
 """What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
 `Graph.from_pyg` or `Graph.from_networkx` with their defaults."""
-
-StoppingPlan: TypeAlias = Literal["fixed", "decided"]
-"""All votes, or as many as it takes to decide what is asked."""
 
 ABSTAIN = -1
 """What `predict` answers where no class can be shown to be the likeliest."""
@@ -423,7 +419,7 @@ class SmoothedClassifier(ClassifierConventions):
                 evidence=evidence,
                 max_flips=max_flips,
             )
-        counts_alpha = float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
+        bounds_alpha = counts_alpha(alpha, evidence=evidence)
         certificate = {
             "selection": drawing.most.selection,
             "estimation": samples if plan == "fixed" else None,
@@ -432,11 +428,13 @@ class SmoothedClassifier(ClassifierConventions):
             "own": evidence and most > 0,
         }
         votes = self._vote(run, drawing, record=evidence, certificate=certificate)
+        if plan == "decided":  # its bounds hold at any time; so they do where the first look was the last
+            votes = replace(votes, stopped=True)
         with stage("certifying"):
             if plan == "decided":
-                bounds = anytime_bounds(votes, alpha=counts_alpha, together=together)
+                bounds = anytime_bounds(votes, alpha=bounds_alpha, together=together)
             else:
-                bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
+                bounds = clopper_pearson(votes, alpha=bounds_alpha, family=family)
         rows = votes.objects.tolist()
         certificates = certify(
             bounds,

@@ -399,6 +399,9 @@ class TestTorch:
         compiled = [torch.compile(each, backend="eager") for each in (one, same, other)]
         assert not changed(*compiled[:2])
         assert changed(*compiled[1:])
+        before = identity(same)
+        same.compile(backend="eager")
+        assert identity(same) == before
 
     @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64", "bool"])
     def test_tensors_count_by_bytes(self, dtype):

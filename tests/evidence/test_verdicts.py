@@ -1,5 +1,6 @@
 """Verdicts: every level certified, broken or open, from votes of real classifiers on small graphs."""
 
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
@@ -16,6 +17,7 @@ from starcert.core.attacks import ListedAxis, attack_number
 from starcert.core.evidence import Evidence
 from starcert.core.frontier import Frontier
 from starcert.evidence import verdicts as module
+from starcert.store import VoteStore
 
 NOISE = sc.Noise(ring=0.1, rest=0.15)
 
@@ -141,6 +143,26 @@ def test_a_store_keeps_votes_at_attacked_graphs(smoothed, graphs, tmp_path):
     for _ in range(2):
         again = smoothed.certify(graphs, **asked, store=tmp_path / "votes.db")
         assert [one.verdicts for one in again] == [one.verdicts for one in expected]
+
+
+def test_a_store_is_read_once_for_each_attack(tmp_path, monkeypatch):
+    """An attack may have thousands of chunks: to read all of them for each of them would take their number squared."""
+    base = sc.classifiers.from_callable(lambda batch: batch.degrees().sum(axis=1) > 4, n_classes=2, on="batch")
+    asked, read = Counter(), VoteStore.attack_chunks
+
+    def counted(store, graph, positions, **more):
+        asked[tuple(positions)] += 1
+        return read(store, graph, positions, **more)
+
+    monkeypatch.setattr(VoteStore, "attack_chunks", counted)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.2))
+    for _ in range(2):  # fresh votes, and stored ones
+        (one,) = smoothed.certify(
+            [sc.Graph(4, [(0, 1)])], samples=4000, evidence=True, seed=1, store=tmp_path / "votes.db"
+        )
+        assert max(map(len, one.verdicts.grounds.own.values())) > 2
+        assert set(asked.values()) == {1}
+        asked.clear()
 
 
 def test_without_votes_of_their_own_attacks_stay_open(smoothed, graphs):

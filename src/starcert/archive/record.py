@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.certificate import Certificates, certify
 from starcert.core.confidence import Bounds, Margins, Votes, anytime_bounds, bounds_of, check_alpha, check_margins
-from starcert.core.evidence import AlphaShares
+from starcert.core.evidence import counts_alpha
 from starcert.core.frontier import Radius
 from starcert.errors import InvalidParameterError
 from starcert.judging import verdicts_of
@@ -241,7 +240,7 @@ class Archive:
     @property
     def counts_alpha(self) -> float:
         """The part of alpha that the bounds on class probabilities have."""
-        return self.alpha if self.evidence is None else float(AlphaShares.of(Fraction(self.alpha)).counts)
+        return counts_alpha(self.alpha, evidence=self.evidence is not None)
 
     @property
     def bounds(self) -> Bounds:

@@ -44,10 +44,7 @@ from starcert.classifiers.programs import (
 )
 from starcert.graphs.content import is_tensor
 
-__all__ = ["SLOT", "Anatomy", "Follows", "leaf", "take_apart", "words"]
-
-SLOT = "_compiled_call_impl"
-"""Where a module of torch keeps what is called in its place: it goes into no copy, no file and no identity."""
+__all__ = ["Anatomy", "Follows", "leaf", "take_apart", "words"]
 
 
 class Anatomy(NamedTuple):
@@ -184,8 +181,11 @@ def _torch_module(value: Any, follows: Follows) -> Anatomy:  # noqa: ANN401  (to
     own = {
         name: part
         for name, part in vars(value).items()
-        if name != SLOT and not ("_hooks" in name and isinstance(part, Mapping) and not part)  # faster, not different
+        if not ("_hooks" in name and isinstance(part, Mapping) and not part)
     }
+    own.pop(
+        "_compiled_call_impl", None
+    )  # `Module.compile` made it faster: torch, too, keeps it out of copies and files
     if type(value).__module__.startswith("torch._dynamo"):  # torch.compile made it faster: what was there answers
         return Anatomy(b"compiled by torch", (own["_modules"]["_orig_mod"],))
     pyg = sys.modules.get("torch_geometric.nn.conv.message_passing")

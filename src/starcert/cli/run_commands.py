@@ -117,7 +117,8 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
     if dry_run:
         from starcert.runs.forecast import forecast  # noqa: PLC0415
 
-        show(*forecast(settings))
+        for sentence in forecast(settings):
+            show(sentence)
         return
     if file.train and settings.weights is None:
         _note(

@@ -58,6 +58,7 @@ __all__ = [
     "Scheme",
     "Wager",
     "Weighed",
+    "counts_alpha",
     "level_weight",
     "schemes_of",
     "shown_outcomes",
@@ -127,6 +128,16 @@ class AlphaShares(NamedTuple):
             Fraction(1, 400)
         """
         return cls(alpha / 4, alpha / 2, alpha / 4)
+
+
+def counts_alpha(alpha: float, *, evidence: bool) -> float:
+    """The part of alpha that the bounds on class probabilities have: all of it, or with evidence their share.
+
+    Example:
+        >>> counts_alpha(0.01, evidence=False), counts_alpha(0.01, evidence=True)
+        (0.01, 0.0025)
+    """
+    return float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
 
 
 class Scheme(NamedTuple):

@@ -137,6 +137,7 @@ class OwnVotes:
         self._job, self._graph, self._store, self._executor = job, graph, store, executor
         self._asking = _Asking(job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes))
         self._copies: AttackedCopies | None = None
+        self._read: dict[Attack, dict[int, OwnTally]] = {}
         self._parcels = None if executor is None else (Parcel(job.classifier, executor), Parcel(self._asking, executor))
 
     @property
@@ -168,12 +169,16 @@ class OwnVotes:
         return [found[i] for i in range(len(attacks))]
 
     def _stored(self, store: VoteStore, attack: Attack, chunk: int) -> OwnTally | None:
-        found = store.attack_chunks(self._graph, attack, target=self._asking.target, chunk_size=OWN_CHUNK)
-        for number, samples, counts, numbers in found:
-            lost = OWN_CHUNK - int(counts[self._asking.label])
-            if (number, samples, len(numbers)) == (chunk, OWN_CHUNK, lost):  # otherwise they are against another class
-                return OwnTally(counts, numbers)
-        return None
+        """What a store has of a chunk. It is asked once for all chunks of an attack: there may be thousands."""
+        if attack not in self._read:
+            found = store.attack_chunks(self._graph, attack, target=self._asking.target, chunk_size=OWN_CHUNK)
+            self._read[attack] = {
+                number: OwnTally(counts, numbers)
+                for number, samples, counts, numbers in found
+                if samples == OWN_CHUNK
+                and len(numbers) == OWN_CHUNK - counts[self._asking.label]  # otherwise they are against another class
+            }
+        return self._read[attack].get(chunk)
 
     def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[tuple[int, list[OwnTally]]]:
         """The tallies of each span, with its number, in whatever order they come."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +18,7 @@ import numpy as np
 from starcert.certificate import Certificate, certify
 from starcert.classifiers import from_sklearn
 from starcert.core.confidence import clopper_pearson
-from starcert.core.evidence import AlphaShares
+from starcert.core.evidence import counts_alpha
 from starcert.datasets import tu
 from starcert.datasets.tu_files import local_names
 from starcert.experiments.levels import ALPHA, draw_of_data
@@ -176,7 +175,7 @@ def judged_votes(
 ) -> list[Judged]:
     """The same where the votes on the clean objects, with their flips, are there."""
     job = Job(smoothed.classifier, problem, seed, smoothed.classifier.chunk_size)
-    share = float(AlphaShares.of(Fraction(ALPHA)).counts)
+    share = counts_alpha(ALPHA, evidence=True)
     paper, counts = (
         certify(
             clopper_pearson(votes, alpha=alpha),

@@ -181,14 +181,15 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
         archive: the certificates.
         box: on each axis the most flips that any graph has, if that is worked out already.
     """
-    apart = archive.votes.selection is not None
     needed = votes_needed(
         archive.noise,
-        archive.counts_alpha,
+        archive.alpha,
         len(archive.class_names),
-        selected_apart=apart,
+        selected_apart=archive.votes.selection is not None,
         together=archive.together,
         margins=archive.margins,
+        evidence=archive.evidence is not None,
+        plan="decided" if archive.votes.stopped else "fixed",
     )
     box = box_of(archive) if box is None else box
     there = {axis: votes for (axis, votes), limit in zip(needed.items(), box, strict=True) if limit != 0}

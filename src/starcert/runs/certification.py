@@ -116,7 +116,8 @@ def _certified(
     store = settings.store or place.votes
     if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
         with unstaged():
-            before(*forecast_of(settings, ready, store))
+            for sentence in forecast_of(settings, ready, store):  # each as soon as it is known
+                before(sentence)
     with voting_workers(base, settings.model.file, settings.workers, note) as executor:
         certificates = settings.certify(smoothed, ready.problem, seed=settings.seed, store=store, executor=executor)
     kept = Archive.from_result(

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from starcert.binding import Problem
 from starcert.classifiers.base import named_classes
-from starcert.counting import count_chunk
 from starcert.errors import ClassifierError
-from starcert.jobs import Chunk, Job, check_memory, fitting_batch_of
+from starcert.jobs import Job
 from starcert.metrics import votes_needed
 from starcert.plans import default_selection
 from starcert.report.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
+from starcert.runs.run_time import RunWork, measure_run, seconds_of_run
 from starcert.runs.settings import RunSettings
 from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import useful_workers
 from starcert.store import VoteStore
 from starcert.store.file import target_file
-from starcert.system.output import duration
-from starcert.system.threads import one_thread
+from starcert.system.output import duration_range
 
 __all__ = ["forecast", "forecast_of", "forecast_of_levels"]
-
-ENOUGH = 0.05
-"""So many seconds of votes on an object tell how long one takes."""
-
-SLOW = 1.0
-"""A first vote that takes so many seconds is no warm-up: it is what a vote takes."""
 
 
 def forecast(settings: RunSettings) -> Iterator[str]:
@@ -50,17 +41,18 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
         store: where an earlier run kept its votes: they need not be drawn.
     """
     problem = ready.problem
-    total, left = _votes(settings, ready), _votes_left(settings, ready, store)
-    if not left:
+    work = _work_left(settings, ready, [store])
+    if work is None:
         return
+    total, left = _votes(settings, ready), work.votes[1] + work.own
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     yield from _classes(ready)
     most = _at_most(settings)
     attacked = ", those at attacked ones included" if _own(settings) else ""
     rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
     each = f"{most}{total // len(problem):,} votes each{attacked}{rest}"
-    yield f"{counted(len(problem), words.whole)}, {each}{_how_long(settings, ready, left)}."
-    yield _needed(settings, problem, len(ready.data.class_names), len(ready.answers))
+    yield f"{counted(len(problem), words.whole)}, {each}{_how_long(settings, ready, work)}."
+    yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:
@@ -71,16 +63,16 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
 
 def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequence[Path]) -> Iterator[str]:
     """What is known of a sweep before its first level, measured there; nothing, if all votes are in the stores."""
-    total = _votes(settings, ready)
-    left = sum(_votes_left(settings, ready, store) for store in stores)
-    if not left:
+    work = _work_left(settings, ready, stores)
+    if work is None:
         return
+    total, left = _votes(settings, ready) * len(stores), work.votes[1] + work.own
     yield from _classes(ready)
     most = _at_most(settings)
-    rest = f", {left:,} of all {total * len(stores):,} still to be drawn" if left < total * len(stores) else ""
-    each = f"{most}{total // len(ready.problem):,} votes each{rest}"
+    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
+    each = f"{most}{_votes(settings, ready) // len(ready.problem):,} votes each{rest}"
     graphs = f"{counted(len(stores), 'level')} on {counted(len(ready.problem), 'graph')}"
-    yield f"{graphs}, {each}{_how_long(settings, ready, left)}."
+    yield f"{graphs}, {each}{_how_long(settings, ready, work)}."
 
 
 def _classes(ready: TriedModel) -> Iterator[str]:
@@ -91,7 +83,7 @@ def _classes(ready: TriedModel) -> Iterator[str]:
 
 
 def _own(settings: RunSettings) -> int:
-    """The most votes at attacked versions of an object, for each of its targets."""
+    """The most votes at attacked versions of an object; its targets share them."""
     if not settings.evidence:
         return 0
     return settings.samples if settings.own_samples is None else settings.own_samples
@@ -99,7 +91,7 @@ def _own(settings: RunSettings) -> int:
 
 def _votes(settings: RunSettings, ready: TriedModel) -> int:
     """The most votes that a run may draw."""
-    return (settings.samples + _selection(settings)) * len(ready.problem) + _own(settings) * len(ready.answers)
+    return (settings.samples + _selection(settings) + _own(settings)) * len(ready.problem)
 
 
 def _selection(settings: RunSettings) -> int:
@@ -107,16 +99,36 @@ def _selection(settings: RunSettings) -> int:
     return settings.selection_samples or default_selection(settings.samples)
 
 
-def _votes_left(settings: RunSettings, ready: TriedModel, store: Path | None) -> int:
-    """How many of them are not in a store yet; none, if those at attacked objects alone may be missing."""
+def _work_left(settings: RunSettings, ready: TriedModel, stores: Sequence[Path | None]) -> RunWork | None:
+    """What is left to do of a run, or of the levels of a sweep, each with its store; None: nothing is.
+
+    Nothing is left of a level if votes at attacked objects alone may be missing.
+    """
+    begun = [left for store in stores if any(left := _clean_votes_left(settings, ready, store))]
+    if not begun:
+        return None
+    selection, estimation = map(sum, zip(*begun, strict=True))
+    workers, _ = useful_workers(ready.base, settings.workers)
+    return RunWork(
+        tuple(each.n_sites for each in ready.problem.sites),
+        (selection if settings.plan == "decided" else selection + estimation, selection + estimation),
+        _own(settings) * len(ready.problem) * len(begun),
+        len(ready.answers) * len(begun),
+        settings.samples,
+        workers,
+    )
+
+
+def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | None) -> tuple[int, int]:
+    """How many selection and estimation votes on the objects themselves are not in a store yet."""
     wanted = {"selection": _selection(settings), "estimation": settings.samples}
-    left = sum(wanted.values()) * len(ready.problem)
-    if store is None or not (file := target_file(store)).exists() or not file.stat().st_size:
-        return _votes(settings, ready)
-    with VoteStore.read(file) as kept:
-        for graph in range(min(len(kept.graphs), len(ready.problem))):
-            left -= sum(min(n, sum(kept.done(graph, purpose).values())) for purpose, n in wanted.items())
-    return left + _own(settings) * len(ready.answers) if left else 0
+    left = {purpose: n * len(ready.problem) for purpose, n in wanted.items()}
+    if store is not None and (file := target_file(store)).exists() and file.stat().st_size:
+        with VoteStore.read(file) as kept:
+            for graph in range(min(len(kept.graphs), len(ready.problem))):
+                for purpose, n in wanted.items():
+                    left[purpose] -= min(n, sum(kept.done(graph, purpose).values()))
+    return left["selection"], left["estimation"]
 
 
 def _at_most(settings: RunSettings) -> str:
@@ -124,53 +136,37 @@ def _at_most(settings: RunSettings) -> str:
     return "at most " if settings.plan == "decided" or _own(settings) else ""
 
 
-def _how_long(settings: RunSettings, ready: TriedModel, n_votes: int) -> str:
-    """How long so many votes take; "" where the classifier fails: the votes themselves will tell."""
-    workers, _ = useful_workers(ready.base, settings.workers)
+def _how_long(settings: RunSettings, ready: TriedModel, work: RunWork) -> str:
+    """How long the work takes; "" where the classifier fails: the votes will say why."""
+    job = Job(ready.base, ready.problem, settings.seed, ready.base.chunk_size)
+    alpha = settings.alpha if settings.evidence else None
     try:
-        seconds = _seconds_a_vote(settings, ready) * n_votes / workers
+        timings = measure_run(job, settings.samples, alpha=alpha, own=_own(settings))
     except ClassifierError:
         return ""
-    return f": {_at_most(settings)}about {duration(seconds)} with {counted(workers, 'worker')}"
+    return f": about {duration_range(*seconds_of_run(work, timings))} with {counted(work.workers, 'worker')}"
 
 
-def _seconds_a_vote(settings: RunSettings, ready: TriedModel) -> float:
-    """The mean time of a vote, on the smallest, the middle and the largest object; no store is touched."""
-    by_size = sorted(range(len(ready.problem)), key=lambda index: ready.problem.sites[index].n_sites)
-    chosen = sorted({by_size[0], by_size[len(by_size) // 2], by_size[-1]})
-    job = Job(ready.base, ready.problem, settings.seed, ready.base.chunk_size)
-    check_memory(job)
-    with one_thread(ready.base.backend):
-        times = [_seconds_on(job, graph, min(settings.samples, job.chunk_size)) for graph in chosen]
-    return sum(times) / len(times)
-
-
-def _seconds_on(job: Job, graph: int, most: int) -> float:
-    """The time of a vote on one object, in batches as the run will have them; the first vote warms up.
-
-    Two numbers of votes, as many as there is time for, tell what a vote takes and what a batch takes beside them.
-    """
-
-    def taken(n_votes: int) -> float:
-        begun = time.perf_counter()
-        count_chunk(job.classifier, job.sites[graph], job, Chunk(graph, "estimation", 0, n_votes))
-        return time.perf_counter() - begun
-
-    if (slow := taken(1)) >= SLOW or most == 1:
-        return slow
-    few, many = 1, min(2, most)
-    before, now = taken(few), taken(many)
-    while now < ENOUGH and many < most:
-        few, before, many = many, now, min(4 * many, most)
-        now = taken(many)
-    a_vote = max(0.0, (now - before) / (many - few))
-    return a_vote + max(0.0, now - many * a_vote) / max(many, min(most, fitting_batch_of(job, job.sites[graph])))
-
-
-def _needed(settings: RunSettings, problem: Problem, n_classes: int, n_rows: int) -> str:
-    together = n_rows if settings.family == "all" else 1
-    needed = votes_needed(problem.noise, settings.alpha, n_classes, together=together)
+def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
+    """How many votes one flip needs on each axis where there is something to flip: what the certificates will say."""
+    needed = votes_needed(
+        ready.problem.noise,
+        settings.alpha,
+        len(ready.data.class_names),
+        together=len(ready.answers) if settings.family == "all" else 1,
+        evidence=settings.evidence,
+        plan=settings.plan,
+    )
+    asked = settings.max_radius or (1,) * len(needed)
+    sizes = zip(*ready.problem.capacities, strict=True)
+    needed = {
+        axis: votes
+        for (axis, votes), most, of_graphs in zip(needed.items(), asked, sizes, strict=True)
+        if most and max(of_graphs)
+    }
+    if not needed:
+        return
     told = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
     short = [axis for axis, votes in needed.items() if votes is None or votes > settings.samples]
     enough = f"{settings.samples:,} samples are too few on {', '.join(short)}" if short else "There are enough samples"
-    return f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {told}. {enough}."
+    yield f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {told}. {enough}."

@@ -139,7 +139,8 @@ def _swept(
     place.begin(begun, digests, settings.grid, _said(settings), certifying)
     stores = _stores(place, settings)
     if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
-        before(*forecast_of_levels(settings.run, first, stores))
+        for sentence in forecast_of_levels(settings.run, first, stores):  # each as soon as it is known
+            before(sentence)
     outcomes, marks, anchored = [], [], dict[str, None]()
     for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
         assert ready.data.labels is not None

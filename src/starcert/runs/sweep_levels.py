@@ -164,7 +164,14 @@ def out_of_reach(
     Axes on which no graph has a site are left out: there is nothing to certify.
     """
     n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
-    needed = votes_needed(noise, alpha, n_classes, selected_apart=votes.selection is not None, together=together)
+    needed = votes_needed(
+        noise,
+        alpha,
+        n_classes,
+        selected_apart=votes.selection is not None,
+        together=together,
+        plan="decided" if votes.stopped else "fixed",
+    )
     sites = zip(*capacities, strict=True)
     return {
         axis: least

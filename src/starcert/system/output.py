@@ -37,6 +37,7 @@ __all__ = [
     "csv_line",
     "csv_lines",
     "duration",
+    "duration_range",
     "fails_at_most",
     "harden_streams",
     "holds_at_least",
@@ -283,6 +284,20 @@ def duration(seconds: float) -> str:
     if seconds < 2 * 3600:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+def duration_range(low: float, high: float) -> str:
+    """A time between two others, for people.
+
+    Example:
+        >>> duration_range(20, 50), duration_range(50, 200), duration_range(0.1, 0.9), duration_range(7300, 1e4)
+        ('20 to 50 s', '50 s to 3 min', '1 s', '2.0 to 2.8 h')
+    """
+    first, last = duration(low), duration(high)
+    if first == last:
+        return first
+    number, unit = first.split()
+    return f"{number if unit == last.split()[1] else first} to {last}"
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
