@@ -65,7 +65,7 @@ GRAPH_CALLS, COPY_VOTES = 4, 8
 about twice, and compared."""
 
 DEVICE_COPY_VOTES = 512
-"""The same on a device, where a vote takes a fraction of a microsecond: audited copies are drawn on the CPU."""
+"""The same on a device, where a vote takes a fraction of a microsecond: attacks are chosen on the CPU."""
 
 GATHERED = 16
 """Where a call is about several graphs, each of them costs one in this many calls."""
