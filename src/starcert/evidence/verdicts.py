@@ -80,11 +80,13 @@ class Verdict:
         kind: "certified", "broken" or "open".
         why: by which argument, or what is missing.
         attack: what breaks the level.
+        more_votes: of an open level, about how many more votes of their own would settle its attacks; None: not known.
     """
 
     kind: Kind
     why: str
     attack: FoundAttack | None = None
+    more_votes: int | None = None
 
 
 class Grounds(NamedTuple):
@@ -392,6 +394,7 @@ class _Settling:
                 return Verdict(
                     "open",
                     f"{number} attacks need about {price:,} more votes of their own, and fewer are left (own_samples)",
+                    more_votes=price if chunks < LOOKS[-1] else None,  # then they may be too close to call
                 )
             why = self._not_harmless(weighed, bet)
             if not why:

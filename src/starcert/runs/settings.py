@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starcert.core.confidence import Family
     from starcert.noise import Noise
     from starcert.smoothing import Problem, SmoothedClassifier
+    from starcert.threats import Threat
 
 __all__ = [
     "MAX_SAMPLES",
@@ -75,7 +76,7 @@ class RunSettings:
 
     Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
     has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
-    that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), columns called after
+    that can be flipped (`max_radius`, `threat`), as many as samples (`own_samples`), all graphs (`limit`), columns called after
     what they hold (`columns`), edges without types (`edge_types`), parts that are drawn (`splits`), where the model
     function left the module (`device`), `votes.db` in the output folder (`store`).
     """
@@ -285,6 +286,20 @@ class RunSettings:
             changes="certificates",
         ),
     )
+    threat: Threat | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_threat,
+            "What the attacker can do: flips:2 is at most two flips, wherever they are. The results say how many graphs "
+            "are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
+            shown="no limit; the results count any 1 and any 2 flips with evidence",
+            metavar="flips:K",
+            sweep_help="What the attacker can do, such as flips:2: how many graphs are certified, broken and open under "
+            "any 2 flips stands beside each level.",
+            sweep_shown="none",
+            changes="certificates",
+        ),
+    )
     limit: int | None = field(
         default=None,
         metadata=_about(
@@ -393,6 +408,7 @@ class RunSettings:
             max_radius=self.max_radius,
             evidence=self.evidence,
             own_samples=self.own_samples,
+            threat=self.threat,
             plan=self.plan,
             store=store,
             executor=executor,
