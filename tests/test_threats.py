@@ -60,7 +60,8 @@ def test_max_flips_is_the_short_form_of_a_threat():
 def test_a_threat_that_max_flips_contradicts_is_refused():
     for evidence in (False, True):
         with pytest.raises(
-            InvalidParameterError, match=r"^'max_flips' must agree with threat 'flips:2', or be left out\. Got 3 instead\.$"
+            InvalidParameterError,
+            match=r"^'max_flips' must agree with threat 'flips:2', or be left out\. Got 3 instead\.$",
         ):
             SMOOTHED.certify(GRAPHS, **ASKED, evidence=evidence, threat="flips:2", max_flips=3)
     with pytest.raises(InvalidParameterError, match="'max_flips' must be a whole number, 1 or more"):
@@ -80,7 +81,7 @@ def test_a_box_as_large_as_what_there_is_holds_any_threat():
     assert found[0].capacity == (3, 3)
 
 
-def test_a_threat_without_evidence_is_a_question_to_p_A():
+def test_a_threat_without_evidence_is_a_question_to_the_counts():
     """It stops votes early, and the certificate is that of the counts."""
     asked = {"samples": 40 * 1024, "seed": 1, "plan": "decided"}
     one = SMOOTHED.certify(GRAPHS, **asked, threat="flips:1")

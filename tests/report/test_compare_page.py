@@ -68,7 +68,7 @@ def test_curves_and_differences_are_those_of_the_metrics(labels):
 
 
 def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path):
-    made, sites = weighed(STARS)
+    made, _ = weighed(STARS)
     told = {"labels": [1, 0, 0], "names": NAMES[:3]}
     runs = {"evidence": Archive.from_result(made, **told), "p_A": Archive.from_result(made.counted, **told)}
     for threat, most in ((None, 2), ("flips:3", 3)):

@@ -242,7 +242,11 @@ def _percents(found: AxisShares) -> list[str]:
 def _notes(outcome: CertifiedRun) -> list[str]:
     archive = outcome.archive
     reasons = sorted({reason for reason in archive.anchored if reason})
-    told = (out_of_reach(archive), what_evidence_adds(archive, outcome.words), fixed_pairs(outcome.fixed, outcome.words))
+    told = (
+        out_of_reach(archive),
+        what_evidence_adds(archive, outcome.words),
+        fixed_pairs(outcome.fixed, outcome.words),
+    )
     notes = [text for text in told if text]
     notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
     notes.append(fails_at_most(archive.certificates.alpha or archive.alpha, archive.together))
@@ -279,6 +283,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
         *goal,
         "abstains",
         *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
+        *(f"any {each.flips:,}: certified / broken / open" for each in found.levels[0].any_flips[-1:]),
         "one answer",
         "beaten by",
     )
@@ -295,6 +300,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
             *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
             f"{level.n_abstained / level.n_graphs:.1%}",
             *_means(level),
+            *(f"{each.n_certified} / {each.n_broken} / {each.n_open}" for each in level.any_flips[-1:]),
             f"{level.answer_share:.0%}",
             "" if beater is None else str(beater + 1),
         )

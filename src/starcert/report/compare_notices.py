@@ -112,7 +112,7 @@ def _other_sites(runs: Sequence[ComparedRun]) -> Iterator[Notice]:
     )
     name = runs[0].archive.names[runs[0].rows[graph]]
     text = (
-        f"An attacker flips sites in the regions of a run, and these differ (sites of {name}: {told}). Certified, broken "
-        "and open are counted for each run by itself; no differences are told."
+        f"An attacker flips sites in the regions of a run, and these differ (sites of {name}: {told}). Certified, "
+        "broken and open are counted for each run by itself, and no differences are given."
     )
     yield Notice("Any flip is not the same attacker in all runs", text)

@@ -251,7 +251,7 @@ def votes_to_settle(found: Sequence[FlipVerdicts], words: Words = GRAPHS) -> lis
 
 def _rounded_up(number: int) -> int:
     """The number with two digits that count, no smaller."""
-    unit = 10 ** max(0, len(str(number)) - 2)
+    unit = int(10 ** max(0, len(str(number)) - 2))
     return -(-number // unit) * unit
 
 
@@ -262,10 +262,11 @@ def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
     known = any(label is not None for label in archive.labels)
     for each in flip_verdicts(archive.certificates, archive.labels if known else None):
         if each.n_open:
+            threat = AnyFlips(each.flips)
             which = f"{each.n_open:,} of {counted(each.n_right, words.one)}{' answered right' if known else ''}"
             return (
-                f"Under {AnyFlips(each.flips).words}, p_A leaves {which} open. --evidence, with another --seed, also looks "
-                "at where the flips of the votes fell: it can certify more of these, and finds attacks."
+                f"Under {threat.words}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, also "
+                "looks at where the flips of votes fell: it can certify more of these, and finds attacks."
             )
     return ""
 

@@ -6,8 +6,8 @@ Everything here is plain: whole numbers, node pairs as two of them, and sites in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -15,10 +15,10 @@ import numpy as np
 
 from starcert.archive import Archive
 from starcert.certificate import Certificate
+from starcert.errors import InvalidParameterError
 from starcert.evidence.attack_axes import influences
 from starcert.graphs import Graph
 from starcert.graphs.sites import Sites
-from starcert.errors import InvalidParameterError
 from starcert.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts, radii_of_flips, radius_verdicts
 from starcert.report.document import KeyFigure
 from starcert.threats import AnyFlips, threat_of

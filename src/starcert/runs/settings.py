@@ -76,9 +76,9 @@ class RunSettings:
 
     Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
     has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
-    that can be flipped (`max_radius`, `threat`), as many as samples (`own_samples`), all graphs (`limit`), columns called after
-    what they hold (`columns`), edges without types (`edge_types`), parts that are drawn (`splits`), where the model
-    function left the module (`device`), `votes.db` in the output folder (`store`).
+    that can be flipped (`max_radius`, `threat`), as many as samples (`own_samples`), all graphs (`limit`), columns
+    called after what they hold (`columns`), edges without types (`edge_types`), parts that are drawn (`splits`), where
+    the model function left the module (`device`), `votes.db` in the output folder (`store`).
     """
 
     model: Reference = field(
@@ -290,13 +290,12 @@ class RunSettings:
         default=None,
         metadata=_about(
             values_of.as_threat,
-            "What the attacker can do: flips:2 is at most two flips, wherever they are. The results say how many graphs "
-            "are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
-            shown="no limit; the results count any 1 and any 2 flips with evidence",
+            "What the attacker can do: flips:2 is at most two flips, wherever they are. The results count the graphs "
+            "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
+            shown="none: all that can be flipped",
             metavar="flips:K",
-            sweep_help="What the attacker can do, such as flips:2: how many graphs are certified, broken and open under "
-            "any 2 flips stands beside each level.",
-            sweep_shown="none",
+            sweep_help="What the attacker can do, such as flips:2: each level says how many graphs are certified, "
+            "broken and open under any 2 flips.",
             changes="certificates",
         ),
     )

@@ -61,6 +61,11 @@ class SweepSettings:
         return self.grid.levels(self.run.noise)
 
     @property
+    def most_flips(self) -> int:
+        """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
+        return 2 * self.run.evidence if self.run.threat is None else self.run.threat.most
+
+    @property
     def seed(self) -> int:
         """The seed of the votes: another than that of a certification with the same settings.
 
@@ -228,6 +233,7 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
                 for step, share in zip(level.steps, shares, strict=True)
             },
             **_by_counts(level),
+            **_by_flips(level),
             "volume": level.volume,
             "score": level.score,
             "unbeaten": beater is None,
@@ -256,6 +262,21 @@ def _by_counts(level: SweepLevel) -> dict[str, object]:
         f"right_at_{axis}_{step}_by_p_A": share
         for axis, of_axis in zip(axes, shares, strict=True)
         for step, share in zip(level.steps, of_axis, strict=True)
+    }
+
+
+def _by_flips(level: SweepLevel) -> dict[str, object]:
+    """Shares of the graphs that are right and certified, broken or open under any so many flips."""
+    return {
+        f"any_{each.flips}_{name}": count / each.n_graphs
+        for each in level.any_flips
+        for name, count in (
+            ("by_p_A", each.n_by_p_A),
+            ("certified", each.n_certified),
+            ("broken", each.n_broken),
+            ("open", each.n_open),
+        )
+        if each.n_graphs
     }
 
 
