@@ -186,7 +186,7 @@ def _verdict_table(archive: Archive, words: Words) -> Iterator[RenderableType]:
             table.add_row(_radii([found.radius]), *cells)
     yield table
     each_one = "certified (with evidence, p_A included), broken or open" if weighed else "certified by p_A or open"
-    yield f"Any 2: two flips wherever they are. Of the {words.many} that are {right}, each is {each_one}."
+    yield f"Any k: at most k flips, wherever they are. Of the {words.many} that are {right}, each is {each_one}."
     yield from votes_to_settle(anywhere, words)
     yield ""
 
@@ -268,7 +268,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     from starcert.runs.grid import noise_text  # noqa: PLC0415
     from starcert.runs.output_folder import RUN  # noqa: PLC0415
     from starcert.runs.sweep import PAGE  # noqa: PLC0415
-    from starcert.runs.sweep_result import about_graphs, advice, next_command, notices, tie_sentence  # noqa: PLC0415
+    from starcert.runs.sweep_result import about_graphs, advice, flip_counts, next_command, notices, tie_sentence  # noqa: PLC0415
 
     table = Table(title=f"{len(found.levels):,} noise levels on {about_graphs(found)}", title_justify="left")
     table.add_column("")
@@ -283,7 +283,10 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
         *goal,
         "abstains",
         *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
-        *(f"any {each.flips:,}: certified / broken / open" for each in found.levels[0].any_flips[-1:]),
+        *(
+            f"any {each.flips:,}: {' / '.join(dict(flip_counts(found, each)))}"
+            for each in found.levels[0].any_flips[-1:]
+        ),
         "one answer",
         "beaten by",
     )
@@ -300,7 +303,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
             *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
             f"{level.n_abstained / level.n_graphs:.1%}",
             *_means(level),
-            *(f"{each.n_certified} / {each.n_broken} / {each.n_open}" for each in level.any_flips[-1:]),
+            *(" / ".join(str(n) for _, n in flip_counts(found, each)) for each in level.any_flips[-1:]),
             f"{level.answer_share:.0%}",
             "" if beater is None else str(beater + 1),
         )

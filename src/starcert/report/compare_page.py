@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -139,9 +140,7 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
         known=known,
         verdicts=tuple(_verdicts(found, outcomes, hits, among)),
         curves=tuple(curve for each in found for curve in _curves(each, known)),
-        differences=tuple(
-            chain(_differences(found, hits, among, shared), _any_flips(found, outcomes, hits, among)),
-        ),
+        differences=tuple(_differences(found, outcomes, hits, among, shared)),
         maps=tuple(difference_maps(found, hits, among)),
         notices=tuple(comparison_notices(found, shared)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
@@ -163,20 +162,48 @@ def _curves(run: ComparedRun, known: bool) -> Iterator[dict[str, object]]:
 
 
 def _differences(
-    runs: Sequence[ComparedRun], hits: Sequence[Mask], among: Mask, shared: Sequence[str]
+    runs: Sequence[ComparedRun],
+    outcomes: Sequence[Sequence[FlipOutcome]],
+    hits: Sequence[Mask],
+    among: Mask,
+    shared: Sequence[str],
 ) -> Iterator[Difference]:
-    asked: list[tuple[str, dict[str, int]]] = [("no flip", {})]
+    for attacker in chain(_no_flip(runs), _any_flips(runs, outcomes), _axis_flips(runs, shared)):
+        there = among & attacker.asked
+        masks = [(mask & hit)[there] for mask, hit in zip(attacker.certified, hits, strict=True)]
+        for run, mask in zip(runs[1:], masks[1:], strict=True):
+            if there.any():
+                yield Difference(run.name, attacker.flips, float(mask.mean()), *paired_difference(masks[0], mask))
+
+
+class _Attacker(NamedTuple):
+    """Some flips, in words; the graphs that have so many sites in all runs; and for each run the certified graphs."""
+
+    flips: str
+    asked: Mask
+    certified: list[Mask]
+
+
+def _no_flip(runs: Sequence[ComparedRun]) -> Iterator[_Attacker]:
+    yield _Attacker("no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs])
+
+
+def _any_flips(runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]]) -> Iterator[_Attacker]:
+    """Any 1, any 2, … flips, if these are the same attacker in all runs."""
+    for flips in _flips(outcomes) if same_sites(runs) else ():
+        asked = np.array([all(one.asked >= flips for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
+        certified = [np.array([one.certified >= flips for one in of_run], dtype=np.bool_) for of_run in outcomes]
+        yield _Attacker(AnyFlips(flips).words, asked, certified)
+
+
+def _axis_flips(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[_Attacker]:
+    """So many flips on one axis that all runs have."""
     for axis in shared:
         looked = [limit for run in runs if (limit := run.asked(axis)) is not None]
         far = min([MOST_COMPARED, max(run.furthest(axis) for run in runs), *looked])
-        asked += [(f"{n} in {axis}", {axis: n}) for n in range(1, far + 1)]
-    for words, flips in asked:
-        there = among & np.all([run.has_sites(list(flips)) for run in runs], axis=0)
-        if not there.any():
-            continue
-        masks = [(run.certified(flips) & hit)[there] for run, hit in zip(runs, hits, strict=True)]
-        for run, mask in zip(runs[1:], masks[1:], strict=True):
-            yield Difference(run.name, words, float(mask.mean()), *paired_difference(masks[0], mask))
+        asked = np.all([run.has_sites([axis]) for run in runs], axis=0)
+        for n in range(1, far + 1):
+            yield _Attacker(f"{n} in {axis}", asked, [run.certified({axis: n}) for run in runs])
 
 
 def _flips(outcomes: Sequence[Sequence[FlipOutcome]]) -> list[int]:
@@ -192,23 +219,6 @@ def _verdicts(
         for run, found, hit in zip(runs, outcomes, hits, strict=True):
             counts = FlipVerdicts.of(flips, found, among, hit & run.answered)
             yield RunVerdicts(run.name, counts, run.archive.certificates.verdicts is not None)
-
-
-def _any_flips(
-    runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]], hits: Sequence[Mask], among: Mask
-) -> Iterator[Difference]:
-    """Differences under any so many flips, on the graphs that all runs are asked about, if all have the same sites."""
-    for flips in _flips(outcomes) if same_sites(runs) else ():
-        asked = [all(one.asked >= flips for one in of_graph) for of_graph in zip(*outcomes, strict=True)]
-        there = among & np.array(asked, dtype=np.bool_)
-        if there.any():
-            masks = [
-                (np.array([one.certified >= flips for one in found], dtype=np.bool_) & hit)[there]
-                for found, hit in zip(outcomes, hits, strict=True)
-            ]
-            for run, mask in zip(runs[1:], masks[1:], strict=True):
-                name = AnyFlips(flips).words
-                yield Difference(run.name, name, float(mask.mean()), *paired_difference(masks[0], mask))
 
 
 def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:

@@ -265,8 +265,8 @@ def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
             threat = AnyFlips(each.flips)
             which = f"{each.n_open:,} of {counted(each.n_right, words.one)}{' answered right' if known else ''}"
             return (
-                f"Under {threat.words}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, also "
-                "looks at where the flips of votes fell: it can certify more of these, and finds attacks."
+                f"Under {threat.words}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
+                "also looks at where the flips of votes fell: it can certify more of these, and finds attacks."
             )
     return ""
 
