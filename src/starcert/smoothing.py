@@ -384,7 +384,8 @@ class SmoothedClassifier(ClassifierConventions):
                 the clean graph leave open; by default as many as `samples`.
             threat: what is asked about, such as "flips:2", at most two flips wherever they are: evidence looks at no
                 level of more flips in all, and a plan "decided" stops once this is certified. By default the whole box.
-            max_flips: the short form: 2 is the threat "flips:2".
+            max_flips: the short form: 2 is the threat "flips:2". Beside a smaller max_radius it asks about what lies in
+                both.
             plan: "fixed" draws all `samples`. With "decided" they are a most: a graph has no more votes once everything
                 asked about it is certified. Bounds then hold at all times together, and are a little wider.
             voting: further arguments of `vote`.
@@ -397,7 +398,7 @@ class SmoothedClassifier(ClassifierConventions):
         if not evidence and own_samples is not None:
             raise InvalidParameterError("own_samples", "be left out without evidence", own_samples)
         asked = _threat(threat, max_flips)
-        if asked is not None:
+        if threat is not None and asked is not None:
             _check_box(limits, asked, problem)
         most_flips = None if asked is None else asked.most
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
