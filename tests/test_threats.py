@@ -166,6 +166,15 @@ def test_votes_that_are_predicted_to_settle_open_graphs_do():
     assert few.n_open - less.n_open <= 0.25 * len(few.own_samples)
 
 
+def test_more_votes_are_predicted_than_there_were():
+    for own in (64, 640, 2_000, 5_000):
+        data = SMOOTHED.certify(GRAPHS, samples=300, seed=1, evidence=True, own_samples=own, threat="flips:3")
+        for row in metrics.flip_verdicts(data, most=3):
+            assert all(need > own for need in row.own_samples)
+        known = [one.more_votes for one in data.verdicts[0].levels.values() if one.kind == "open"]
+        assert all(votes is None or votes + data.verdicts[0].own_votes > own for votes in known)
+
+
 def test_without_votes_of_their_own_nothing_is_predicted():
     found = weighed(ONE)[0]
     assert all(not row.own_samples for row in metrics.flip_verdicts(found.counted, most=2))

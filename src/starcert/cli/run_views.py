@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from starcert.metrics import accuracy, majority_share, radii_of_flips, radius_verdicts, shares_by_axis, steps_to
 from starcert.report.findings import counted, fixed_pairs, out_of_reach, votes_to_settle, what_evidence_adds
 from starcert.report.intervals import share_interval
-from starcert.report.verdict_data import any_flips_of
+from starcert.report.verdict_data import any_flips_of, flips_asked
 from starcert.system.output import fails_at_most
 from starcert.system.stages import HEADER
 
@@ -181,7 +181,8 @@ def _verdict_table(archive: Archive, words: Words) -> Iterator[RenderableType]:
         table.add_row(f"any {each.flips:,}", str(each.n_graphs), str(each.n_right), *verdict_cells(each, weighed))
     if weighed:
         labels = archive.labels if known else None
-        for found in radius_verdicts(certificates, labels, radii=radii_of_flips(certificates, 2)):
+        radii = radii_of_flips(certificates, min(2, flips_asked(archive)))
+        for found in radius_verdicts(certificates, labels, radii=radii):
             cells = str(found.n_graphs), str(found.n_right), *verdict_cells(found, weighed)
             table.add_row(_radii([found.radius]), *cells)
     yield table

@@ -52,8 +52,8 @@ FEW = 2**16
 CLOSEST = 0.47
 """Where votes of their own are predicted, no attack is taken to fail more often: what looks worse is mostly chance."""
 
-SEARCH = 112
-"""A search for an attack that breaks a level takes about so many chunks of votes (32 attacks, halved five times)."""
+SEARCH = 3.5
+"""A search for an attack that breaks a level takes about so many chunks of votes for each attack it begins with."""
 
 BATCH = 512
 """So many attacks have votes of their own at a time."""
@@ -326,7 +326,7 @@ class _Settling:
         self._weighed = weighed
         self._tried = 0
         self._left = own.own.left
-        self._search_cut = False
+        self._search_ahead = 0
 
     def hunted(self, alpha: Fraction) -> Verdict | None:
         """The level broken by one of the most dangerous attacks, or None.
@@ -340,7 +340,7 @@ class _Settling:
             if not ranks:
                 return None
             if not self._own.ask([attacks[rank] for rank in ranks], 2**look):
-                self._search_cut = True
+                self._search_ahead = ceil(SEARCH * len(attacks))
                 return None
             counts = [self._own.counts(attack) for attack in attacks]
             for rank in ranks:
@@ -432,7 +432,7 @@ class _Settling:
         speed = np.interp(weighed.weights.estimate[weighed.rest], failures, speeds)
         missing = np.maximum(weighed.needed - weighed.weights.capital[weighed.rest], 0) / SCALE
         chunks = np.minimum(np.ceil(missing / speed / OWN_CHUNK), LOOKS[-1]).sum()
-        return OWN_CHUNK * (int(chunks) + SEARCH * self._search_cut)
+        return OWN_CHUNK * (int(chunks) + self._search_ahead)
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes it takes until every attack that is open has so many chunks; too many: at least so many.
@@ -455,7 +455,7 @@ class _Settling:
             for chunks in LOOKS:
                 if not self._own.ask(list(rest), chunks):
                     why = f"{len(rest):,} attacks or more are not settled, and no votes are left"
-                    return Verdict("open", why, more_votes=self._missing(rest, weighed.needed, bet))
+                    return Verdict("open", why, more_votes=self._missing(rest, chunks, weighed.needed, bet))
                 capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
                 if any(self._own.excess(attack) > GIVE_UP for attack in rest):
                     return Verdict("open", f"some attacks look as if they broke it, of {weighed.scheme.n_attacks:,}")
@@ -466,11 +466,12 @@ class _Settling:
                 return Verdict("open", f"{len(rest):,} attack{'s' * (len(rest) > 1)} too close to call")
         return None
 
-    def _missing(self, rest: Mapping[Attack, int], needed: int, bet: OwnBet) -> int | None:
+    def _missing(self, rest: Mapping[Attack, int], chunks: int, needed: int, bet: OwnBet) -> int | None:
         """About how many more votes settle these attacks, if their capitals go on as before; None if one did not grow.
 
         Args:
             rest: the attacks, with their capital from the votes on the clean object.
+            chunks: after how many chunks they are looked at next.
             needed: the capital that settles one.
             bet: the bet on votes of their own.
         """
@@ -480,7 +481,7 @@ class _Settling:
             if gained <= 0:
                 return None
             votes += ceil(self._own.total(attack) * (needed - shared - gained) / gained)
-        return votes
+        return max(votes, self._own.price(list(rest), chunks))
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
         """The logarithm of the capital against "the class has at most half": that of the shared votes times its own."""

@@ -89,7 +89,8 @@ def verdict_rows(archive: Archive) -> list[VerdictRow]:
     rows = [_row(AnyFlips(each.flips).words, each) for each in any_flips_of(archive)]
     if certificates.verdicts is None:
         return rows
-    for each in radius_verdicts(certificates, labels, radii=radii_of_flips(certificates, 2)[:MOST_ROWS]):
+    radii = radii_of_flips(certificates, min(2, flips_asked(archive)))[:MOST_ROWS]
+    for each in radius_verdicts(certificates, labels, radii=radii):
         named = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n]
         rows.append(_row(", ".join(named), each))
     return rows
