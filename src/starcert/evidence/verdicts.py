@@ -401,7 +401,7 @@ class _Settling:
             price = self._price(weighed, chunks)
             if price > self._own.own.left:
                 number = f"{len(weighed.rest):,} of {weighed.scheme.n_attacks:,}"
-                more = max(price, self._predicted(weighed, bet))
+                more = max(price, self._predicted(weighed, bet, weighed.rest) + OWN_CHUNK * self._search_ahead)
                 return Verdict(
                     "open",
                     f"{number} attacks need about {more:,} more votes of their own, and fewer are left (own_samples)",
@@ -421,18 +421,18 @@ class _Settling:
         missing = weighed.needed - float(np.mean(weighed.weights.capital[weighed.rest]))
         return ceil(min(missing / SCALE / max(bet.speed(failure), 1e-6) / OWN_CHUNK, LOOKS[-1]))
 
-    def _predicted(self, weighed: Weighed, bet: OwnBet) -> int:
-        """About how many votes settle all attacks that are open, each by how often it seems to fail.
+    @staticmethod
+    def _predicted(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
+        """About how many votes settle these attacks, each by how often it seems to fail.
 
         More than `_price`, which decides whether to begin, says: attacks close to one half need many times the votes
-        that an average one does. A search that ended early for want of votes goes on first.
+        that an average one does.
         """
         failures = np.linspace(0, CLOSEST, 48)
         speeds = np.maximum([bet.speed(float(failure)) for failure in failures], 1e-6)
-        speed = np.interp(weighed.weights.estimate[weighed.rest], failures, speeds)
-        missing = np.maximum(weighed.needed - weighed.weights.capital[weighed.rest], 0) / SCALE
-        chunks = np.minimum(np.ceil(missing / speed / OWN_CHUNK), LOOKS[-1]).sum()
-        return OWN_CHUNK * (int(chunks) + self._search_ahead)
+        speed = np.interp(weighed.weights.estimate[attacks], failures, speeds)
+        missing = np.maximum(weighed.needed - weighed.weights.capital[attacks], 0) / SCALE
+        return OWN_CHUNK * int(np.minimum(np.ceil(missing / speed / OWN_CHUNK), LOOKS[-1]).sum())
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes it takes until every attack that is open has so many chunks; too many: at least so many.
@@ -455,7 +455,9 @@ class _Settling:
             for chunks in LOOKS:
                 if not self._own.ask(list(rest), chunks):
                     why = f"{len(rest):,} attacks or more are not settled, and no votes are left"
-                    return Verdict("open", why, more_votes=self._missing(rest, chunks, weighed.needed, bet))
+                    more = max(self._own.price(list(rest), chunks), self._missing(rest, weighed.needed, bet))
+                    later = self._predicted(weighed, bet, weighed.rest[start + BATCH :])
+                    return Verdict("open", why, more_votes=more + later)
                 capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
                 if any(self._own.excess(attack) > GIVE_UP for attack in rest):
                     return Verdict("open", f"some attacks look as if they broke it, of {weighed.scheme.n_attacks:,}")
@@ -466,22 +468,20 @@ class _Settling:
                 return Verdict("open", f"{len(rest):,} attack{'s' * (len(rest) > 1)} too close to call")
         return None
 
-    def _missing(self, rest: Mapping[Attack, int], chunks: int, needed: int, bet: OwnBet) -> int | None:
-        """About how many more votes settle these attacks, if their capitals go on as before; None if one did not grow.
+    def _missing(self, rest: Mapping[Attack, int], needed: int, bet: OwnBet) -> int:
+        """About how many more votes settle these attacks, if their capitals go on as before.
 
         Args:
             rest: the attacks, with their capital from the votes on the clean object.
-            chunks: after how many chunks they are looked at next.
             needed: the capital that settles one.
             bet: the bet on votes of their own.
         """
-        votes = 0
+        votes, slowest = 0.0, max(SCALE * bet.speed(CLOSEST), 1.0)
         for attack, shared in rest.items():
             gained = self._capital(attack, shared, bet) - shared
-            if gained <= 0:
-                return None
-            votes += ceil(self._own.total(attack) * (needed - shared - gained) / gained)
-        return max(votes, self._own.price(list(rest), chunks))
+            speed = max(gained / max(self._own.total(attack), 1), slowest)
+            votes += min((needed - shared - gained) / speed, LOOKS[-1] * OWN_CHUNK)
+        return ceil(votes)
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
         """The logarithm of the capital against "the class has at most half": that of the shared votes times its own."""
