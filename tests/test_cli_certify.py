@@ -236,6 +236,7 @@ def test_a_threat_is_counted_in_terminal_page_and_table(project, here):
     assert (status, err) == (0, "")
     kept = archives.read(project / "asked" / "certificates.json").confirmed()
     assert kept.settings["threat"] == "flips:3"
+    assert {each.max_flips for each in kept.evidence} == {3}
     with open(project / "asked" / "results.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [column for column in rows[0] if re.fullmatch(r"any_\d", column)] == ["any_1", "any_2", "any_3"]

@@ -136,6 +136,14 @@ def test_graphs_with_fewer_sites_or_outside_the_box_are_left_out():
     assert [(row.flips, row.n_graphs) for row in rows] == [(1, 3), (2, 2)]  # the third is asked about two in ring
 
 
+def test_a_graph_that_abstains_is_neither_certified_nor_open():
+    found = sc.certify(sc.Bounds.certain([0.9, 0.5]), sc.Noise(a=0.2), capacity=[(9,), (9,)])
+    for labels in (None, [0, 0]):
+        assert [(row.n_graphs, row.n_right, row.n_open) for row in metrics.flip_verdicts(found, labels, most=1)] == [
+            (2, 1, 0)
+        ]
+
+
 def test_many_flips_have_few_rows():
     found = sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.3), capacity=[(3_000,)])
     assert [row.flips for row in metrics.flip_verdicts(found, most=6)] == [1, 2, 3, 4, 5, 6]
