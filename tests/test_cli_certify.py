@@ -441,7 +441,7 @@ BAD = [
     (("run.toml", "--threat", "2"), "'--threat' must be flips:K, for at most K flips anywhere. Got '2' instead. For"),
     (
         ("run.toml", "--threat", "flips:2", "--max-radius", "hub=1,motif=2,rest.delete=2,rest.add=2,bridge=2"),
-        "'max_radius' must hold any 2 flips, at least (2, 2, 2, 2, 2). Got (1, 2, 2, 2, 2) instead. Leave",
+        "'max_radius' must hold any 2 flips, at least 2 on every axis. Got (1, 2, 2, 2, 2) instead. Leave",
     ),
     (("run.toml", "--evidence", "--own-samples", "-1"), "'--own-samples' must be a whole number from 0"),
     (("run.toml", "--plan", "sometimes"), "'--plan' must be one of fixed, decided. Got 'sometimes'"),

@@ -53,7 +53,7 @@ from starcert.plans import FixedPlan, Plan, Wanted, count_votes
 from starcert.system.output import progress_bar
 from starcert.system.provenance import provenance
 from starcert.system.stages import stage
-from starcert.threats import AnyFlips, Threat, threat_of
+from starcert.threats import AnyFlips, Threat, check_box, threat_of
 
 if TYPE_CHECKING:
     from starcert.store import VoteStore
@@ -398,8 +398,8 @@ class SmoothedClassifier(ClassifierConventions):
         if not evidence and own_samples is not None:
             raise InvalidParameterError("own_samples", "be left out without evidence", own_samples)
         asked = _threat(threat, max_flips)
-        if threat is not None and asked is not None:
-            _check_box(limits, asked, problem)
+        if threat is not None:
+            check_box(limits, threat_of(threat))
         most_flips = None if asked is None else asked.most
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
         if evidence:
@@ -572,14 +572,6 @@ def _threat(threat: Threat | str | None, max_flips: int | None) -> Threat | None
     if asked not in (None, short):
         raise InvalidParameterError("max_flips", f"agree with threat '{asked}', or be left out", max_flips)
     return short
-
-
-def _check_box(limits: tuple[int, ...] | None, threat: Threat, problem: Problem) -> None:
-    """Refuses a box of radii that leaves out part of a threat."""
-    least = tuple(min(threat.most, max(sizes)) for sizes in zip(*problem.capacities, strict=True))
-    if limits is not None and any(map(int.__lt__, limits, least)):
-        hint = "Leave max_radius out, or name a smaller threat."
-        raise InvalidParameterError("max_radius", f"hold {threat.words}, at least {least}", limits, hint)
 
 
 def _warn_of_no_evidence(problem: Problem) -> None:

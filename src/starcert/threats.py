@@ -8,12 +8,13 @@ A new threat is a class here, with its text in `threat_of`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from starcert.errors import InvalidParameterError, whole_number
 
-__all__ = ["AnyFlips", "Threat", "threat_of"]
+__all__ = ["AnyFlips", "Threat", "check_box", "threat_of"]
 
 MAX_FLIPS = 10**9
 """No radius counts more flips than these on one axis."""
@@ -63,3 +64,11 @@ def threat_of(given: object, name: str = "threat") -> Threat:
     if found is None:
         raise InvalidParameterError(name, "be flips:K, for at most K flips anywhere", given, 'For example "flips:2".')
     return AnyFlips(int(found[1]))
+
+
+def check_box(max_radius: Sequence[int] | None, threat: Threat) -> None:
+    """Refuses a box of radii that leaves out part of a threat; None: there is no box."""
+    if max_radius is not None and min(max_radius) < threat.most:
+        requirement = f"hold {threat.words}, at least {threat.most:,} on every axis"
+        hint = "Leave max_radius out, or name a smaller threat."
+        raise InvalidParameterError("max_radius", requirement, max_radius, hint)

@@ -16,6 +16,7 @@ from starcert.errors import InvalidParameterError
 from starcert.runs import setting_values as values_of
 from starcert.runs.setting_values import Setting, SettingCheck
 from starcert.runs.user_code import Reference
+from starcert.threats import check_box
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -433,6 +434,8 @@ class RunSettings:
             raise InvalidParameterError("splits", "be left out where nodes are classified", str(self.splits), hint)
         if self.max_radius is not None:
             object.__setattr__(self, "max_radius", self.noise.radius(self.max_radius, "max_radius"))
+        if self.threat is not None:
+            check_box(self.max_radius, self.threat)
         if self.regions is None and len(self.noise.regions) > 1:
             raise InvalidParameterError(
                 "regions",
