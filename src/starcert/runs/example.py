@@ -118,6 +118,7 @@ seed = 0
 # own_samples (by default as many as samples) are noisy copies of attacked versions of a graph, which settle what its
 # own copies leave open. With plan = "decided" a graph has no more votes than it takes: samples are then the most.
 # evidence = true
+# threat = "flips:2"  # any two flips, wherever they are
 # own_samples = 5000
 # plan = "decided"
 
