@@ -209,12 +209,96 @@ def test_evidence_certifies_more_and_finds_attacks(project, here):
     again = here("certify", "weighed/run.toml", "--out", "again", "--store", "weighed/votes.db")
     assert again[0] == 0
     assert (project / "again" / "results.csv").read_text() == (project / "weighed" / "results.csv").read_text()
-    # Without evidence nothing speaks of it.
+    # Without evidence one line says what it would add.
     status, out, _ = here(*words[:4], "--no-evidence", *EVIDENCE[1:], "--out", "plain")
     assert status == 0
-    assert "p_A" not in out
+    assert out.count("p_A") == out.count("--evidence") == 1
+    kept = archives.read(project / "plain" / "certificates.json").confirmed()
+    (one,) = metrics.flip_verdicts(kept.certificates, kept.labels, most=1)
+    said = (
+        f"Under any 1 flip, p_A leaves {one.n_open} of 6 graphs answered right open. --evidence --threat flips:1, with"
+    )
+    assert said in out
+    assert one.n_open > 0
     assert "any_flips" not in (project / "plain" / "results.csv").read_text().splitlines()[0]
     assert "evidence" not in (project / "plain" / "run.toml").read_text()
+
+
+def cells_of(out, head):
+    """The cells of the row of a table that begins with this one."""
+    line = next(line for line in out.splitlines() if line.startswith(f"│ {head} "))
+    return [cell.strip() for cell in line.strip("│").split("│")]
+
+
+def test_a_threat_is_counted_in_terminal_page_and_table(project, here):
+    words = ("certify", "run.toml", "--samples", 2000, *EVIDENCE, "--own-samples", 2000)
+    status, out, err = here(*words, "--threat", "flips:3", "--out", "asked")
+    assert (status, err) == (0, "")
+    kept = archives.read(project / "asked" / "certificates.json").confirmed()
+    assert kept.settings["threat"] == "flips:3"
+    assert {each.max_flips for each in kept.evidence} == {3}
+    with open(project / "asked" / "results.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [column for column in rows[0] if re.fullmatch(r"any_\d", column)] == ["any_1", "any_2", "any_3"]
+    page = (project / "asked" / "report.html").read_text(encoding="utf-8")
+    for each in metrics.flip_verdicts(kept.certificates, kept.labels, most=3):
+        told = [row[f"any_{each.flips}"] for row in rows]
+        assert told.count("by p_A") == each.n_by_p_A
+        assert told.count("by evidence") == each.n_certified - each.n_by_p_A
+        assert (told.count("broken"), told.count("open")) == (each.n_broken, each.n_open)
+        counts = [6, 6, each.n_by_p_A, each.n_certified, each.n_broken, each.n_open]
+        assert cells_of(out, f"any {each.flips}") == [f"any {each.flips}", *map(str, counts)]
+        assert f'<th scope="row">any {each.flips} flip' in page
+    assert {row["any_1"] for row in rows} >= {"broken", "by evidence"}
+    # Votes at attacked graphs that would settle more are named, and which further runs keep the promise.
+    predicted = [each for each in metrics.flip_verdicts(kept.certificates, kept.labels, most=3) if each.own_samples]
+    assert predicted
+    for each in predicted:
+        sentence = re.search(
+            rf"Any {each.flips}: own_samples of about ([\d,]+) would settle (\d+) of the (\d+) open", out
+        )
+        about, settled, n_open = (int(number.replace(",", "")) for number in sentence.groups())
+        assert (settled, n_open) == (sum(need <= about for need in each.own_samples), each.n_open)
+        assert 2 * settled >= len(each.own_samples)
+        assert sentence[0] in page
+    assert 'id="repeating"' in page
+
+
+def test_a_threat_without_evidence_is_counted_by_the_counts(project, here):
+    words = ("certify", "run.toml", "--samples", 2000, *EVIDENCE[1:])
+    status, out, err = here(*words, "--threat", "flips:1", "--out", "asked")
+    assert (status, err) == (0, "")
+    kept = archives.read(project / "asked" / "certificates.json").confirmed()
+    (one,) = metrics.flip_verdicts(kept.certificates, kept.labels, most=1)
+    assert cells_of(out, "any 1") == ["any 1", "6", "6", str(one.n_by_p_A), str(one.n_open)]
+    page = (project / "asked" / "report.html").read_text(encoding="utf-8")
+    assert '<th scope="row">any 1 flip</th>' in page
+    assert "certified with evidence" not in page
+    assert 'id="repeating"' not in page
+    header = (project / "asked" / "results.csv").read_text().splitlines()[0].split(",")
+    assert "any_1" in header
+    assert "any_2" not in header
+    assert "broken" not in header
+    # Nothing is said of any flips where nothing was asked.
+    status, out, _ = here(*words, "--out", "plain")
+    assert (status, "│ any 1" in out) == (0, False)
+    assert "any_1" not in (project / "plain" / "results.csv").read_text().splitlines()[0]
+
+
+def test_runs_are_compared_under_a_threat(project, here):
+    words = ("certify", "run.toml", "--samples", 2000)
+    assert here(*words, *EVIDENCE, "--threat", "flips:1", "--out", "weighed")[0] == 0
+    assert here(*words, *EVIDENCE[1:], "--seed", 4, "--out", "plain")[0] == 0
+    status, out, err = here("compare", "weighed", "plain", "--threat", "flips:1")
+    assert (status, err) == (0, "")
+    verdicts = out[out.index("Certified, broken, open") :]
+    weighed, plain = (cells_of(verdicts, name) for name in ("weighed", "plain"))
+    assert weighed[:4] == ["weighed", "any 1 flip", "6", "6"]
+    assert weighed[5:] == ["4", "2", "0"]
+    assert plain[5:7] == ["–", "–"]
+    status, _, err = here("compare", "weighed", "plain", "--threat", "two", "--out", "other.html")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "'--threat' must be flips:K, for at most K flips anywhere. Got 'two' instead." in err
 
 
 def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
@@ -354,6 +438,11 @@ BAD = [
     (("run.toml", "--family", "every"), '\'--family\' must be "each" or "all"'),
     (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
     (("run.toml", "--own-samples", "500"), "'own_samples' must be left out without evidence. Got 500 instead. Ask"),
+    (("run.toml", "--threat", "2"), "'--threat' must be flips:K, for at most K flips anywhere. Got '2' instead. For"),
+    (
+        ("run.toml", "--threat", "flips:2", "--max-radius", "hub=1,motif=2,rest.delete=2,rest.add=2,bridge=2"),
+        "'max_radius' must hold any 2 flips, at least 2 on every axis. Got (1, 2, 2, 2, 2) instead. Leave",
+    ),
     (("run.toml", "--evidence", "--own-samples", "-1"), "'--own-samples' must be a whole number from 0"),
     (("run.toml", "--plan", "sometimes"), "'--plan' must be one of fixed, decided. Got 'sometimes'"),
     (("run.toml", "--limit", "0"), "'--limit'"),

@@ -172,8 +172,6 @@ def test_any_flips_are_a_question_of_their_own():
 def test_plans_that_are_none_are_refused():
     with pytest.raises(sc.errors.InvalidParameterError, match="plan"):
         SMOOTHED.certify(GRAPHS, **ASKED, plan="lucky")
-    with pytest.raises(sc.errors.InvalidParameterError, match="max_flips"):
-        SMOOTHED.certify(GRAPHS, **ASKED, max_flips=1)
 
 
 def test_bounds_for_any_time_need_votes_that_chose_the_class():

@@ -122,12 +122,17 @@ class Certificate:
     @property
     def any_flips(self) -> int:
         """The largest k, as far as was asked, such that no k flips, wherever they are, change the answer."""
+        return self.any_flips_to(None)
+
+    def any_flips_to(self, limit: int | None) -> int:
+        """`any_flips`, as far as this limit: a search that is not complete then looks no further."""
         capacity, frontier = self.capacity, self.frontier
         if capacity is None:
             raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
         asked = capacity if self.max_radius is None else tuple(map(min, self.max_radius, capacity))
         unasked = [limit + 1 for limit, size in zip(asked, capacity, strict=True) if limit < size]
         most = max(0, min([sum(capacity) + 1, *unasked, *map(sum, frontier.beyond)]) - 1)
+        most = most if limit is None else min(most, limit)
         if not frontier.incomplete:  # what is not certified lies beyond one of these
             return most
         levels = ((flips, level) for flips in range(1, most + 1) for level in levels_of(flips, asked))

@@ -17,13 +17,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.attacks import slacks_of
-from starcert.certificate import Certificates
+from starcert.certificate import Certificate, Certificates
 from starcert.core.bets import anytime_limit
 from starcert.core.confidence import check_alpha, share_of_alpha, upper_limit
 from starcert.core.evidence import counts_alpha
@@ -39,11 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisShares",
+    "FlipOutcome",
+    "FlipVerdicts",
     "RadiusVerdicts",
     "accuracy",
     "certified_counts",
     "certified_ratio",
     "certified_share",
+    "flip_outcomes",
+    "flip_steps",
+    "flip_verdicts",
     "has_sites",
     "majority_share",
     "open_ended",
@@ -313,20 +318,18 @@ def shares_by_axis(
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class RadiusVerdicts:
-    """What becomes of graphs within a radius: each that is answered right is certified, broken or open.
+@dataclass(frozen=True, kw_only=True)
+class _VerdictCounts:
+    """What becomes of graphs that may be attacked: each that is answered right is certified, broken or open.
 
     Attributes:
-        radius: at most so many flips on each axis.
         n_graphs: how many graphs have as many sites (and a known class, given labels): all others are left out.
         n_right: how many of these are answered (right, given labels).
         n_by_p_A: how many of these are certified by the bounds on the class probabilities alone, as in the paper.
         n_certified: how many are certified, by whichever argument.
-        n_broken: how many have an attack within the radius that is known to change the answer.
+        n_broken: how many have an attack that is known to change the answer.
     """
 
-    radius: tuple[int, ...]
     n_graphs: int
     n_right: int
     n_by_p_A: int  # noqa: N815  (the paper's p_A)
@@ -337,6 +340,72 @@ class RadiusVerdicts:
     def n_open(self) -> int:
         """How many are neither certified nor broken."""
         return self.n_right - self.n_certified - self.n_broken
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiusVerdicts(_VerdictCounts):
+    """What becomes of graphs within a radius: at most so many flips on each axis."""
+
+    radius: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlipVerdicts(_VerdictCounts):
+    """What becomes of graphs under at most so many flips, wherever they are.
+
+    Attributes:
+        flips: how many.
+        own_samples: for each open graph of which that can be predicted, the votes of its own (`own_samples`) that would
+            settle it, in ascending order.
+    """
+
+    flips: int
+    own_samples: tuple[int, ...]
+
+    @classmethod
+    def of(cls, flips: int, outcomes: Sequence[FlipOutcome], counted: Mask, answered: Mask) -> FlipVerdicts:
+        """Counts graphs: those that are `counted` and have so many sites, and of these the ones that are `answered`."""
+        among = [one for one, counts in zip(outcomes, counted & answered, strict=True) if counts and flips <= one.asked]
+        found = Counter(one.under(flips) for one in among)
+        needed = [n for one in among if one.under(flips) == "open" and (n := one.own_samples(flips)) is not None]
+        return cls(
+            n_graphs=sum(flips <= one.asked for one, counts in zip(outcomes, counted, strict=True) if counts),
+            n_right=len(among),
+            n_by_p_A=found["by p_A"],
+            n_certified=found["by p_A"] + found["by evidence"],
+            n_broken=found["broken"],
+            flips=flips,
+            own_samples=tuple(sorted(needed)),
+        )
+
+
+class FlipOutcome(NamedTuple):
+    """What is known about one graph under flips wherever they are, as far as some number of them.
+
+    Attributes:
+        asked: the most flips that are asked about: all its sites, or as many as `max_radius` allows on every axis.
+        by_p_A: at most so many flips are certified by the bounds on the class probabilities alone.
+        certified: at most so many are certified, by whichever argument.
+        broken: the fewest flips of an attack that is known to change the answer; None: none is known.
+        to_settle: about how many votes of its own would settle its open levels of one flip more than are certified;
+            None: not known.
+    """
+
+    asked: int
+    by_p_A: int  # noqa: N815  (the paper's p_A)
+    certified: int
+    broken: int | None
+    to_settle: int | None
+
+    def under(self, flips: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
+        """Whether at most so many flips are certified, by which argument, or broken, or open."""
+        if flips <= self.certified:
+            return "by p_A" if flips <= self.by_p_A else "by evidence"
+        return "open" if self.broken is None or self.broken > flips else "broken"
+
+    def own_samples(self, flips: int) -> int | None:
+        """About how many votes of its own would settle so many flips; None where smaller attacks are open already."""
+        return self.to_settle if flips == self.certified + 1 else None
 
 
 def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...]]:
@@ -378,15 +447,76 @@ def radius_verdicts(
         broken = [any(all(map(int.__le__, level, radius)) for level in levels) for levels in known]
         found.append(
             RadiusVerdicts(
-                radius,
-                int(among.sum()),
-                int(judged.sum()),
-                int((by_counts.certified(radius) & judged).sum()),
-                int((certificates.certified(radius) & judged).sum()),
-                int((np.array(broken, dtype=np.bool_) & judged).sum()),
+                n_graphs=int(among.sum()),
+                n_right=int(judged.sum()),
+                n_by_p_A=int((by_counts.certified(radius) & judged).sum()),
+                n_certified=int((certificates.certified(radius) & judged).sum()),
+                n_broken=int((np.array(broken, dtype=np.bool_) & judged).sum()),
+                radius=radius,
             )
         )
     return found
+
+
+def flip_outcomes(certificates: Certificates, most: int) -> list[FlipOutcome]:
+    """What is known about each graph under at most so many flips, wherever they are.
+
+    A graph whose sites are not known is asked about none.
+    """
+    sharing = Counter(certificates.objects.tolist())  # targets of one object share its votes
+    found = []
+    for one, alone in zip(certificates, certificates.counted, strict=True):
+        if one.capacity is None:
+            found.append(FlipOutcome(0, 0, 0, None, None))
+            continue
+        asked = min(most, _asked_flips(one.capacity, one.max_radius))
+        certified, broken = one.any_flips_to(asked), min(map(sum, one.broken), default=None)
+        needed = _to_settle(one, certified + 1, sharing[one.object])
+        found.append(FlipOutcome(asked, alone.any_flips_to(asked), certified, broken, needed))
+    return found
+
+
+def _asked_flips(capacity: tuple[int, ...], max_radius: tuple[int, ...] | None) -> int:
+    """The most flips that are asked about, wherever they are."""
+    limits = capacity if max_radius is None else max_radius
+    return min([sum(capacity), *(limit for limit, size in zip(limits, capacity, strict=True) if limit < size)])
+
+
+def _to_settle(one: Certificate, flips: int, sharing: int) -> int | None:
+    """About how many own_samples would settle the open levels of so many flips; None: not known."""
+    if one.verdicts is None:
+        return None
+    still_open = [each for level, each in one.verdicts.levels.items() if sum(level) == flips and each.kind == "open"]
+    more = [each.more_votes for each in still_open if each.more_votes is not None]
+    return (one.verdicts.own_votes + sum(more)) * sharing if more and len(more) == len(still_open) else None
+
+
+def flip_verdicts(certificates: Certificates, labels: Labels | None = None, *, most: int = 2) -> list[FlipVerdicts]:
+    """For any 1, any 2, … flips, how many graphs are certified by p_A, by whichever argument, broken and open.
+
+    Args:
+        certificates: those of the graphs.
+        labels: their true classes; only graphs that are answered right are judged then.
+        most: the most flips: the number of the threat, 2 for "flips:2". Of many, only some have a row.
+
+    Example:
+        >>> from starcert.certificate import certify
+        >>> from starcert.core.confidence import Bounds
+        >>> from starcert.noise import Noise
+        >>> found = certify(Bounds.certain([0.9, 0.7]), Noise(all=0.2), capacity=[(9,), (9,)])
+        >>> [(each.flips, each.n_by_p_A, each.n_open) for each in flip_verdicts(found)]
+        [(1, 1, 1), (2, 0, 2)]
+    """
+    answered, counted = _answered_of(certificates, labels)
+    answered = answered & certificates.certified((0,) * len(certificates.noise.axes))
+    outcomes = flip_outcomes(certificates, most)
+    return [FlipVerdicts.of(flips, outcomes, counted, answered) for flips in flip_steps(outcomes)]
+
+
+def flip_steps(outcomes: Sequence[FlipOutcome]) -> list[int]:
+    """Some numbers of flips, 1 first, as far as any graph is asked about."""
+    last = max((one.asked for one in outcomes), default=0)
+    return list(range(1, last + 1)) if last <= MOST_STEPS else sorted({*steps_to(last), last})
 
 
 def steps_to(farthest: int) -> list[int]:

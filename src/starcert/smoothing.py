@@ -52,6 +52,7 @@ from starcert.plans import FixedPlan, Plan, Wanted, count_votes, default_selecti
 from starcert.system.output import progress_bar
 from starcert.system.provenance import provenance
 from starcert.system.stages import stage
+from starcert.threats import AnyFlips, Threat, check_box, threat_of
 
 if TYPE_CHECKING:
     from starcert.store import VoteStore
@@ -363,6 +364,7 @@ class SmoothedClassifier(ClassifierConventions):
         max_radius: RadiusLike | None = None,
         evidence: bool = False,
         own_samples: int | None = None,
+        threat: Threat | str | None = None,
         max_flips: int | None = None,
         plan: StoppingPlan = "fixed",
         **voting: Unpack[VotingOptions],
@@ -380,11 +382,14 @@ class SmoothedClassifier(ClassifierConventions):
                 evidence (`AlphaShares`). Without it, counts have all of it: the paper's certificate.
             own_samples: with evidence, the most votes at attacked versions of each graph, for levels that the votes on
                 the clean graph leave open; by default as many as `samples`.
-            max_flips: evidence looks at no level of more flips in all, as where the question is "any two flips".
+            threat: what is asked about, such as "flips:2", at most two flips wherever they are: evidence looks at no
+                level of more flips in all, and a plan "decided" stops once this is certified. By default the whole box.
+            max_flips: the short form: 2 is the threat "flips:2". Beside a smaller max_radius it asks about what lies in
+                both.
             plan: "fixed" draws all `samples`. With "decided" they are an upper limit: a graph gets no more votes once
-                all of `max_radius` (or any `max_flips` flips) is certified, or is unlikely to be certified even with
-                all `samples`. Smaller radii have what those votes show. Bounds then hold at all times together, and
-                are a little wider.
+                all of `max_radius` (or of the threat) is certified, or is unlikely to be certified even with all
+                `samples`. Smaller radii have what those votes show. Bounds then hold at all times together, and are a
+                little wider.
             voting: further arguments of `vote`.
         """
         alpha = check_alpha(self.alpha if alpha is None else alpha)  # before hours of sampling, not after
@@ -394,10 +399,10 @@ class SmoothedClassifier(ClassifierConventions):
         problem = self._bound(graphs)  # once: votes and capacities are of the same regions
         if not evidence and own_samples is not None:
             raise InvalidParameterError("own_samples", "be left out without evidence", own_samples)
-        if not evidence and max_flips is not None:
-            raise InvalidParameterError("max_flips", "be left out without evidence", max_flips)
-        if max_flips is not None:
-            _whole(max_flips, "max_flips", 1)
+        asked = _threat(threat, max_flips)
+        if threat is not None:
+            check_box(limits, threat_of(threat))
+        most_flips = None if asked is None else asked.most
         most = _whole(samples if own_samples is None else own_samples, "own_samples", 0)
         if evidence:
             _warn_of_no_evidence(problem)
@@ -417,7 +422,7 @@ class SmoothedClassifier(ClassifierConventions):
                 together=together,
                 max_radius=limits,
                 evidence=evidence,
-                max_flips=max_flips,
+                max_flips=most_flips,
             )
         bounds_alpha = counts_alpha(alpha, evidence=evidence)
         certificate = {
@@ -455,7 +460,7 @@ class SmoothedClassifier(ClassifierConventions):
                 job,
                 alpha=alpha,
                 most=most,
-                max_flips=max_flips,
+                max_flips=most_flips,
                 store=store,
                 executor=run.executor,
                 advance=advance,
@@ -570,6 +575,17 @@ def _plan(samples: object, selection_samples: int | None) -> Plan:
     n = _whole(samples, "samples", 1)
     select = default_selection(n) if selection_samples is None else selection_samples
     return FixedPlan(Wanted(_whole(select, "selection_samples", 1), n))
+
+
+def _threat(threat: Threat | str | None, max_flips: int | None) -> Threat | None:
+    """The threat that is asked about, from both ways to say it; None: the whole box."""
+    asked = None if threat is None else threat_of(threat)
+    if max_flips is None:
+        return asked
+    short = AnyFlips(_whole(max_flips, "max_flips", 1))
+    if asked not in (None, short):
+        raise InvalidParameterError("max_flips", f"agree with threat '{asked}', or be left out", max_flips)
+    return short
 
 
 def _warn_of_no_evidence(problem: Problem) -> None:

@@ -13,6 +13,7 @@ import worlds
 from evidence_worlds import ValuedWorld
 from starcert.classifiers import Classifier
 from starcert.evidence.attack_axes import influences
+from starcert.metrics import flip_outcomes
 from starcert.store import VoteStore
 
 ROW = (2, 2, 2, 1, 2)
@@ -124,6 +125,20 @@ def test_influences_are_those_of_the_worst_new_value(name):
     for site, clean in enumerate(world.clean):
         exact = max(world.failure(vector) for vector in ones if vector[site] != clean) - world.failure()
         assert found[site] == pytest.approx(max(exact, 0), abs=0.05)
+
+
+def test_votes_that_would_settle_a_target_are_those_of_all_that_share_them():
+    own = 256
+    found = certify("two regions of values", Many(2), samples=600, own_samples=own)
+    predicted = [each.to_settle for each in flip_outcomes(found, 2) if each.to_settle is not None]
+    assert predicted
+    assert all(need > own for need in predicted)
+    for one, each in zip(found, flip_outcomes(found, 2), strict=True):
+        levels = [
+            v for level, v in one.verdicts.levels.items() if sum(level) == each.certified + 1 and v.kind == "open"
+        ]
+        if each.to_settle is not None:
+            assert each.to_settle == 2 * (one.verdicts.own_votes + sum(verdict.more_votes for verdict in levels))
 
 
 def test_votes_at_attacked_graphs_are_shared_by_targets():

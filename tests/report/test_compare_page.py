@@ -13,7 +13,7 @@ from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.binding import bind_all
 from starcert.errors import InvalidParameterError
-from starcert.metrics import has_sites, right, shares_by_axis
+from starcert.metrics import flip_verdicts, has_sites, right, shares_by_axis
 from starcert.report.compare_page import compare, write_comparison
 from starcert.report.difference_maps import run_pairs
 from starcert.report.intervals import paired_difference
@@ -41,7 +41,18 @@ def test_curves_and_differences_are_those_of_the_metrics(labels):
         shares = shares_by_axis(each.certificates, each.labels if labels else None, flips=curve["x"])
         assert curve["y"] == list(next(one.shares for one in shares if one.axis == curve["axis"]))
     first, second = runs.values()
-    for each in found.differences:
+    anywhere = [each for each in found.differences if each.flips.startswith("any ")]
+    assert [each.flips for each in anywhere] == ["any 1 flip", "any 2 flips"]
+    for flips, each in enumerate(anywhere, start=1):
+        own, other = (
+            np.array([one.any_flips >= flips for one in run.certificates])
+            & (right(run.certificates, LABELS) if labels else True)
+            for run in (second, first)
+        )
+        among = np.array([label is not None for label in LABELS]) if labels else np.ones(6, bool)
+        assert each.share == own[among].mean()
+        assert (each.by, each.low, each.high) == paired_difference(other[among], own[among])
+    for each in (each for each in found.differences if each not in anywhere):
         n, _, axis = ("0", "", "core") if each.flips == "no flip" else each.flips.split()
         (own, other) = (
             next(
@@ -54,6 +65,34 @@ def test_curves_and_differences_are_those_of_the_metrics(labels):
         assert each.share == pytest.approx(own)
         assert each.by == pytest.approx(own - other)
         assert each.low <= each.by <= each.high
+
+
+def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path):
+    made, _ = weighed(STARS)
+    told = {"labels": [1, 0, 0], "names": NAMES[:3]}
+    runs = {"evidence": Archive.from_result(made, **told), "p_A": Archive.from_result(made.counted, **told)}
+    for threat, most in ((None, 2), ("flips:3", 3)):
+        found = compare(runs, threat=threat)
+        expected = [
+            (name, row)
+            for rows in zip(
+                *(
+                    [(name, row) for row in flip_verdicts(each.certificates, [1, 0, 0], most=most)]
+                    for name, each in runs.items()
+                ),
+                strict=True,
+            )
+            for name, row in rows
+        ]
+        assert [(each.run, each.counts) for each in found.verdicts] == expected
+        assert [each.cells[0] for each in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
+        assert any(each.counts.n_broken for each in found.verdicts)
+    weighed_cells, plain_cells = (each.cells for each in found.verdicts[:2])
+    assert plain_cells[4:6] == ("–", "–")
+    assert weighed_cells[5] == str(found.verdicts[0].counts.n_broken)
+    page = tmp_path / "compare.html"
+    write_comparison(page, runs)
+    assert "certified with evidence" in page.read_text(encoding="utf-8")
 
 
 def test_rows_are_the_graphs_on_which_runs_differ():
@@ -253,7 +292,9 @@ def test_other_content_under_the_same_names_and_axes_that_some_lack_are_said():
     told = {"labels": LABELS, "names": NAMES}
     first = world(TWO, random_counts(6, 2, seed=3), **told, settings={"digests": {"data": "one"}})[0]
     second = world(DELETE_ADD, random_counts(6, 2, seed=3), **told, settings={"digests": {"data": "two"}})[0]
-    content, axes = compare({"a": first, "b": second}).notices
+    content, axes, sites = compare({"a": first, "b": second}).notices
+    assert sites.head == "Any flip is not the same attacker in all runs"
+    assert f"(sites of {NAMES[0]}: 30 in a, 66 in b)" in sites.text
     assert content.head == "b was made from other data"
     assert axes.head == "The runs have no axis in common"
     assert "(a: core, rest; b: bonds.delete, bonds.add)" in axes.text

@@ -11,6 +11,7 @@ from starcert.cli import app
 from starcert.errors import InvalidParameterError
 from starcert.runs.run_file import RunFileError, differences, read_run_file, run_file_text
 from starcert.runs.settings import SETTINGS, RunSettings, check_options, check_values, option_name, run_settings
+from starcert.threats import AnyFlips
 
 
 @pytest.fixture
@@ -196,6 +197,23 @@ def test_a_misfit_is_called_what_the_user_called_it(run):
         run_settings(values, check_options({"max_radius": "hub=1"}))
     with pytest.raises(InvalidParameterError, match=r"'max_radius'.*Missing: motif"):
         run_settings({**values, "max_radius": {"hub": 1}})
+
+
+def test_a_threat_is_read_written_and_compared(run, tmp_path):
+    file = read_run_file(run)
+    assert run_settings(file.values).threat is None
+    assert "threat" not in run_file_text(run_settings(file.values), {}, folder=tmp_path)
+    asked = run_settings(file.values, check_options({"threat": "flips:2"}))
+    assert asked.threat == AnyFlips(2)
+    again = tmp_path / "again.toml"
+    again.write_text(run_file_text(asked, {}, folder=tmp_path))
+    assert 'threat = "flips:2"' in again.read_text()
+    assert read_run_file(again).values["threat"] == AnyFlips(2)
+    assert differences(read_run_file(again), run_settings(file.values), {}) == ["threat: there flips:2, now None"]
+    with pytest.raises(
+        InvalidParameterError, match=r"'--threat' must be flips:K, for at most K flips anywhere\. Got 'two'"
+    ):
+        check_options({"threat": "two"})
 
 
 def test_evidence_is_asked_for_and_goes_without_saying_where_it_is_not(run, tmp_path):

@@ -31,7 +31,7 @@ def certified(noise=NOISE):
 
 
 @pytest.mark.parametrize(
-    "text", ["accuracy", "accuracy@motif=1,random=10", "accuracy@random=2", "flips", "flips@motif"]
+    "text", ["accuracy", "accuracy@motif=1,random=10", "accuracy@random=2", "accuracy@flips:2", "flips", "flips@motif"]
 )
 def test_a_goal_is_read_as_it_is_written(text):
     assert str(Goal.parse(text, NOISE)) == text
@@ -42,7 +42,7 @@ def test_a_goal_is_read_as_it_is_written(text):
     ("text", "said"),
     [
         ("flps", "'best' must be accuracy or flips"),
-        ("", "There are accuracy, accuracy@motif=1, flips, flips@motif."),
+        ("", "There are accuracy, accuracy@motif=1, accuracy@flips:2, flips, flips@motif."),
         ("flips@", "'best' must be accuracy or flips"),
         (
             "flips@hub",
@@ -173,3 +173,19 @@ def test_the_page_says_best_and_tie_and_is_named_by_the_data(quiet, tmp_path):
     name, shares = quiet.execute_script(drawn)
     assert name == "accuracy certified against 1 flip in motif"
     assert sorted(shares) == pytest.approx(sorted(each.value for each in sweep.standings))
+
+
+def test_accuracy_under_any_flips_counts_graphs_with_that_many_sites():
+    found, outcome = certified()
+    for most in (1, 2, 10, 14):
+        goal = Goal.parse(f"accuracy@flips:{most}", NOISE)
+        marks = marks_of(goal, found, outcome)
+        for mark, one, truth in zip(marks, found, TRUTH, strict=True):
+            right = one.label == truth and not one.abstained
+            expected = float(right and one.any_flips >= most) if sum(one.capacity) >= most else None
+            assert mark == expected
+    assert goal.words == "accuracy certified against any 14 flips"
+    with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has that many sites to flip"):
+        marks_of(Goal.parse("accuracy@flips:15", NOISE), found, outcome)
+    with pytest.raises(InvalidParameterError, match="'best' must be flips:K"):
+        Goal.parse("accuracy@flips:none", NOISE)

@@ -24,15 +24,28 @@ def compare(
     out: Annotated[Path, typer.Option("--out", help="The page to write; another one that is there is kept.")] = Path(
         "compare.html"
     ),
+    threat: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare under any 1, any 2, … flips, wherever they are, up to these: flips:2.",
+            metavar="flips:K",
+            show_default="as many as the runs were asked about, at least 2",
+        ),
+    ] = None,
 ) -> None:
-    """Compares two or more runs on the same graphs: curves, maps, paired differences, the graphs where they differ.
+    """Compares two or more runs on the same graphs: what is certified, broken and open, curves, maps, differences.
 
     They may differ in model, noise, votes or argument. Graphs and axes that only some of them have are left out.
 
     For example:
 
     starcert compare runs/a runs/b --out compare.html
+
+    starcert compare runs/a runs/b --threat flips:3
     """
+    from starcert.threats import threat_of  # noqa: PLC0415
+
+    asked = None if threat is None else threat_of(threat, "--threat")
     from starcert import archive  # noqa: PLC0415  (numba and flint: only where they are needed)
     from starcert.report.compare_page import write_comparison  # noqa: PLC0415
     from starcert.runs.output_folder import CERTIFICATES  # noqa: PLC0415
@@ -41,7 +54,8 @@ def compare(
     for name, file in files.items():
         if not file.is_file():
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
-    found = write_comparison(out, {name: archive.read(file).confirmed() for name, file in files.items()})
+    read = {name: archive.read(file).confirmed() for name, file in files.items()}
+    found = write_comparison(out, read, threat=asked)
     show(*_view(found), f"Comparison: {out}")
 
 
@@ -51,6 +65,12 @@ def _view(found: Comparison) -> list[RenderableType]:
 
     from starcert.report.findings import counted, several  # noqa: PLC0415
 
+    right = "right" if found.known else "answered"
+    verdicts = Table(title="Certified, broken, open under flips wherever they are", title_justify="left")
+    for name in ("run", "flips", f"{found.one}s", right, "by p_A", "with evidence", "broken", "open"):
+        verdicts.add_column(name, justify="left" if name in ("run", "flips") else "right")
+    for run in found.verdicts[:MOST_ROWS]:
+        verdicts.add_row(*map(Text, (run.run, *run.cells)))
     table = Table(title=f"Compared with {found.names[0]}", title_justify="left")
     for name in ("run", "flips", "share", "difference", "95% interval"):
         table.add_column(name, justify="left" if name in ("run", "flips") else "right")
@@ -61,6 +81,7 @@ def _view(found: Comparison) -> list[RenderableType]:
     are, these = "is" if n == 1 else "are", "this" if found.n_graphs == 1 else "these"
     return [
         *(f"{notice.head}. {notice.text}" for notice in found.notices),
+        verdicts,
         table,
         f"An interval that holds 0 shows no difference on {these} {several(found.n_graphs, found.one)}.",
         f"{counted(n, found.one)} {are} answered otherwise or certified against other numbers of flips.",

@@ -56,7 +56,8 @@ BestOption = Annotated[
     str | None,
     typer.Option(
         help="What the best level has most of: accuracy@motif=1,random=10 (certified against so many flips, all at "
-        "once), accuracy, flips@random (mean certified flips on that axis alone), or flips (wherever they fall).",
+        "once), accuracy@flips:2 (against any two flips), accuracy, flips@random (mean certified flips on that axis "
+        "alone), or flips (wherever they fall).",
         show_default="accuracy, of the unbeaten levels that certify a flip",
         metavar="GOAL",
     ),

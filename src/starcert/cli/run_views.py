@@ -10,8 +10,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from starcert.metrics import accuracy, majority_share, radii_of_flips, radius_verdicts, shares_by_axis, steps_to
-from starcert.report.findings import counted, fixed_pairs, out_of_reach
+from starcert.report.findings import counted, fixed_pairs, out_of_reach, votes_to_settle, what_evidence_adds
 from starcert.report.intervals import share_interval
+from starcert.report.verdict_data import any_flips_of, flips_asked
 from starcert.system.output import fails_at_most
 from starcert.system.stages import HEADER
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starcert.archive import Archive
-    from starcert.metrics import AxisShares
+    from starcert.metrics import AxisShares, FlipVerdicts, RadiusVerdicts
     from starcert.report.findings import Words
     from starcert.runs.certification import CertifiedRun
     from starcert.runs.sweep_levels import SweepLevel
@@ -49,7 +50,8 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     return [
         about,
         "",
-        *_verdicts(archive, outcome.words),
+        *_withstood(archive, outcome.words),
+        *_verdict_table(archive, outcome.words),
         *_reach(archive, outcome.words),
         *_notes(outcome),
         *_times(outcome.times),
@@ -133,8 +135,8 @@ def _facts(outcome: CertifiedRun) -> list[tuple[str, str]]:
     return facts
 
 
-def _verdicts(archive: Archive, words: Words) -> Iterator[RenderableType]:
-    """With evidence: what each graph withstands, what breaks it, and how many are certified, broken and open."""
+def _withstood(archive: Archive, words: Words) -> Iterator[RenderableType]:
+    """With evidence: what each graph withstands, and what breaks it."""
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
@@ -159,21 +161,45 @@ def _verdicts(archive: Archive, words: Words) -> Iterator[RenderableType]:
         "known that does. Any flips: no attack of so many flips, wherever they are, changes the answer."
     )
     yield ""
+
+
+def _verdict_table(archive: Archive, words: Words) -> Iterator[RenderableType]:
+    """With evidence or a threat: how many graphs are certified, broken and open, and which votes would settle more."""
+    from rich.table import Table  # noqa: PLC0415
+
+    certificates, anywhere = archive.certificates, any_flips_of(archive)
+    if not anywhere:
+        return
     known = any(label is not None for label in archive.labels)
-    right = "right" if known else "answered"
-    table = Table(
-        title=f"{words.many.capitalize()} {right} and certified, at most so many flips in ({axes})",
-        title_justify="left",
-    )
-    for column in ("flips", words.many, right, "by p_A", "with evidence", "broken", "open"):
+    right, weighed = "right" if known else "answered", certificates.verdicts is not None
+    axes = f" in ({', '.join(archive.noise.axes)})" if weighed else ""
+    title = f"{words.many.capitalize()} {right} and certified, at most so many flips{axes}"
+    table = Table(title=title, title_justify="left")
+    for column in ("flips", words.many, right, *VERDICTS[weighed]):
         table.add_column(column, justify="left" if column == "flips" else "right")
-    labels = archive.labels if known else None
-    for found in radius_verdicts(certificates, labels, radii=radii_of_flips(certificates, 2)):
-        counts = (found.n_graphs, found.n_right, found.n_by_p_A, found.n_certified, found.n_broken, found.n_open)
-        table.add_row(_radii([found.radius]), *map(str, counts))
+    for each in anywhere:
+        table.add_row(f"any {each.flips:,}", str(each.n_graphs), str(each.n_right), *verdict_cells(each, weighed))
+    if weighed:
+        labels = archive.labels if known else None
+        radii = radii_of_flips(certificates, min(2, flips_asked(archive)))
+        for found in radius_verdicts(certificates, labels, radii=radii):
+            cells = str(found.n_graphs), str(found.n_right), *verdict_cells(found, weighed)
+            table.add_row(_radii([found.radius]), *cells)
     yield table
-    yield f"Of the {words.many} that are {right}, each is certified (with evidence, p_A included), broken or open."
+    each_one = "certified (with evidence, p_A included), broken or open" if weighed else "certified by p_A or open"
+    yield f"Any k: at most k flips, wherever they are. Of the {words.many} that are {right}, each is {each_one}."
+    yield from votes_to_settle(anywhere, words)
     yield ""
+
+
+VERDICTS = {True: ("by p_A", "with evidence", "broken", "open"), False: ("by p_A", "open")}
+"""The columns of verdicts, with evidence and without."""
+
+
+def verdict_cells(found: FlipVerdicts | RadiusVerdicts, weighed: bool) -> list[str]:
+    """The counts under `VERDICTS`."""
+    beyond = [found.n_certified, found.n_broken] if weighed else []
+    return [str(n) for n in (found.n_by_p_A, *beyond, found.n_open)]
 
 
 def _radii(radii: Sequence[tuple[int, ...]]) -> str:
@@ -217,7 +243,12 @@ def _percents(found: AxisShares) -> list[str]:
 def _notes(outcome: CertifiedRun) -> list[str]:
     archive = outcome.archive
     reasons = sorted({reason for reason in archive.anchored if reason})
-    notes = [text for text in (out_of_reach(archive), fixed_pairs(outcome.fixed, outcome.words)) if text]
+    told = (
+        out_of_reach(archive),
+        what_evidence_adds(archive, outcome.words),
+        fixed_pairs(outcome.fixed, outcome.words),
+    )
+    notes = [text for text in told if text]
     notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
     notes.append(fails_at_most(archive.certificates.alpha or archive.alpha, archive.together))
     return notes
@@ -238,7 +269,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     from starcert.runs.grid import noise_text  # noqa: PLC0415
     from starcert.runs.output_folder import RUN  # noqa: PLC0415
     from starcert.runs.sweep import PAGE  # noqa: PLC0415
-    from starcert.runs.sweep_result import about_graphs, advice, next_command, notices, tie_sentence  # noqa: PLC0415
+    from starcert.runs.sweep_result import about_graphs, advice, flip_counts, next_command, notices, tie_sentence  # noqa: PLC0415
 
     table = Table(title=f"{len(found.levels):,} noise levels on {about_graphs(found)}", title_justify="left")
     table.add_column("")
@@ -253,6 +284,10 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
         *goal,
         "abstains",
         *(f"radius {axis}{alone}" for axis in found.levels[0].noise.axes),
+        *(
+            f"any {each.flips:,}: {' / '.join(dict(flip_counts(found, each)))}"
+            for each in found.levels[0].any_flips[-1:]
+        ),
         "one answer",
         "beaten by",
     )
@@ -269,6 +304,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
             *([f"{found.goal.show(own.value)}\n{found.goal.within(own.low, own.high)}"] if goal else []),
             f"{level.n_abstained / level.n_graphs:.1%}",
             *_means(level),
+            *(" / ".join(str(n) for _, n in flip_counts(found, each)) for each in level.any_flips[-1:]),
             f"{level.answer_share:.0%}",
             "" if beater is None else str(beater + 1),
         )

@@ -49,6 +49,12 @@ DANGEROUS = 32
 FEW = 2**16
 """More attacks than these are weighed only after votes at attacked objects were tried."""
 
+CLOSEST = 0.47
+"""Where votes of their own are predicted, no attack is taken to fail more often: what looks worse is mostly chance."""
+
+SEARCH = 3.5
+"""A search for an attack that breaks a level takes about so many chunks of votes for each attack it begins with."""
+
 BATCH = 512
 """So many attacks have votes of their own at a time."""
 
@@ -80,11 +86,13 @@ class Verdict:
         kind: "certified", "broken" or "open".
         why: by which argument, or what is missing.
         attack: what breaks the level.
+        more_votes: of an open level, about how many more votes of their own would settle its attacks; None: not known.
     """
 
     kind: Kind
     why: str
     attack: FoundAttack | None = None
+    more_votes: int | None = None
 
 
 class Grounds(NamedTuple):
@@ -312,6 +320,7 @@ class _Settling:
         self._weighed = weighed
         self._tried = 0
         self._left = own.own.left
+        self._search_ahead = 0
 
     def hunted(self, alpha: Fraction) -> Verdict | None:
         """The level broken by one of the most dangerous attacks, or None.
@@ -322,7 +331,10 @@ class _Settling:
         attacks = self._dangerous()
         ranks = list(range(len(attacks)))
         for look in range(MOST_LOOKS):
-            if not ranks or not self._own.ask([attacks[rank] for rank in ranks], 2**look):
+            if not ranks:
+                return None
+            if not self._own.ask([attacks[rank] for rank in ranks], 2**look):
+                self._search_ahead = ceil(SEARCH * len(attacks))
                 return None
             counts = [self._own.counts(attack) for attack in attacks]
             for rank in ranks:
@@ -377,21 +389,24 @@ class _Settling:
             bet = self._evidence.own_bet(self._level, weighed.scheme)
             if bet is not None and weighed.scheme.listed:
                 plans.append((self._chunks(weighed, bet), weighed, bet))
-        why = "no votes of their own can settle its attacks"
+        verdict = Verdict("open", "no votes of their own can settle its attacks")
         self._tried = len(self._weighed)
         for chunks, weighed, bet in sorted(plans, key=lambda plan: plan[0] * len(plan[1].rest)):
             price = self._price(weighed, chunks)
             if price > self._own.own.left:
                 number = f"{len(weighed.rest):,} of {weighed.scheme.n_attacks:,}"
+                more = max(price, self._predicted(weighed, bet, weighed.rest) + OWN_CHUNK * self._search_ahead)
                 return Verdict(
                     "open",
-                    f"{number} attacks need about {price:,} more votes of their own, and fewer are left (own_samples)",
+                    f"{number} attacks need about {more:,} more votes of their own, and fewer are left (own_samples)",
+                    more_votes=more,
                 )
-            why = self._not_harmless(weighed, bet)
-            if not why:
+            still_open = self._not_harmless(weighed, bet)
+            if still_open is None:
                 own = f"{len(weighed.rest):,} of them with {self._left - self._own.own.left:,} votes of their own"
                 return Verdict("certified", f"{_weighing(weighed.scheme.n_attacks)}, {own}")
-        return Verdict("open", why)
+            verdict = still_open
+        return verdict
 
     @staticmethod
     def _chunks(weighed: Weighed, bet: OwnBet) -> int:
@@ -399,6 +414,19 @@ class _Settling:
         failure = min(float(np.mean(weighed.weights.estimate)), 0.4)
         missing = weighed.needed - float(np.mean(weighed.weights.capital[weighed.rest]))
         return ceil(min(missing / SCALE / max(bet.speed(failure), 1e-6) / OWN_CHUNK, LOOKS[-1]))
+
+    @staticmethod
+    def _predicted(weighed: Weighed, bet: OwnBet, attacks: Whole) -> int:
+        """About how many votes settle these attacks, each by how often it seems to fail.
+
+        More than `_price`, which decides whether to begin, says: attacks close to one half need many times the votes
+        that an average one does.
+        """
+        failures = np.linspace(0, CLOSEST, 48)
+        speeds = np.maximum([bet.speed(float(failure)) for failure in failures], 1e-6)
+        speed = np.interp(weighed.weights.estimate[attacks], failures, speeds)
+        missing = np.maximum(weighed.needed - weighed.weights.capital[attacks], 0) / SCALE
+        return OWN_CHUNK * int(np.minimum(np.ceil(missing / speed / OWN_CHUNK), LOOKS[-1]).sum())
 
     def _price(self, weighed: Weighed, chunks: int) -> int:
         """How many more votes it takes until every attack that is open has so many chunks; too many: at least so many.
@@ -411,8 +439,8 @@ class _Settling:
             return least
         return self._own.price([self._attack(weighed.scheme, int(index)) for index in weighed.rest], chunks)
 
-    def _not_harmless(self, weighed: Weighed, bet: OwnBet) -> str:
-        """Why not all open attacks of a scheme are settled, or ""."""
+    def _not_harmless(self, weighed: Weighed, bet: OwnBet) -> Verdict | None:
+        """The level, open, if not all open attacks of a scheme are settled; None: they are harmless."""
         for start in range(0, len(weighed.rest), BATCH):
             rest = {
                 self._attack(weighed.scheme, int(index)): int(weighed.weights.capital[index])
@@ -420,16 +448,34 @@ class _Settling:
             }
             for chunks in LOOKS:
                 if not self._own.ask(list(rest), chunks):
-                    return f"{len(rest):,} attacks or more are not settled, and no votes are left"
+                    why = f"{len(rest):,} attacks or more are not settled, and no votes are left"
+                    more = max(self._own.price(list(rest), chunks), self._missing(rest, weighed.needed, bet))
+                    later = self._predicted(weighed, bet, weighed.rest[start + BATCH :])
+                    return Verdict("open", why, more_votes=more + later)
                 capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
                 if any(self._own.excess(attack) > GIVE_UP for attack in rest):
-                    return f"some attacks look as if they broke it, of {weighed.scheme.n_attacks:,}"
+                    return Verdict("open", f"some attacks look as if they broke it, of {weighed.scheme.n_attacks:,}")
                 rest = {attack: rest[attack] for attack, capital in capitals.items() if capital < weighed.needed}
                 if not rest:
                     break
             if rest:
-                return f"{len(rest):,} attack{'s' * (len(rest) > 1)} too close to call"
-        return ""
+                return Verdict("open", f"{len(rest):,} attack{'s' * (len(rest) > 1)} too close to call")
+        return None
+
+    def _missing(self, rest: Mapping[Attack, int], needed: int, bet: OwnBet) -> int:
+        """About how many more votes settle these attacks, if their capitals go on as before.
+
+        Args:
+            rest: the attacks, with their capital from the votes on the clean object.
+            needed: the capital that settles one.
+            bet: the bet on votes of their own.
+        """
+        votes, slowest = 0.0, max(SCALE * bet.speed(CLOSEST), 1.0)
+        for attack, shared in rest.items():
+            gained = self._capital(attack, shared, bet) - shared
+            speed = max(gained / max(self._own.total(attack), 1), slowest)
+            votes += min((needed - shared - gained) / speed, LOOKS[-1] * OWN_CHUNK)
+        return ceil(votes)
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
         """The logarithm of the capital against "the class has at most half": that of the shared votes times its own."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from starcert.laws.law import Move
 from starcert.noise import Noise
-from starcert.report.compared_runs import ComparedRun
+from starcert.report.compared_runs import ComparedRun, same_sites
 from starcert.report.findings import MOST_REASONS, Notice, counted
 
 __all__ = ["comparison_notices"]
@@ -24,6 +24,7 @@ def comparison_notices(runs: Sequence[ComparedRun], shared: Sequence[str]) -> It
     yield from _anchored(runs)
     yield from _other_laws(runs, shared)
     yield from _other_axes(runs, shared)
+    yield from _other_sites(runs)
 
 
 def _left_out(runs: Sequence[ComparedRun]) -> Iterator[Notice]:
@@ -97,3 +98,21 @@ def _other_axes(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[
         head = "Some axes are not those of all runs" if shared else "The runs have no axis in common"
         text = f"Only curves show what lies on an axis that some runs alone have ({told})."
         yield Notice(head, text if shared else f"{text} Without flips their answers are compared all the same.")
+
+
+def _other_sites(runs: Sequence[ComparedRun]) -> Iterator[Notice]:
+    """Says that "any flip" is not the same attacker in all runs, where these have not as many sites."""
+    if same_sites(runs):
+        return
+    sites = list(zip(*(run.n_sites for run in runs), strict=True))
+    graph = next(number for number, each in enumerate(sites) if len(set(each)) > 1)
+    told = ", ".join(
+        f"{'an unknown number' if n is None else f'{n:,}'} in {run.name}"
+        for run, n in zip(runs, sites[graph], strict=True)
+    )
+    name = runs[0].archive.names[runs[0].rows[graph]]
+    text = (
+        f"An attacker flips sites in the regions of a run, and these differ (sites of {name}: {told}). Certified, "
+        "broken and open are counted for each run by itself, and no differences are given."
+    )
+    yield Notice("Any flip is not the same attacker in all runs", text)

@@ -9,20 +9,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from starcert.archive import Archive
 from starcert.errors import StarcertError
+from starcert.metrics import FlipOutcome, FlipVerdicts, flip_steps
 from starcert.report.compare_notices import comparison_notices
-from starcert.report.compared_runs import ComparedRun, Mask, compared_runs, shared_axes
+from starcert.report.compared_runs import ComparedRun, Mask, compared_runs, same_sites, shared_axes
 from starcert.report.difference_maps import DifferenceMap, difference_maps, run_pairs
 from starcert.report.document import KeyFigure, as_bytes, assemble, resources, target, write_page
 from starcert.report.findings import Notice, counted, several
 from starcert.report.intervals import paired_difference
+from starcert.report.verdict_data import flips_asked
+from starcert.threats import AnyFlips, Threat, threat_of
 
-__all__ = ["Comparison", "Difference", "compare", "write_comparison"]
+__all__ = ["Comparison", "Difference", "RunVerdicts", "compare", "write_comparison"]
 
 MOST_FLIPS = 60
 """Curves end after so many flips."""
@@ -54,6 +59,29 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class RunVerdicts:
+    """What becomes of the graphs in one run under any so many flips.
+
+    Attributes:
+        run: its name.
+        counts: how many graphs are certified, broken and open.
+        weighed: whether the run has evidence: without it, nothing is broken.
+    """
+
+    run: str
+    counts: FlipVerdicts
+    weighed: bool
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Flips, graphs, right, certified by p_A, with evidence, broken, open; "–" where the run has no evidence."""
+        found = self.counts
+        beyond = (f"{n:,}" if self.weighed else "–" for n in (found.n_certified, found.n_broken))
+        plain = (f"{n:,}" for n in (found.n_graphs, found.n_right, found.n_by_p_A))
+        return (AnyFlips(found.flips).words, *plain, *beyond, f"{found.n_open:,}")
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What a comparison says.
 
@@ -62,6 +90,7 @@ class Comparison:
         one: what is compared: a graph, a node, a row of a table.
         n_graphs: how many graphs count: those with a known class, all where none is known.
         known: whether classes are known, so that only right answers count.
+        verdicts: of each run, what becomes of the graphs under any 1, any 2, … flips.
         curves: for each run and axis, the shares by the number of flips there alone.
         differences: of each run but the first.
         maps: how many graphs each run certifies over two axes, and where that differs for sure.
@@ -74,6 +103,7 @@ class Comparison:
     one: str
     n_graphs: int
     known: bool
+    verdicts: tuple[RunVerdicts, ...]
     curves: tuple[dict[str, object], ...]
     differences: tuple[Difference, ...]
     maps: tuple[DifferenceMap, ...]
@@ -82,11 +112,13 @@ class Comparison:
     rows: tuple[tuple[str, ...], ...]
 
 
-def compare(runs: Mapping[str, Archive]) -> Comparison:
+def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) -> Comparison:
     """Compares runs on the graphs that all of them have, each with the first.
 
     Args:
         runs: the archives of two or more runs, by name.
+        threat: up to how many flips, wherever they are, runs are compared, such as "flips:2"; by default as many as the
+            run that was asked about most, and at least 2.
 
     Raises:
         InvalidParameterError: if there are fewer than two, or they have no graphs in common.
@@ -99,13 +131,16 @@ def compare(runs: Mapping[str, Archive]) -> Comparison:
     hits = [each.right if known else all_of_them for each in found]
     shared = shared_axes(found)
     one = first.one
+    most = max(2, *map(flips_asked, runs.values())) if threat is None else threat_of(threat).most
+    outcomes = [each.outcomes(most) for each in found]
     return Comparison(
         names=tuple(runs),
         one=one,
         n_graphs=int(among.sum()),
         known=known,
+        verdicts=tuple(_verdicts(found, outcomes, hits, among)),
         curves=tuple(curve for each in found for curve in _curves(each, known)),
-        differences=tuple(_differences(found, hits, among, shared)),
+        differences=tuple(_differences(found, outcomes, hits, among, shared)),
         maps=tuple(difference_maps(found, hits, among)),
         notices=tuple(comparison_notices(found, shared)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
@@ -127,20 +162,63 @@ def _curves(run: ComparedRun, known: bool) -> Iterator[dict[str, object]]:
 
 
 def _differences(
-    runs: Sequence[ComparedRun], hits: Sequence[Mask], among: Mask, shared: Sequence[str]
+    runs: Sequence[ComparedRun],
+    outcomes: Sequence[Sequence[FlipOutcome]],
+    hits: Sequence[Mask],
+    among: Mask,
+    shared: Sequence[str],
 ) -> Iterator[Difference]:
-    asked: list[tuple[str, dict[str, int]]] = [("no flip", {})]
+    for attacker in chain(_no_flip(runs), _any_flips(runs, outcomes), _axis_flips(runs, shared)):
+        there = among & attacker.asked
+        masks = [(mask & hit)[there] for mask, hit in zip(attacker.certified, hits, strict=True)]
+        for run, mask in zip(runs[1:], masks[1:], strict=True):
+            if there.any():
+                yield Difference(run.name, attacker.flips, float(mask.mean()), *paired_difference(masks[0], mask))
+
+
+class _Attacker(NamedTuple):
+    """Some flips, in words; the graphs that have so many sites in all runs; and for each run the certified graphs."""
+
+    flips: str
+    asked: Mask
+    certified: list[Mask]
+
+
+def _no_flip(runs: Sequence[ComparedRun]) -> Iterator[_Attacker]:
+    yield _Attacker("no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs])
+
+
+def _any_flips(runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]]) -> Iterator[_Attacker]:
+    """Any 1, any 2, … flips, if these are the same attacker in all runs."""
+    for flips in _flips(outcomes) if same_sites(runs) else ():
+        asked = np.array([all(one.asked >= flips for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
+        certified = [np.array([one.certified >= flips for one in of_run], dtype=np.bool_) for of_run in outcomes]
+        yield _Attacker(AnyFlips(flips).words, asked, certified)
+
+
+def _axis_flips(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[_Attacker]:
+    """So many flips on one axis that all runs have."""
     for axis in shared:
         looked = [limit for run in runs if (limit := run.asked(axis)) is not None]
         far = min([MOST_COMPARED, max(run.furthest(axis) for run in runs), *looked])
-        asked += [(f"{n} in {axis}", {axis: n}) for n in range(1, far + 1)]
-    for words, flips in asked:
-        there = among & np.all([run.has_sites(list(flips)) for run in runs], axis=0)
-        if not there.any():
-            continue
-        masks = [(run.certified(flips) & hit)[there] for run, hit in zip(runs, hits, strict=True)]
-        for run, mask in zip(runs[1:], masks[1:], strict=True):
-            yield Difference(run.name, words, float(mask.mean()), *paired_difference(masks[0], mask))
+        asked = np.all([run.has_sites([axis]) for run in runs], axis=0)
+        for n in range(1, far + 1):
+            yield _Attacker(f"{n} in {axis}", asked, [run.certified({axis: n}) for run in runs])
+
+
+def _flips(outcomes: Sequence[Sequence[FlipOutcome]]) -> list[int]:
+    """Some numbers of flips that all runs are asked about."""
+    asked = [min(of_graph, key=lambda one: one.asked) for of_graph in zip(*outcomes, strict=True)]
+    return flip_steps(asked)
+
+
+def _verdicts(
+    runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]], hits: Sequence[Mask], among: Mask
+) -> Iterator[RunVerdicts]:
+    for flips in _flips(outcomes):
+        for run, found, hit in zip(runs, outcomes, hits, strict=True):
+            counts = FlipVerdicts.of(flips, found, among, hit & run.answered)
+            yield RunVerdicts(run.name, counts, run.archive.certificates.verdicts is not None)
 
 
 def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:
@@ -166,15 +244,18 @@ def _count(reach: int) -> str:
     return "–" if reach < 0 else f"{reach:,}"
 
 
-def write_comparison(path: str | os.PathLike[str], runs: Mapping[str, Archive]) -> Comparison:
+def write_comparison(
+    path: str | os.PathLike[str], runs: Mapping[str, Archive], *, threat: Threat | str | None = None
+) -> Comparison:
     """Writes a comparison as one self-contained HTML page, and returns what it says.
 
     Args:
         path: the file to write; one that is there with other content is refused.
         runs: the archives of two or more runs, by name.
+        threat: as in `compare`.
     """
     file = target(path)
-    found = compare(runs)
+    found = compare(runs, threat=threat)
     what, n_rows = "right and certified" if found.known else "certified", len(found.rows)
     said = {
         "found": found,

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from starcert.archive import Archive
 from starcert.core.frontier import Frontier
 from starcert.errors import InvalidParameterError
-from starcert.metrics import Radii, has_sites, open_ended, right
+from starcert.metrics import FlipOutcome, Radii, flip_outcomes, has_sites, open_ended, right
 from starcert.report.radius_tables import Slices, project
 
-__all__ = ["ComparedRun", "Mask", "compared_runs", "shared_axes"]
+__all__ = ["ComparedRun", "Mask", "compared_runs", "same_sites", "shared_axes"]
 
 MOST_NAMED = 20
 """So many classes are named in a message."""
@@ -69,9 +69,9 @@ class ComparedRun:
     @cached_property
     def answers(self) -> list[str]:
         """What it answers for each graph, in words."""
-        certificates, names = self.archive.certificates, self.archive.class_names
-        given = certificates.certified((0,) * len(self.axes))
-        return [names[certificates.labels[row]] if given[row] else "abstains" for row in self.rows]
+        labels, names = self.archive.certificates.labels, self.archive.class_names
+        rows = zip(self.rows, self.answered, strict=True)
+        return [names[labels[row]] if given else "abstains" for row, given in rows]
 
     def reach(self, axis: str) -> list[int]:
         """For each graph the most flips that are certified on one axis alone; −1 after an abstention."""
@@ -90,6 +90,22 @@ class ComparedRun:
         """Which graphs are certified against so many flips on some axes, and none on the others."""
         radius = tuple(flips.get(axis, 0) for axis in self.axes)
         return self.archive.certificates.certified(radius)[list(self.rows)]
+
+    def outcomes(self, most: int) -> list[FlipOutcome]:
+        """What is known about each graph under at most so many flips, wherever they are."""
+        found = flip_outcomes(self.archive.certificates, most)
+        return [found[row] for row in self.rows]
+
+    @cached_property
+    def answered(self) -> Mask:
+        """Which graphs it gives an answer for."""
+        return self.archive.certificates.certified((0,) * len(self.axes))[list(self.rows)]
+
+    @cached_property
+    def n_sites(self) -> list[int | None]:
+        """How many sites of each graph an attacker may flip, all axes together; None: not known."""
+        sizes = [self.archive.capacities[row] for row in self.rows]
+        return [None if each is None else sum(each) for each in sizes]
 
     def has_sites(self, axes: Sequence[str]) -> Mask:
         """Which graphs have something to flip on each of these axes."""
@@ -174,3 +190,8 @@ def _places(archive: Archive, first: Archive) -> dict[int, int]:
 def shared_axes(runs: Sequence[ComparedRun]) -> list[str]:
     """The axes that the noises of all runs have."""
     return [axis for axis in runs[0].axes if all(axis in each.axes for each in runs)]
+
+
+def same_sites(runs: Sequence[ComparedRun]) -> bool:
+    """Whether an attacker finds as many sites to flip in every graph, whichever run it is."""
+    return all(run.n_sites == runs[0].n_sites for run in runs)

@@ -12,8 +12,9 @@ from starcert.graphs.arcs import ARCS
 from starcert.graphs.blocks import PAIRS
 from starcert.graphs.sites import Sites
 from starcert.graphs.vectors import COLUMNS
-from starcert.metrics import has_sites, right, too_few_votes, votes_needed
+from starcert.metrics import FlipVerdicts, flip_verdicts, has_sites, right, too_few_votes, votes_needed
 from starcert.report.radius_tables import Limits, Slices, box_of, most_frequent
+from starcert.threats import AnyFlips
 
 __all__ = [
     "Notice",
@@ -26,6 +27,8 @@ __all__ = [
     "out_of_reach",
     "several",
     "summary",
+    "votes_to_settle",
+    "what_evidence_adds",
 ]
 
 MOST_REASONS = 5
@@ -228,6 +231,45 @@ def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
     lie = "lies" if sum(fixed) == 1 else "lie"
     where = f"{counted(sum(fixed), words.site)} in {some:,} of {counted(len(fixed), words.whole)}"
     return f"Fixed: {where} {lie} in no region; nothing is certified there."
+
+
+def votes_to_settle(found: Sequence[FlipVerdicts], words: Words = GRAPHS) -> list[str]:
+    """How many votes of their own would settle open graphs, a sentence for each number of flips where that is known.
+
+    The first number settles half of those of which it is known, the second one all of them.
+    """
+    told = []
+    for each in found:
+        if each.own_samples:
+            half, last = (_rounded_up(each.own_samples[place]) for place in ((len(each.own_samples) - 1) // 2, -1))
+            settled = sum(need <= half for need in each.own_samples)
+            all_of_them = len(each.own_samples)
+            more = f", and about {last:,} would settle {all_of_them:,}" if settled < all_of_them else ""
+            which = f"{settled:,} of the {each.n_open:,} open {several(each.n_open, words.one)}"
+            told.append(f"Any {each.flips:,}: own_samples of about {half:,} would settle {which}{more}.")
+    return told
+
+
+def _rounded_up(number: int) -> int:
+    """The number with two digits that count, no smaller."""
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return -(-number // unit) * unit
+
+
+def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
+    """Without evidence, what it would decide: the answers that p_A leaves open under any one flip, or any two."""
+    if archive.certificates.verdicts is not None:
+        return ""
+    known = any(label is not None for label in archive.labels)
+    for each in flip_verdicts(archive.certificates, archive.labels if known else None):
+        if each.n_open:
+            threat = AnyFlips(each.flips)
+            which = f"{each.n_open:,} of {counted(each.n_right, words.one)}{' answered right' if known else ''}"
+            return (
+                f"Under {threat.words}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
+                "also looks at where the flips of votes fell: it can certify more of these, and finds attacks."
+            )
+    return ""
 
 
 def counted(n: int, what: str) -> str:

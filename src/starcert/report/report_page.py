@@ -26,9 +26,18 @@ from starcert.graphs.sites import Sites
 from starcert.metrics import right
 from starcert.report.document import KeyFigure, assemble, resources, target, write_page
 from starcert.report.drawings import DRAWN_EDGES, DRAWN_NODES, drawings, is_large
-from starcert.report.findings import Notice, ReportSummary, Words, counted, fixed_pairs, notices, summary
+from starcert.report.findings import (
+    Notice,
+    ReportSummary,
+    Words,
+    counted,
+    fixed_pairs,
+    notices,
+    summary,
+    votes_to_settle,
+)
 from starcert.report.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
-from starcert.report.verdict_data import any_flip, verdict_data, verdict_rows
+from starcert.report.verdict_data import any_flip, any_flips_of, verdict_data, verdict_rows
 from starcert.system.output import at_most, holds_at_least
 from starcert.system.stages import HEADER, StageTimes
 
@@ -83,6 +92,8 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
         "holds": holds_at_least(_alpha(archive)),
         "whose": _whose(archive),
         "verdicts": verdict_rows(archive),
+        "weighed": archive.certificates.verdicts is not None,
+        "advice": votes_to_settle(any_flips_of(archive), found.words),
         "known": any(label is not None for label in archive.labels),
         "numbers": list(_numbers(archive, found.counts, found.words, base)),
         "notices": found.notices,

@@ -6,6 +6,7 @@ Everything here is plain: whole numbers, node pairs as two of them, and sites in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -14,13 +15,15 @@ import numpy as np
 
 from starcert.archive import Archive
 from starcert.certificate import Certificate
+from starcert.errors import InvalidParameterError
 from starcert.evidence.attack_axes import influences
 from starcert.graphs import Graph
 from starcert.graphs.sites import Sites
-from starcert.metrics import radii_of_flips, radius_verdicts
+from starcert.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts, radii_of_flips, radius_verdicts
 from starcert.report.document import KeyFigure
+from starcert.threats import AnyFlips, threat_of
 
-__all__ = ["VerdictRow", "any_flip", "verdict_data", "verdict_rows"]
+__all__ = ["VerdictRow", "any_flip", "any_flips_of", "flips_asked", "verdict_data", "verdict_rows"]
 
 MOST_ROWS = 20
 """So many radii have a row in the table."""
@@ -42,16 +45,16 @@ LEAST_SHARE = 0.05
 
 @dataclass(frozen=True)
 class VerdictRow:
-    """A row of the table: what becomes of the graphs that are answered right, within one radius.
+    """A row of the table: what becomes of the graphs that are answered right, under some flips.
 
     Attributes:
-        radius: as text.
+        flips: as text: any so many, or a radius.
         n_graphs: how many graphs have so many sites.
         n_right: how many of these are answered right, or answered where no class is known.
         counts: how many of those are certified by p_A, certified by evidence beyond that, open, and broken.
     """
 
-    radius: str
+    flips: str
     n_graphs: int
     n_right: int
     counts: tuple[int, int, int, int]
@@ -66,26 +69,45 @@ class VerdictRow:
         return 100 * count / max(1, self.n_graphs)
 
 
+def flips_asked(archive: Archive) -> int:
+    """Up to how many flips, wherever they are, results are counted: those of the threat, 2 with evidence, else 0."""
+    with suppress(InvalidParameterError):  # settings are what a file says
+        return threat_of(archive.settings.get("threat")).most
+    if archive.certificates.verdicts is None:
+        return 0
+    return max((each.max_flips or 0 for each in archive.evidence or () if each is not None), default=0) or 2
+
+
+def any_flips_of(archive: Archive) -> list[FlipVerdicts]:
+    """What becomes of the graphs under any 1, any 2, … flips, as many as are asked about."""
+    return flip_verdicts(archive.certificates, _known_labels(archive), most=flips_asked(archive))
+
+
 def verdict_rows(archive: Archive) -> list[VerdictRow]:
-    """The rows for one and two flips; none without evidence."""
-    certificates = archive.certificates
+    """The rows for any 1, any 2, … flips; with evidence also those for radii of one and two flips."""
+    certificates, labels = archive.certificates, _known_labels(archive)
+    rows = [_row(AnyFlips(each.flips).words, each) for each in any_flips_of(archive)]
     if certificates.verdicts is None:
-        return []
-    labels = archive.labels if _is_labelled(archive) else None
-    found = radius_verdicts(certificates, labels, radii=radii_of_flips(certificates, 2)[:MOST_ROWS])
-    return [
-        VerdictRow(
-            ", ".join(f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n),
-            each.n_graphs,
-            each.n_right,
-            (each.n_by_p_A, each.n_certified - each.n_by_p_A, each.n_open, each.n_broken),
-        )
-        for each in found
-    ]
+        return rows
+    radii = radii_of_flips(certificates, min(2, flips_asked(archive)))[:MOST_ROWS]
+    for each in radius_verdicts(certificates, labels, radii=radii):
+        named = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n]
+        rows.append(_row(", ".join(named), each))
+    return rows
+
+
+def _row(attacker: str, found: FlipVerdicts | RadiusVerdicts) -> VerdictRow:
+    counts = (found.n_by_p_A, found.n_certified - found.n_by_p_A, found.n_open, found.n_broken)
+    return VerdictRow(attacker, found.n_graphs, found.n_right, counts)
 
 
 def _is_labelled(archive: Archive) -> bool:
     return any(label is not None for label in archive.labels)
+
+
+def _known_labels(archive: Archive) -> Sequence[int | None] | None:
+    """The true classes; None where none is known."""
+    return archive.labels if _is_labelled(archive) else None
 
 
 def any_flip(archive: Archive) -> Iterator[KeyFigure]:

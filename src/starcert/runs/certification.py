@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from starcert import archive as archives
 from starcert.archive import Archive
 from starcert.jobs import Job
+from starcert.metrics import flip_outcomes, flip_steps
 from starcert.report.findings import Words
+from starcert.report.verdict_data import flips_asked
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, PROFILE, REPORT, RESULTS, OutputFolder
@@ -160,10 +162,14 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
 
     `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
     evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the levels
-    with a known attack, and no `any_flips` flips, wherever they are, change the answer.
+    with a known attack, and no `any_flips` flips, wherever they are, change the answer. With evidence or a threat,
+    `any_1`, `any_2`, … say what is known under so many flips: by p_A, by evidence, broken or open; None where a graph
+    has fewer sites.
     """
     certificates = archive.certificates
-    for row, answer, one in zip(archive.rows(), base, certificates, strict=True):
+    outcomes = flip_outcomes(certificates, flips_asked(archive))
+    steps = flip_steps(outcomes)
+    for row, answer, one, outcome in zip(archive.rows(), base, certificates, outcomes, strict=True):
         cells: dict[str, object] = {}
         for name, value in row.items():
             if name == "class":
@@ -173,6 +179,9 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
                 cells["frontier_by_p_A"] = json.dumps(one.counted.radii)
                 cells["broken"] = json.dumps(one.broken)
                 cells["any_flips"] = one.any_flips
+            for flips in steps if name == "frontier" else ():
+                known = "abstains" if one.abstained else outcome.under(flips)
+                cells[f"any_{flips}"] = known if flips <= outcome.asked else None
         yield cells
 
 
@@ -206,11 +215,13 @@ def _record(
 
 def _beyond_counts(settings: RunSettings) -> dict[str, object]:
     """What was asked beyond a fixed number of votes that are counted; nothing where nothing was."""
-    plan: dict[str, object] = {} if settings.plan == "fixed" else {"plan": settings.plan}
+    asked: dict[str, object] = {} if settings.plan == "fixed" else {"plan": settings.plan}
+    if settings.threat is not None:
+        asked["threat"] = str(settings.threat)
     if not settings.evidence:
-        return plan
+        return asked
     own = settings.samples if settings.own_samples is None else settings.own_samples
-    return {"evidence": True, "own_samples": own, **plan}
+    return {"evidence": True, "own_samples": own, **asked}
 
 
 def _write_report(path: Path, kept: Archive, ready: TriedModel, data: str, times: StageTimes | None) -> None:

@@ -119,6 +119,7 @@ seed = 0
 # own copies leave open. With plan = "decided" a graph gets no more votes than it takes to answer whether max_radius is
 # certified: samples are then an upper limit.
 # evidence = true
+# threat = "flips:2"  # any two flips, wherever they are
 # own_samples = 5000
 # plan = "decided"
 

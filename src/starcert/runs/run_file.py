@@ -21,6 +21,7 @@ from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, c
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
 from starcert.system.processes import in_words
+from starcert.threats import AnyFlips
 
 __all__ = [
     "EXPECTED",
@@ -312,6 +313,8 @@ def _plain(item: object, folder: Path) -> object:
             return f"{_relative(item.file, folder)}:{item.name}"
         case Path():
             return _relative(item, folder)
+        case AnyFlips():
+            return str(item)
     return item
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from starcert.errors import InvalidParameterError
 from starcert.runs.columns import ROLES
 from starcert.runs.user_code import Reference, TuName, place_of
+from starcert.threats import Threat, threat_of
 
 if TYPE_CHECKING:
     from starcert.core.confidence import Family
@@ -41,6 +42,7 @@ __all__ = [
     "as_rate",
     "as_regions",
     "as_splits",
+    "as_threat",
     "one_of",
     "parse_by_axis",
     "parse_columns",
@@ -238,6 +240,11 @@ def as_radius(value: RadiusLike, _base: Path, name: str) -> object:
         hint = "Write a table: [max_radius], and below it a line such as motif = 3 for every axis."
         raise InvalidParameterError(name, "be whole numbers of flips, one for each axis", value, hint)
     return dict(value) if isinstance(value, Mapping) else tuple(counts)
+
+
+def as_threat(value: object, _base: Path, name: str) -> Threat:
+    """What the attacker can do."""
+    return threat_of(value, name)
 
 
 def as_alpha(value: object, _base: Path, name: str) -> float:

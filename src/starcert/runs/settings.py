@@ -16,6 +16,7 @@ from starcert.errors import InvalidParameterError
 from starcert.runs import setting_values as values_of
 from starcert.runs.setting_values import Setting, SettingCheck
 from starcert.runs.user_code import Reference
+from starcert.threats import check_box
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from starcert.core.confidence import Family
     from starcert.noise import Noise
     from starcert.smoothing import Problem, SmoothedClassifier
+    from starcert.threats import Threat
 
 __all__ = [
     "MAX_SAMPLES",
@@ -75,9 +77,9 @@ class RunSettings:
 
     Paths are absolute. `data` is a text where it names a TU data set, `regions` where it names a builder. `max_radius`
     has the order of the noise's axes. None stands for: all node pairs in the one region of the noise (`regions`), all
-    that can be flipped (`max_radius`), as many as samples (`own_samples`), all graphs (`limit`), columns called after
-    what they hold (`columns`), edges without types (`edge_types`), parts that are drawn (`splits`), where the model
-    function left the module (`device`), `votes.db` in the output folder (`store`).
+    that can be flipped (`max_radius`, `threat`), as many as samples (`own_samples`), all graphs (`limit`), columns
+    called after what they hold (`columns`), edges without types (`edge_types`), parts that are drawn (`splits`), where
+    the model function left the module (`device`), `votes.db` in the output folder (`store`).
     """
 
     model: Reference = field(
@@ -286,6 +288,19 @@ class RunSettings:
             changes="certificates",
         ),
     )
+    threat: Threat | None = field(
+        default=None,
+        metadata=_about(
+            values_of.as_threat,
+            "What the attacker can do: flips:2 is at most two flips, wherever they are. The results count the graphs "
+            "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
+            shown="none: all that can be flipped",
+            metavar="flips:K",
+            sweep_help="What the attacker can do, such as flips:2: each level says how many graphs are certified, "
+            "broken and open under any 2 flips.",
+            changes="certificates",
+        ),
+    )
     limit: int | None = field(
         default=None,
         metadata=_about(
@@ -394,6 +409,7 @@ class RunSettings:
             max_radius=self.max_radius,
             evidence=self.evidence,
             own_samples=self.own_samples,
+            threat=self.threat,
             plan=self.plan,
             store=store,
             executor=executor,
@@ -419,6 +435,8 @@ class RunSettings:
             raise InvalidParameterError("splits", "be left out where nodes are classified", str(self.splits), hint)
         if self.max_radius is not None:
             object.__setattr__(self, "max_radius", self.noise.radius(self.max_radius, "max_radius"))
+        if self.threat is not None:
+            check_box(self.max_radius, self.threat)
         if self.regions is None and len(self.noise.regions) > 1:
             raise InvalidParameterError(
                 "regions",

@@ -146,7 +146,7 @@ def _swept(
         assert ready.data.labels is not None
         truth = [label for label in ready.data.labels if label is not None]
         problem = ready.problem.under(certificates.noise)
-        outcomes.append(outcome_of(certificates, truth, ready.answers, problem.capacities))
+        outcomes.append(outcome_of(certificates, truth, ready.answers, problem.capacities, settings.most_flips))
         marks.append(marks_of(settings.goal or ACCURACY, certificates, outcomes[-1]))
         anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
     classes, counts = np.unique(outcomes[0].truth, return_counts=True)

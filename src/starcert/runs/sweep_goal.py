@@ -1,9 +1,9 @@
 """What a sweep shall find the best noise level for, and how the levels stand by it.
 
 `accuracy@motif=1,random=10` is the share of graphs that are right and certified against so many flips on these axes,
-all at once; `accuracy` alone is without flips. `flips@random` is how many flips on that axis alone are certified, the
-mean over the graphs; `flips` alone is how many there may be wherever they fall. Graphs that have no sites on an axis
-that is named do not count.
+all at once; `accuracy@flips:2` is against any two flips, wherever they fall, and `accuracy` alone without flips.
+`flips@random` is how many flips on that axis alone are certified, the mean over the graphs; `flips` alone is how many
+there may be wherever they fall. Graphs that have no sites on an axis that is named do not count.
 
 All levels are tried on the same graphs, so they are compared graph by graph. A level whose difference from the best
 has an interval that reaches 0 is a *tie*: these graphs cannot tell the two apart.
@@ -20,10 +20,12 @@ import numpy.typing as npt
 
 from starcert.certificate import Certificates
 from starcert.errors import InvalidParameterError, StarcertError
+from starcert.metrics import flip_outcomes
 from starcert.noise import Noise
 from starcert.report.intervals import mean_interval, paired_difference, share_interval
 from starcert.runs.setting_values import parse_by_axis
 from starcert.runs.sweep_levels import LevelOutcome
+from starcert.threats import Threat, threat_of
 
 __all__ = ["ACCURACY", "Goal", "Marks", "Standing", "marks_of", "standings"]
 
@@ -38,6 +40,7 @@ class Goal:
     Attributes:
         kind: "accuracy" or "flips".
         radius: of accuracy, against how many flips on each axis that is named.
+        threat: of accuracy, against which attacker, where that is no radius.
         axis: of flips, on which axis; "": wherever they fall.
 
     Example:
@@ -49,6 +52,7 @@ class Goal:
     kind: str = "accuracy"
     radius: tuple[tuple[str, int], ...] = ()
     axis: str = ""
+    threat: Threat | None = None
 
     @classmethod
     def parse(cls, text: str, noise: Noise, max_radius: tuple[int, ...] | None = None, name: str = "best") -> Goal:
@@ -57,6 +61,8 @@ class Goal:
         if kind not in ("accuracy", "flips") or (at and not where):
             hint = f"There are {', '.join(_examples(noise))}."
             raise InvalidParameterError(name, "be accuracy or flips, with @ and where", text, hint)
+        if kind == "accuracy" and where.startswith("flips:"):
+            return cls(kind, threat=threat_of(where, name))
         if kind == "flips":
             _check_axes([where] if at else [], noise, name, text)
             return cls(kind, axis=where)
@@ -72,7 +78,7 @@ class Goal:
         return cls(kind, tuple((axis, count) for axis, count in zip(noise.axes, whole, strict=True) if count))
 
     def __str__(self) -> str:
-        where = ",".join(f"{axis}={count}" for axis, count in self.radius) or self.axis
+        where = ",".join(f"{axis}={count}" for axis, count in self.radius) or self.axis or str(self.threat or "")
         return f"{self.kind}@{where}" if where else self.kind
 
     @property
@@ -80,6 +86,8 @@ class Goal:
         """What it is, in words."""
         if self.kind == "flips":
             return f"mean certified flips {f'in {self.axis} alone' if self.axis else 'wherever they fall'}"
+        if self.threat is not None:
+            return f"accuracy certified against {self.threat.words}"
         against = " and ".join(f"{count:,} flip{'s' * (count != 1)} in {axis}" for axis, count in self.radius)
         return f"accuracy certified against {against}" if against else "accuracy"
 
@@ -103,7 +111,7 @@ ACCURACY = Goal()
 
 def _examples(noise: Noise) -> list[str]:
     first = noise.axes[0]
-    return ["accuracy", f"accuracy@{first}=1", "flips", f"flips@{first}"]
+    return ["accuracy", f"accuracy@{first}=1", "accuracy@flips:2", "flips", f"flips@{first}"]
 
 
 def _check_axes(named: Sequence[str], noise: Noise, name: str, text: str) -> None:
@@ -122,10 +130,16 @@ def marks_of(goal: Goal, certificates: Certificates, outcome: LevelOutcome) -> M
     axes = outcome.noise.axes
     named = [axes.index(axis) for axis in (dict(goal.radius) or ({goal.axis: 1} if goal.axis else {}))]
     there = np.all(outcome.capacities[:, named] > 0, axis=1)
+    known = [] if goal.threat is None else flip_outcomes(certificates, goal.threat.most)
+    if goal.threat is not None:
+        there = np.array([one.asked == goal.threat.most for one in known])
     if not there.any():
-        raise StarcertError(f"best = {goal}: no graph has sites on all of these axes. Name others.")
+        missing = "sites on all of these axes" if goal.threat is None else "that many sites to flip"
+        raise StarcertError(f"best = {goal}: no graph has {missing}. Name others.")
     found: npt.ArrayLike
-    if goal.kind == "accuracy":
+    if goal.threat is not None:
+        found = [one.certified == goal.threat.most for one in known]
+    elif goal.kind == "accuracy":
         radius = dict(goal.radius)
         found = certificates.certified(tuple(radius.get(axis, 0) for axis in axes))
     elif goal.axis:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from starcert.certificate import Certificates
 from starcert.core.confidence import Votes
-from starcert.metrics import certified_counts, open_ended, right, steps_to, votes_needed
+from starcert.metrics import FlipVerdicts, certified_counts, flip_verdicts, open_ended, right, steps_to, votes_needed
 from starcert.noise import Noise
 from starcert.system.output import progress_bar
 
@@ -53,6 +53,7 @@ class LevelOutcome:
         max_radius: the box of radii that was looked at; None: all.
         short: the axes with too few votes to certify a flip, and how many would do, see `out_of_reach`.
         by_counts: with evidence, the radii that the bounds on the class probabilities certify alone; else None.
+        any_flips: what becomes of the graphs under any 1, any 2, … flips, as many as are asked about.
     """
 
     noise: Noise
@@ -65,6 +66,7 @@ class LevelOutcome:
     max_radius: tuple[int, ...] | None
     short: dict[str, int | None]
     by_counts: tuple[Radii, ...] | None = None
+    any_flips: tuple[FlipVerdicts, ...] = ()
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
@@ -111,6 +113,7 @@ class SweepLevel:
         score: how many radii hold for more than half of the graphs, right and certified; None as for the volume.
         short: the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number.
         by_counts: with evidence, mean radii and shares by the bounds on the class probabilities alone; else None.
+        any_flips: what becomes of the graphs under any 1, any 2, … flips, as many as are asked about.
     """
 
     noise: Noise
@@ -129,6 +132,7 @@ class SweepLevel:
     score: int | None
     short: dict[str, int | None]
     by_counts: LevelReach | None = None
+    any_flips: tuple[FlipVerdicts, ...] = ()
 
     @property
     def accuracy(self) -> float:
@@ -181,9 +185,13 @@ def out_of_reach(
 
 
 def outcome_of(
-    certificates: Certificates, truth: Sequence[int], base: Sequence[int], capacities: Sequence[tuple[int, ...]]
+    certificates: Certificates,
+    truth: Sequence[int],
+    base: Sequence[int],
+    capacities: Sequence[tuple[int, ...]],
+    most_flips: int = 0,
 ) -> LevelOutcome:
-    """What certificates say, graph by graph."""
+    """What certificates say, graph by graph, and under any 1, any 2, … flips up to `most_flips`."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None
     assert alpha is not None
@@ -204,6 +212,7 @@ def outcome_of(
         certificates.max_radius,
         out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.together),
         None if certificates.verdicts is None else tuple(by_counts),
+        tuple(flip_verdicts(certificates, truth, most=most_flips)),
     )
 
 
@@ -238,6 +247,7 @@ def _level(
         score=None if counts is None else int((2 * counts > n_graphs).sum()),
         short=outcome.short,
         by_counts=None if outcome.by_counts is None else _counted_reach(outcome, outcome.by_counts, steps),
+        any_flips=outcome.any_flips,
     )
 
 

@@ -15,6 +15,7 @@ from starcert.runs.sweep_result import (
     SweepResult,
     about_graphs,
     advice,
+    flip_counts,
     next_command,
     notices,
     tie_sentence,
@@ -33,6 +34,7 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
         "n_levels": len(sweep.levels),
         "samples": run.samples,
         "evidence": run.evidence,
+        "any_flips": sweep.settings.most_flips,
         "about_graphs": about_graphs(sweep),
         "advice": advice(sweep),
         "tie": tie_sentence(sweep),
@@ -78,6 +80,8 @@ def _settings(sweep: SweepResult) -> Iterator[tuple[str, str]]:
         yield key, str(getattr(run, key))
     if run.evidence:
         yield "evidence", f"yes, with at most {run.own_samples:,} votes at attacked versions of a graph"
+    if run.threat is not None:
+        yield "threat", str(run.threat)
     if run.plan != "fixed":
         yield "plan", run.plan
 
@@ -86,6 +90,8 @@ def _heads(sweep: SweepResult) -> list[str]:
     axes = [f"mean radius, {axis}" for axis in sweep.levels[0].noise.axes]
     if sweep.settings.run.evidence:
         axes += [f"by p_A alone, {axis}" for axis in sweep.levels[0].noise.axes]
+    for each in sweep.levels[0].any_flips:
+        axes += [f"any {each.flips:,}: {what}" for what, _ in flip_counts(sweep, each)]
     goal = [] if sweep.settings.goal is None else [str(sweep.goal).replace("@", " @ ").replace(",", ", ")]
     found = ["accuracy", *goal, "less the best", "abstains"]
     return ["level", "noise", *found, *axes, "volume", "score", "most frequent answer", "verdict"]
@@ -105,6 +111,7 @@ def _row(sweep: SweepResult, number: int) -> dict[str, object]:
             f"{level.n_abstained / level.n_graphs:.1%}",
             *(f"{mean:.2f}" for mean in level.mean_radii),
             *(f"{mean:.2f}" for mean in (() if level.by_counts is None else level.by_counts.mean_radii)),
+            *(f"{n:,}" for each in level.any_flips for _, n in flip_counts(sweep, each)),
             "" if level.volume is None else f"{level.volume:,.1f}",
             "" if level.score is None else f"{level.score:,}",
         ],

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from starcert.graphs.content import digest
+from starcert.metrics import FlipVerdicts
 from starcert.noise import Noise
 from starcert.report.findings import Notice, nothing_to_flip
 from starcert.report.intervals import share_interval
@@ -23,6 +24,7 @@ __all__ = [
     "SweepSettings",
     "about_graphs",
     "advice",
+    "flip_counts",
     "next_command",
     "notices",
     "sweep_rows",
@@ -59,6 +61,11 @@ class SweepSettings:
     def levels(self) -> tuple[Noise, ...]:
         """The noise levels."""
         return self.grid.levels(self.run.noise)
+
+    @property
+    def most_flips(self) -> int:
+        """Up to how many flips, wherever they are, results are counted: the threat's, 2 with evidence, else 0."""
+        return 2 * self.run.evidence if self.run.threat is None else self.run.threat.most
 
     @property
     def seed(self) -> int:
@@ -228,6 +235,7 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
                 for step, share in zip(level.steps, shares, strict=True)
             },
             **_by_counts(level),
+            **_by_flips(sweep, level),
             "volume": level.volume,
             "score": level.score,
             "unbeaten": beater is None,
@@ -256,6 +264,23 @@ def _by_counts(level: SweepLevel) -> dict[str, object]:
         f"right_at_{axis}_{step}_by_p_A": share
         for axis, of_axis in zip(axes, shares, strict=True)
         for step, share in zip(level.steps, of_axis, strict=True)
+    }
+
+
+def flip_counts(sweep: SweepResult, found: FlipVerdicts) -> list[tuple[str, int]]:
+    """How many graphs are certified, broken and open; without votes at attacked graphs nothing can be broken."""
+    counts = [("certified", found.n_certified), ("broken", found.n_broken), ("open", found.n_open)]
+    attacked = sweep.settings.run.evidence and sweep.settings.run.own_samples != 0
+    return [(name, count) for name, count in counts if attacked or name != "broken"]
+
+
+def _by_flips(sweep: SweepResult, level: SweepLevel) -> dict[str, object]:
+    """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
+    return {
+        f"any_{each.flips}_{name}": count / each.n_graphs
+        for each in level.any_flips
+        for name, count in (("by_p_A", each.n_by_p_A), *flip_counts(sweep, each))
+        if each.n_graphs
     }
 
 
