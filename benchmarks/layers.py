@@ -29,7 +29,7 @@ VOTES = {"cpu": (16_384, 8_192, 4_096, 1_024, 512), "cuda": (100_000, 100_000, 5
 BATCH = {"cpu": 256, "cuda": 16_384}
 """Copies in a batch of the loop, of 18 nodes; of larger graphs as many fewer."""
 
-FLOOR_NODES = {"cpu": 2**13, "cuda": 2**20}
+FLOOR_NODES = {"cpu": 2**12, "cuda": 2**20}
 FLOOR = "the module on copies without edges: its dense layers, which it has to run as it is written"
 
 WIDTH, DEPTH, TYPES = int(os.environ.get("WIDTH", "64")), 3, 3

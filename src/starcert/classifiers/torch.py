@@ -48,7 +48,7 @@ LAYER_WIDTH = 64
 BATCH, LARGER_BATCH = 96, 1024
 """Copies in a batch on a CPU: with a row of numbers for each edge, and without. Layers are looked at once a batch."""
 
-CACHED_NODES = 2**13
+CACHED_NODES = 2**12
 """Nodes of a portion of a batch on a CPU: what a layer of some 32 units holds for them stays in the cache of a core."""
 
 GATHERED, NODE_BYTES = 2**21, 2**14
