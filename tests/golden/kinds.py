@@ -65,6 +65,7 @@ def directed() -> dict[str, object]:
         lambda batch: batch.values,
     ]
     large = sc.Graph.from_networkx(nx.gnm_random_graph(200, 800, seed=2, directed=True))
+    huge = sc.Graph.from_networkx(nx.cycle_graph(6_000, create_using=nx.DiGraph))
 
     def leads(batch):
         return batch.out_degrees()[:, 0] > batch.in_degrees()[:, 0] + 1
@@ -76,6 +77,7 @@ def directed() -> dict[str, object]:
         "evidence": asked(leads, team, noise, regions),
         "sparse": copies([large], sc.Noise(all=sc.Flip(delete=0.01, add=2e-4)), None, fingerprints_of_edges),
         "dense": copies([large], sc.Noise(all=0.2), None, fingerprints_of_edges, samples=128),
+        "huge": copies([huge], sc.Noise(all=2e-7), None, fingerprints_of_edges, samples=128),
     }
 
 

@@ -65,12 +65,14 @@ def decided() -> dict[str, object]:
         ("together", apart, {"max_radius": (1, 1), "family": "all"}),
         ("no question", apart, {}),
         ("three classes", three, {"max_radius": 1}),
+        ("small chunks", apart, {"max_radius": (2, 0), "chunk_size": 64}),
     ):
         result = smoothed.certify(graphs(), samples=4_000, seed=6, plan="decided", **asked)
         found[name] = {"votes": votes_of(result.votes), "certificates": plain(result)}
     weigh = partial(apart.certify, graphs(), samples=4_000, seed=6, plan="decided", evidence=True, own_samples=3_000)
     found["evidence"] = weighed(weigh(max_flips=1), 1)
     found["evidence in a box"] = weighed(weigh(max_radius=(2, 1)), 3)
+    found["evidence in small chunks"] = weighed(weigh(max_flips=2, chunk_size=64), 2)
     return found
 
 
