@@ -1,11 +1,5 @@
-"""The golden set: small runs whose votes, certificates and archives stay the same, to the bit, from version to version.
+"""The oldest parts of the golden set: graphs, votes, certificates and files since version 0.1.0."""
 
-`python tests/golden/worlds.py` prints the set of the installed version; `golden.json` holds that of version 0.1.0. What
-a file says about who made it (versions, the description of the classifier) and how it was audited is left out, and so
-are bounds for more than two classes, which are made another way since.
-"""
-
-import json
 import tempfile
 from pathlib import Path
 
@@ -14,39 +8,17 @@ import networkx as nx
 import numpy as np
 
 import starcert as sc
+from golden.pinning import claims_in, plain, votes_of
 
 MUTAG = Path(grakel.__file__).parent / "tests" / "data" / "MUTAG"
 
 
-def plain(certificates) -> list[dict[str, object]]:
-    """What certificates say, with floats as they are in memory."""
-    return [
-        {
-            "label": one.label,
-            "failure": float(one.bounds.failure[0]).hex(),
-            "other": float(one.bounds.other[0]).hex(),
-            "radii": [list(radius) for radius in one.frontier.radii],
-            "beyond": [list(radius) for radius in one.frontier.beyond],
-            "verified": one.frontier.verified,
-            "capacity": list(one.capacity),
-            "anchored": one.anchored,
-        }
-        for one in certificates
-    ]
-
-
-def votes_of(votes) -> dict[str, list[list[int]]]:
-    return {"estimation": votes.counts.tolist(), "selection": votes.selection.tolist()}
-
-
 def file_of(certificates) -> dict[str, object]:
-    """The file of these certificates, but for who made it."""
+    """The numbers in the file of these certificates."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "certificates.json")
         sc.archive.write(path, sc.archive.Archive.from_result(certificates))
-        written = json.loads(path.read_text(encoding="utf-8"))
-    del written["provenance"], written["audit"]
-    return written
+        return claims_in(path)
 
 
 def motif() -> dict[str, object]:
@@ -133,9 +105,7 @@ def example() -> dict[str, object]:
         run = write_example(Path(folder), "function")[0]
         values = dict(read_run_file(run).values) | {"samples": 1_000, "out": Path(folder, "out"), "limit": 6}
         certify_run(run_settings(values))
-        written = json.loads(Path(folder, "out", "certificates.json").read_text(encoding="utf-8"))
-    graphs = [{key: value for key, value in graph.items() if key != "claims"} for graph in written["graphs"]]
-    return {"graphs": graphs, "classes": written["classes"], "noise": written["noise"], "says": written["says"]}
+        return claims_in(Path(folder, "out", "certificates.json"))
 
 
 def molecules() -> dict[str, str]:
@@ -153,6 +123,3 @@ PARTS = {
     "example": example,
     "molecules": molecules,
 }
-
-if __name__ == "__main__":
-    print(json.dumps({name: part() for name, part in PARTS.items()}, separators=(",", ":")))
