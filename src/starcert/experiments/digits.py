@@ -203,7 +203,7 @@ def run(settings: DigitsSettings, parts: StudyParts) -> Outcome:
                 "verdicts",
                 "Images that are answered right, by what is known about a radius (centre, border): certified by p_A, "
                 "by evidence from the same votes, with votes at attacked images; open; broken.",
-                partial(verdict_bars, [one for some in told.values() for one in some], "images"),
+                partial(verdict_bars, [[one] for some in told.values() for one in some], "images"),
             ),
         ],
         [_models(levels, labels, clean, settings), _radii(told)],
