@@ -7,9 +7,10 @@ left out.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,8 +27,6 @@ from starcert.experiments.outcome import Check, Outcome, Picture, Table
 from starcert.experiments.parts import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
 
     from starcert.experiments.parts import StudyParts
@@ -99,6 +98,13 @@ class RadiusTally:
         return self.right - self.own - self.broken
 
 
+Draws: TypeAlias = Sequence[RadiusTally]
+"""The tallies of one radius, draw by draw."""
+
+Found: TypeAlias = dict[Question, list[list[Judged]]]
+"""The verdicts on all graphs of each question, draw by draw."""
+
+
 def tallies(question: Question, found: Sequence[Judged]) -> list[RadiusTally]:
     """A tally for each radius of a question, and for any flips anywhere."""
     right = [one for one in found if one["class"] == one["truth"] and not one["abstained"]]
@@ -132,8 +138,8 @@ def spread(values: Sequence[float]) -> str:
         >>> spread([95, 50, 100]), spread([50, 50]), spread([3, 4])
         ('95 (50–100)', '50', '3.5 (3–4)')
     """
-    median = f"{np.median(values):,g}"
-    return median if min(values) == max(values) else f"{median} ({min(values):,g}–{max(values):,g})"
+    median, least, most = (f"{value:.9g}" for value in (np.median(values), min(values), max(values)))
+    return median if least == most else f"{median} ({least}–{most})"
 
 
 def run(settings: EvidenceSettings, parts: StudyParts) -> Outcome:
@@ -142,7 +148,7 @@ def run(settings: EvidenceSettings, parts: StudyParts) -> Outcome:
     machines = [Part(f"support-vectors-{draw}", support_vectors, (draw,)) for draw in range(settings.draws)]
     support = list(parts.run(machines, "support vectors").values())
     told = [
-        list(draws)
+        draws
         for question, some in found.items()
         for draws in zip(*(tallies(question, draw) for draw in some), strict=True)
     ]
@@ -185,55 +191,49 @@ COUNTED = {
 }
 """Columns of the tables, and what they count of a `RadiusTally`."""
 
+COLUMNS = [
+    "data", "model", "noise_1", "noise_2", "votes", "most_own_votes", "radius", "graphs", "majority", "blind",
+    *COUNTED, "own_votes",
+]  # fmt: skip
+
 
 def _without_edges(some: Sequence[Judged]) -> tuple[int, int]:
     """How many graphs a constant answer has right, and how many the blind model."""
     return max(Counter(one["truth"] for one in some).values()), sum(one["blind"] == one["truth"] for one in some)
 
 
-def _medians(
-    name: str, about: str, told: Sequence[Sequence[RadiusTally]], found: dict[Question, list[list[Judged]]]
-) -> Table:
-    rows = []
-    for draws in told:
-        asked = draws[0].question
-        beside = zip(*map(_without_edges, found[asked]), strict=True)
-        counts = [[getattr(one, field) for one in draws] for field in COUNTED.values()]
-        own_votes = [round(one.own_votes) for one in draws]
-        rows.append(
-            [asked.data, asked.model, *asked.noise, asked.samples, asked.own_samples, draws[0].radius, len(draws),
-             draws[0].graphs, *map(spread, (*beside, *counts, own_votes))]
-        )  # fmt: skip
-    columns = ["data", "model", "noise_1", "noise_2", "votes", "most_own_votes", "radius", "draws", "graphs",
-               "majority", "blind", *COUNTED, "own_votes"]  # fmt: skip
+def _medians(name: str, about: str, told: Sequence[Draws], found: Found) -> Table:
+    rows = [[*_row(draws, found[draws[0].question]), len(draws)] for draws in told]
     about = (
         f"{about} Numbers of graphs: the median of the draws, and their range where they differ. majority and blind "
         "are the right answers of a constant, and of a forest that sees the nodes and no edge. All columns from by_p_A "
-        "on are about right answers. The noise is that of motif and random pairs, or of present (delete) and absent pairs "
-        "(add)."
+        "on are about right answers. The noise is that of motif and random pairs, or of present (delete) and absent "
+        "pairs (add)."
     )
-    return Table(name, about, columns, rows)
+    return Table(name, about, [*COLUMNS, "draws"], rows)
 
 
-def _draws(
-    told: Sequence[Sequence[RadiusTally]], found: dict[Question, list[list[Judged]]], support: Sequence[int]
-) -> Table:
-    rows = []
-    for draws in told:
-        for draw, one in enumerate(draws):
-            asked = one.question
-            machine = support[draw] if asked.data == "motif" else ""
-            counts = [getattr(one, field) for field in COUNTED.values()]
-            rows.append(
-                [asked.data, asked.model, *asked.noise, one.radius, draw, machine, one.graphs,
-                 *_without_edges(found[asked][draw]), *counts, one.own_votes]
-            )  # fmt: skip
-    columns = ["data", "model", "noise_1", "noise_2", "radius", "draw", "support_vectors", "graphs", "majority",
-               "blind", *COUNTED, "own_votes"]  # fmt: skip
-    return Table("draws", "The same for every draw.", columns, rows, shown=False)
+def _draws(told: Sequence[Draws], found: Found, support: Sequence[int]) -> Table:
+    rows = [
+        [*_row([one], [found[one.question][draw]]), draw, support[draw] if one.question.data == "motif" else ""]
+        for draws in told
+        for draw, one in enumerate(draws)
+    ]
+    return Table("draws", "The same for every draw.", [*COLUMNS, "draw", "support_vectors"], rows, shown=False)
 
 
-def _why(found: dict[Question, list[list[Judged]]]) -> Table:
+def _row(draws: Draws, some: Sequence[Sequence[Judged]]) -> list[object]:
+    asked = draws[0].question
+    without_edges = zip(*map(_without_edges, some), strict=True)
+    counts = ([getattr(one, field) for one in draws] for field in COUNTED.values())
+    own_votes = [round(one.own_votes) for one in draws]
+    return [
+        asked.data, asked.model, *asked.noise, asked.samples, asked.own_samples, draws[0].radius, draws[0].graphs,
+        *map(spread, (*without_edges, *counts, own_votes)),
+    ]  # fmt: skip
+
+
+def _why(found: Found) -> Table:
     rows = [
         [asked.data, asked.model, *asked.noise, str(asked.box), draw, number, one["p_lower"], level, why]
         for asked, draws in found.items()
@@ -245,7 +245,7 @@ def _why(found: dict[Question, list[list[Judged]]]) -> Table:
     return Table("open", "Levels that stay open, and what is missing.", columns, rows, shown=False)
 
 
-def checks(told: Sequence[Sequence[RadiusTally]], settings: EvidenceSettings) -> list[Check]:
+def checks(told: Sequence[Draws], settings: EvidenceSettings) -> list[Check]:
     """What is documented of evidence, and whether it is so here."""
     whole = settings.samples >= 100_000 and settings.graphs == 100 and settings.draws == 20
     few = "Documented of 100,000 votes on each of 100 graphs, and 20 draws."
@@ -274,7 +274,7 @@ def checks(told: Sequence[Sequence[RadiusTally]], settings: EvidenceSettings) ->
     return [*made, Check(claim, "not in the paper", measured, lost == 0, True)]
 
 
-def _summary(told: Sequence[Sequence[RadiusTally]], support: Sequence[int], settings: EvidenceSettings) -> list[str]:
+def _summary(told: Sequence[Draws], support: Sequence[int], settings: EvidenceSettings) -> list[str]:
     sentences = []
     for draws in told:
         one = draws[0]
@@ -296,7 +296,7 @@ def _named(question: Question) -> str:
     return f"{question.data}, {question.model}, {question.noise[0]:g}/{question.noise[1]:g}"
 
 
-def verdict_bars(told: Sequence[Sequence[RadiusTally]], many: str = "graphs") -> Figure:
+def verdict_bars(told: Sequence[Draws], many: str = "graphs") -> Figure:
     """What is known about each radius, one thin bar a draw, as shares of those graphs that are answered right."""
     most = max(len(draws) for draws in told)
     figure = new_figure(PAGE, 1.2 + (0.14 + 0.02 * most) * len(told))
