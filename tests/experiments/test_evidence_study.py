@@ -11,6 +11,7 @@ import starcert as sc
 import study_worlds as worlds
 from starcert.experiments import evidence_study as study
 from starcert.experiments import evidence_votes as votes
+from starcert.experiments.evidence_tallies import spread, tallies
 from starcert.experiments.levels import ALPHA
 from starcert.experiments.parts import StudyParts
 from starcert.experiments.reproduce import STUDIES, reproduce
@@ -80,7 +81,7 @@ def test_tables_have_median_and_range_of_all_draws(folder):
         draws = [one for one in every if all(one[name] == row[name] for name in ("noise_1", "noise_2", "radius"))]
         assert len(draws) == int(row["draws"]) == (2 if row["noise_1"] == "0.02" else 4)
         for name in ("majority", "blind", "right", "by_p_A", "by_evidence", "with_own_votes", "broken", "open"):
-            assert row[name] == study.spread([int(one[name]) for one in draws])
+            assert row[name] == spread([int(one[name]) for one in draws])
     assert [(row["noise_1"], row["radius"]) for row in table(folder, "headline")] == [
         ("0.1", "any 2 flips"), ("0.06", "any 2 flips"), ("0.02", "(2, 45)")
     ]  # fmt: skip
@@ -111,19 +112,6 @@ def test_blind_model_sees_nodes_and_no_edge():
 
     assert len(set(blind(split(0, edges=1), split(0, edges=1)))) == 1  # here the classes differ by an edge alone
     assert blind(split(1, edges=1), split(1, edges=0)) == [0, 1] * 10
-
-
-def test_picture_has_a_bar_for_every_draw_and_the_median():
-    question = votes.Question("motif", "histogram", (0.1, 0.1), votes.TWO_FLIPS, 10, 10, 2, 100, 3)
-    counts = {"right": 100, "by_p_A": 50, "by_counts": 50, "shared": 50, "lost": 0, "shared_away": 0, "own_votes": 0.0}
-    draws = [
-        study.RadiusTally(question, "any 2 flips", 100, own=own, broken=broken, **counts)
-        for own, broken in ((50, 43), (100, 0), (95, 3))
-    ]
-    (ax,) = study.verdict_bars([draws]).axes
-    certified = [sum(bars.patches[place].get_width() for bars in ax.containers[:3]) for place in range(len(draws))]
-    assert certified == pytest.approx([1, 0.95, 0.5])
-    assert [text.get_text() for text in ax.texts] == ["95 (50–100)"]
 
 
 def test_verdicts_are_those_of_a_certificate(folder):
@@ -163,45 +151,16 @@ def test_what_is_left_out_is_said(folder):
     assert never_less["holds"]
 
 
-def entry(**told):
-    given = {"truth": 0, "class": 0, "abstained": False, "p_lower": 0.9, "own_votes": 10, "open": {}}
-    return (
-        given
-        | {way: ["certified"] * 2 for way in ("shared", "own")}
-        | {way: [True] * 2 for way in ("by_p_A", "by_counts")}
-        | told
-    )
-
-
-def test_wrong_answers_and_abstentions_count_for_nothing():
-    question = votes.Question("PROTEINS", "gin", (0.05, 0.0025), votes.ONE_FLIP, 10, 10, 1, 4)
-    found = [
-        entry(),
-        entry(truth=1),
-        entry(abstained=True),
-        entry(own=["certified", "broken"], shared=["open", "open"], by_p_A=[True, False], by_counts=[False, False]),
-        entry(own=["open", "certified"], by_counts=[True, True]),
-    ]
-    deleted, added, anywhere = study.tallies(question, found)
-    assert (deleted.graphs, deleted.right, deleted.by_p_A, deleted.own, deleted.broken, deleted.open) == (
-        5,
-        3,
-        3,
-        2,
-        0,
-        1,
-    )
-    assert (added.own, added.broken, added.open, added.by_p_A) == (2, 1, 0, 2)
-    assert (anywhere.radius, anywhere.own, anywhere.broken, anywhere.open) == ("any flip", 1, 1, 1)
-    assert (anywhere.lost, anywhere.shared_away) == (1, 1)
-
-
 def test_claims_are_about_the_median_of_the_draws():
     settings = votes.EvidenceSettings()
     told = []
     for question in votes.questions(settings):
-        some = [entry(own=["certified"] * 5, shared=["certified"] * 5, by_p_A=[True] * 5, by_counts=[True] * 5)] * 100
-        told += [[one] * 3 for one in study.tallies(question, some)]
+        some = [
+            worlds.judged_entry(
+                own=["certified"] * 5, shared=["certified"] * 5, by_p_A=[True] * 5, by_counts=[True] * 5
+            )
+        ] * 100
+        told += [[one] * 3 for one in tallies(question, some)]
 
     def held(*changes):
         changed = [[replace(one, **change) for one, change in zip(draws, changes, strict=True)] for draws in told]

@@ -21,7 +21,7 @@ from starcert.classifiers import from_sklearn, from_torch
 from starcert.counting import answers_on
 from starcert.display.drawing import COLOURS, PAGE, new_figure
 from starcert.display.maps import RadiusMap, stacked
-from starcert.experiments.evidence_study import RadiusTally, tallies, verdict_bars
+from starcert.experiments.evidence_tallies import RadiusTally, tallies, verdict_bars
 from starcert.experiments.evidence_votes import TWO_FLIPS, Question, judged_votes
 from starcert.experiments.levels import Level, read_votes
 from starcert.experiments.outcome import Check, Outcome, Picture, Table
