@@ -114,7 +114,7 @@ def verdict_bars(told: Sequence[Draws], many: str = "graphs") -> Figure:
     for row, draws in enumerate(told):
         thickness = 0.84 / len(draws)
         places = row - 0.42 + thickness * (np.arange(len(draws)) + 0.5)
-        ranked = sorted(draws, key=lambda one: (-one.own, one.broken))
+        ranked = sorted(draws, key=lambda one: (-one.own, one.broken, -one.shared))
         left = np.zeros(len(draws))
         for name, colour in tones.items():
             widths = np.array([_parts(one)[name] / max(one.right, 1) for one in ranked])
@@ -123,7 +123,7 @@ def verdict_bars(told: Sequence[Draws], many: str = "graphs") -> Figure:
         ax.text(1.01, row, spread([one.own for one in draws]), va="center")
     ax.set_yticks(range(len(told)), [f"{named(draws[0].question)}: {draws[0].radius}" for draws in told])
     ax.invert_yaxis()
-    ax.set(xlabel=f"share of right {many}", xlim=(0, 1))
+    ax.set(xlabel=f"share of right {many}; beside it how many are certified, median (range)", xlim=(0, 1))
     figure.legend(*ax.get_legend_handles_labels(), ncols=len(tones), frameon=False, loc="outside upper center")
     return figure
 
