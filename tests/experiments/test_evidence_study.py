@@ -83,7 +83,7 @@ def test_tables_have_median_and_range_of_all_draws(folder):
         for name in ("majority", "blind", "right", "by_p_A", "by_evidence", "with_own_votes", "broken", "open"):
             assert row[name] == spread([int(one[name]) for one in draws])
     assert [(row["noise_1"], row["radius"]) for row in table(folder, "headline")] == [
-        ("0.1", "any 2 flips"), ("0.06", "any 2 flips"), ("0.02", "(2, 45)")
+        ("0.1", "any flip"), ("0.1", "any 2 flips"), ("0.06", "any flip"), ("0.06", "any 2 flips"), ("0.02", "(2, 45)")
     ]  # fmt: skip
 
 
@@ -169,8 +169,7 @@ def test_claims_are_about_the_median_of_the_draws():
     weak = {"shared": 10, "own": 10}
     assert held({}, {}, {}) == [True] * 12
     assert held({}, weak, weak) == [False] * 11 + [True]
-    one_weak = held({}, weak, {})
-    assert one_weak.count(False) == 1  # what is open is claimed of every draw
+    assert held({}, weak, {}) == [True] * 12
     assert held({"lost": 1}, {}, {})[-1] is False
     assert [check.holds for check in study.checks(told, replace(settings, draws=3))] == [None] * 11 + [True]
 

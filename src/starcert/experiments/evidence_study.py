@@ -38,20 +38,20 @@ NO_PROTEINS = (
 )
 
 SHARED = {
-    (0.1, 0.1): {"(1, 0)": 100, "(0, 1)": 100, "(2, 0)": 68, "(1, 1)": 92, "(0, 2)": 99},
-    (0.06, 0.06): {"(1, 0)": 100, "(2, 0)": 94, "(1, 1)": 100, "(0, 2)": 100},
+    (0.1, 0.1): {"(1, 0)": 95, "(0, 1)": 95, "(2, 0)": 55, "(1, 1)": 85, "(0, 2)": 95},
+    (0.06, 0.06): {"(1, 0)": 95, "(2, 0)": 90, "(1, 1)": 95, "(0, 2)": 95},
     (0.1, 0.45): {"(0, 45)": 95},
 }
 """What evidence from the votes on the clean graphs certifies at least, in % of the motif graphs, in the median draw."""
 
 HEADLINE = {
-    (0.1, 0.1): "any 2 flips",
-    (0.06, 0.06): "any 2 flips",
-    (0.02, 0.45): "(2, 45)",
-    (0.04, 0.2): "any 2 flips",
-    (0.05, 1 / 400): "any flip",
+    (0.1, 0.1): ("any flip", "any 2 flips"),
+    (0.06, 0.06): ("any flip", "any 2 flips"),
+    (0.02, 0.45): ("(2, 45)",),
+    (0.04, 0.2): ("any 2 flips",),
+    (0.05, 1 / 400): ("any flip",),
 }
-"""The radius of each noise that the README shows."""
+"""The radii of each noise that the README shows."""
 
 Found: TypeAlias = dict[Question, list[list[Judged]]]
 """The verdicts on all graphs of each question, draw by draw."""
@@ -91,7 +91,7 @@ def run(settings: EvidenceSettings, parts: StudyParts) -> Outcome:
 
 def _is_headline(one: RadiusTally) -> bool:
     asked = one.question
-    return HEADLINE.get(asked.noise) == one.radius and asked.radii[-1] != (3, 45)
+    return one.radius in HEADLINE.get(asked.noise, ()) and asked.radii[-1] != (3, 45)
 
 
 COUNTED = {
@@ -182,10 +182,10 @@ def checks(told: Sequence[Draws], settings: EvidenceSettings) -> list[Check]:
             )
         if p == (0.1, 0.1) and radius == "any 2 flips":
             claim = (
-                f"p = {p}: whether any two flips change the answer is open for 10 graphs of 100 at most, in every draw"
+                f"p = {p}: for 5 graphs or fewer it is open whether any two flips matter, in the median of the draws"
             )
             measured = f"{spread(own)} certified, {spread(broken)} broken, {spread(left)} open"
-            made.append(Check(claim, "not in the paper", measured, max(left) <= 10, True))
+            made.append(Check(claim, "not in the paper", measured, bool(np.median(left) <= 5), True))
     made = made if whole else [check.undecided(few) for check in made]
     lost, away = (sum(getattr(one, field) for draws in told for one in draws) for field in ("lost", "shared_away"))
     claim = "nothing that p_A certifies at its share of alpha is lost"
