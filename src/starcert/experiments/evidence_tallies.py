@@ -114,7 +114,7 @@ def verdict_bars(told: Sequence[Draws], many: str = "graphs") -> Figure:
     for row, draws in enumerate(told):
         thickness = 0.84 / len(draws)
         places = row - 0.42 + thickness * (np.arange(len(draws)) + 0.5)
-        ranked = sorted(draws, key=lambda one: (-one.own, one.broken, -one.shared))
+        ranked = sorted(draws, key=lambda one: (-one.own, one.broken, -one.shared, -one.by_p_A))
         left = np.zeros(len(draws))
         for name, colour in tones.items():
             widths = np.array([_parts(one)[name] / max(one.right, 1) for one in ranked])
