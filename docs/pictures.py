@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-import numpy as np
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
@@ -26,6 +24,7 @@ from kind_pictures import draw_kinds
 from starcert.display.drawing import style
 from starcert.experiments.arcs_study import ArcsSettings, data_of, graphs_figure
 from starcert.experiments.digits import DigitsData, images_figure
+from starcert.experiments.reproduce import reproduce
 
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"
@@ -42,43 +41,10 @@ def draw_slack_map(path: Path) -> None:
     ax.figure.savefig(path)
 
 
-SHARES = {  # what a level is for a graph, and its colour
-    "certified by p_A: the paper's bound": "#0072B2",
-    "certified by evidence, from the same votes": "#56B4E9",
-    "certified with votes at attacked graphs": "#BFE3F7",
-    "open": "#E5E5E5",
-    "broken: an attack is known": "#D55E00",
-}
-
-
 def draw_evidence(path: Path) -> None:
-    """What is known about 100 graphs at each level of one and two flips, by which argument."""
-    data = sc.datasets.motif(seed=0)
-    base = sc.classifiers.from_sklearn(sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
-    smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.1), regions=data.partition)
-    asked = {"samples": 100_000, "seed": 1, "max_flips": 2, "evidence": True}
-    results = [smoothed.certify(data.test.graphs, **asked, own_samples=own) for own in (0, 2_000_000)]
-    rows = {level: np.zeros(len(SHARES), dtype=int) for level in ((1, 0), (0, 1), (0, 2), (1, 1), (2, 0))}
-    for level, counts in rows.items():
-        for shared, own in zip(*results, strict=True):
-            certified = shared.counted.covers(level), shared.certified(level), own.certified(level)
-            counts[certified.index(True) if any(certified) else 4 if level in own.broken else 3] += 1
-    figure, ax = plt.subplots(figsize=(8.4, 3.2), layout="constrained")
-    left = np.zeros(len(rows))
-    for (name, colour), counts in zip(SHARES.items(), zip(*rows.values(), strict=True), strict=True):
-        bars = ax.barh([_flips(*level) for level in rows], counts, left=left, color=colour, label=name)
-        ax.bar_label(bars, [str(count) if count else "" for count in counts], label_type="center", fontsize=8)
-        left += counts
-    ax.invert_yaxis()
-    ax.set_xlim(0, 100)
-    ax.set_xlabel("of 100 test graphs, 100,000 votes each, noise 0.1 everywhere")
-    ax.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper left", ncols=2, fontsize=8, frameon=False)
-    figure.savefig(path, dpi=150)
-
-
-def _flips(motif: int, random: int) -> str:
-    return ", ".join(f"{n} in {where}" for n, where in ((motif, "the motif"), (random, "the rest")) if n)
+    """The headline of the study of evidence, whose folder is read where it is there; otherwise it takes an hour."""
+    study = reproduce("evidence", HERE.parent / "build" / "evidence")
+    shutil.copyfile(study.folder / "figures" / "headline.png", path)
 
 
 def draw_report(folder: Path) -> None:

@@ -102,3 +102,14 @@ def small_data(seed: int, train: int = 40):
 def more_than_half(batch):
     """Whether a noisy graph of the motif data has more than half of the motif's pairs; for a batch of them."""
     return (batch.adjacency()[:, :10, :10].sum(axis=(1, 2)) > 45).astype(int)
+
+
+def judged_entry(**told):
+    """Verdicts on one graph at two radii: all certified, but for what is told."""
+    given = {"truth": 0, "class": 0, "abstained": False, "p_lower": 0.9, "own_votes": 10, "open": {}}
+    return (
+        given
+        | {way: ["certified"] * 2 for way in ("shared", "own")}
+        | {way: [True] * 2 for way in ("by_p_A", "by_counts")}
+        | told
+    )

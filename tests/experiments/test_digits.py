@@ -14,7 +14,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("torch_geometric")
 
 from starcert.experiments import digits
-from starcert.experiments.evidence_study import tallies
+from starcert.experiments.evidence_tallies import tallies
 from starcert.experiments.levels import ALPHA
 from starcert.experiments.reproduce import STUDIES, reproduce
 

@@ -4,12 +4,14 @@ import csv
 import json
 from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
 import starcert as sc
 import study_worlds as worlds
 from starcert.experiments import evidence_study as study
 from starcert.experiments import evidence_votes as votes
+from starcert.experiments.evidence_tallies import spread, tallies
 from starcert.experiments.levels import ALPHA
 from starcert.experiments.parts import StudyParts
 from starcert.experiments.reproduce import STUDIES, reproduce
@@ -17,7 +19,7 @@ from starcert.experiments.reproduce import STUDIES, reproduce
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")
 
-TINY = votes.EvidenceSettings(1_000, 20_000, 3, 0, 0, 1, 1, False)
+TINY = votes.EvidenceSettings(1_000, 20_000, 3, 0, 0, 1, 1, False, draws=4, repeats=2)
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +32,14 @@ def folder(tmp_path_factory):
     votes._motif.cache_clear()
 
 
-def table(folder):
-    return list(csv.DictReader((folder / "tables" / "evidence.csv").read_text("utf-8").splitlines()))
+def table(folder, name):
+    return list(csv.DictReader((folder / "tables" / f"{name}.csv").read_text("utf-8").splitlines()))
 
 
 def test_settings_of_the_command_line(monkeypatch):
     monkeypatch.setattr(votes, "local_names", lambda: ["MUTAG"])
     assert votes.settings(None, 1, False) == votes.EvidenceSettings(proteins=False)
-    assert votes.settings(500, 2, True) == votes.EvidenceSettings(500, 100_000, 10, 0, 2, 20, 10, False, 2)
+    assert votes.settings(500, 2, True) == votes.EvidenceSettings(500, 100_000, 10, 0, 2, 20, 10, False, 2, 3, 1)
     monkeypatch.setattr(votes, "local_names", lambda: ["MUTAG", "PROTEINS"])
     assert votes.settings(None, 1, False) == votes.EvidenceSettings()
     assert "evidence" in STUDIES
@@ -50,11 +52,20 @@ def test_every_question_has_a_name_of_its_own():
     assert all(question.own_samples + question.samples <= 3_000_000 for question in asked if question.data == "motif")
 
 
-def test_graphs_are_counted_once(folder):
-    rows = table(folder)
-    assert [row["radius"] for row in rows[:7]] == [
-        "(1, 0)", "(0, 1)", "(2, 0)", "(1, 1)", "(0, 2)", "any flip", "any 2 flips"
-    ]  # fmt: skip
+def test_headline_noises_have_twenty_draws_and_mutag_two_cross_validations():
+    draws = {(one.data, one.noise): one.draws for one in votes.questions(votes.EvidenceSettings())}
+    assert draws["motif", (0.1, 0.1)] == draws["motif", (0.06, 0.06)] == 20
+    assert draws["MUTAG", (0.04, 0.2)] == 2
+
+
+def test_graphs_are_counted_once_in_every_draw(folder):
+    rows = table(folder, "draws")
+    assert [(row["radius"], row["draw"]) for row in rows[:28]] == [
+        (radius, str(draw))
+        for radius in ("(1, 0)", "(0, 1)", "(2, 0)", "(1, 1)", "(0, 2)", "any flip", "any 2 flips")
+        for draw in range(4)
+    ]
+    assert {row["draw"] for row in rows if row["noise_1"] == "0.02"} == {"0", "1"}
     for row in rows:
         right, own, broken, left = (int(row[name]) for name in ("right", "with_own_votes", "broken", "open"))
         assert right == own + broken + left <= int(row["graphs"]) == 3
@@ -62,11 +73,52 @@ def test_graphs_are_counted_once(folder):
         assert int(row["by_p_A_at_share"]) <= int(row["by_evidence"]) <= own
 
 
+def test_tables_have_median_and_range_of_all_draws(folder):
+    every = table(folder, "draws")
+    shown = table(folder, "evidence")
+    assert len(shown) == 18
+    for row in shown:
+        draws = [one for one in every if all(one[name] == row[name] for name in ("noise_1", "noise_2", "radius"))]
+        assert len(draws) == int(row["draws"]) == (2 if row["noise_1"] == "0.02" else 4)
+        for name in ("majority", "blind", "right", "by_p_A", "by_evidence", "with_own_votes", "broken", "open"):
+            assert row[name] == spread([int(one[name]) for one in draws])
+    assert [(row["noise_1"], row["radius"]) for row in table(folder, "headline")] == [
+        ("0.1", "any flip"), ("0.1", "any 2 flips"), ("0.06", "any flip"), ("0.06", "any 2 flips"), ("0.02", "(2, 45)")
+    ]  # fmt: skip
+
+
+def test_every_draw_has_its_own_data_and_machine(folder):
+    parts = [folder / "parts" / f"motif-histogram-0.1-0.1-0-2-draw-{draw}-0.json" for draw in range(3)]
+    bounds = [[one["p_lower"] for one in json.loads(path.read_text("utf-8"))] for path in parts]
+    assert len({tuple(some) for some in bounds}) == 3
+    machines = [votes.vertex_histogram_svm() for _ in range(3)]
+    for draw, machine in enumerate(machines):
+        train = worlds.small_data(draw).train
+        machine.fit(train.graphs, train.labels)
+    found = [row["support_vectors"] for row in table(folder, "draws")[:3]]
+    assert found == [str(len(machine.svc_.support_)) for machine in machines]
+
+
+def test_blind_model_sees_nodes_and_no_edge():
+    def split(atoms, edges):
+        graphs = [
+            sc.Graph(3, [(0, 1)] if label == edges else [], node_data={"x": np.eye(2)[[0, 0, label * atoms]]})
+            for label in (0, 1) * 10
+        ]
+        return sc.datasets.Split(graphs, np.array([0, 1] * 10))
+
+    def blind(taught, tested):
+        return [one["blind"] for one in votes.with_blind([{}] * 20, taught, tested)]
+
+    assert len(set(blind(split(0, edges=1), split(0, edges=1)))) == 1  # here the classes differ by an edge alone
+    assert blind(split(1, edges=1), split(1, edges=0)) == [0, 1] * 10
+
+
 def test_verdicts_are_those_of_a_certificate(folder):
     data = worlds.small_data(0)
     base = sc.classifiers.from_sklearn(sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels))
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.1), data.partition)
-    kept = json.loads((folder / "parts" / "motif-histogram-0.1-0.1-0-2-0.json").read_text("utf-8"))
+    kept = json.loads((folder / "parts" / "motif-histogram-0.1-0.1-0-2-draw-0-0.json").read_text("utf-8"))
     for own, name in ((0, "shared"), (20_000, "own")):
         found = smoothed.certify(
             data.test.graphs[:3], samples=1_000, alpha=ALPHA, seed=1, max_radius=(2, 2), max_flips=2, evidence=True,
@@ -79,68 +131,47 @@ def test_verdicts_are_those_of_a_certificate(folder):
 
 def test_it_goes_on_where_it_was(folder):
     before = {path.name: path.read_bytes() for path in (folder / "parts").iterdir()}
-    (folder / "parts" / "motif-histogram-0.06-0.06-0-2-0.json").unlink()
+    (folder / "parts" / "motif-histogram-0.06-0.06-0-2-draw-1-0.json").unlink()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(votes, "draw_of_data", worlds.small_data)
         found = votes.compute(TINY, StudyParts(folder / "parts"))
     assert {path.name: path.read_bytes() for path in (folder / "parts").iterdir()} == before
-    assert all(len(some) == 3 for some in found.values())
+    assert all(len(some) == 3 for draws in found.values() for some in draws)
 
 
 def test_what_is_left_out_is_said(folder):
     kept = json.loads((folder / "results.json").read_text("utf-8"))
     assert kept["summary"][-1] == study.NO_PROTEINS
-    assert {path.name for path in (folder / "figures").iterdir()} == {"verdicts.svg", "verdicts.png"}
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        f"{name}.{ending}" for name in ("headline", "verdicts") for ending in ("svg", "png")
+    }
     *undecided, never_less = kept["checks"]
     assert len(undecided) == 12
     assert all(check["holds"] is None for check in undecided)
     assert never_less["holds"]
 
 
-def entry(**told):
-    given = {"truth": 0, "class": 0, "abstained": False, "p_lower": 0.9, "own_votes": 10, "open": {}}
-    return (
-        given
-        | {way: ["certified"] * 2 for way in ("shared", "own")}
-        | {way: [True] * 2 for way in ("by_p_A", "by_counts")}
-        | told
-    )
-
-
-def test_wrong_answers_and_abstentions_count_for_nothing():
-    question = votes.Question("PROTEINS", "gin", (0.05, 0.0025), votes.ONE_FLIP, 10, 10, 1, 4)
-    found = [
-        entry(),
-        entry(truth=1),
-        entry(abstained=True),
-        entry(own=["certified", "broken"], shared=["open", "open"], by_p_A=[True, False], by_counts=[False, False]),
-        entry(own=["open", "certified"], by_counts=[True, True]),
-    ]
-    deleted, added, anywhere = study.tallies(question, found)
-    assert (deleted.graphs, deleted.right, deleted.by_p_A, deleted.own, deleted.broken, deleted.open) == (
-        5,
-        3,
-        3,
-        2,
-        0,
-        1,
-    )
-    assert (added.own, added.broken, added.open, added.by_p_A) == (2, 1, 0, 2)
-    assert (anywhere.radius, anywhere.own, anywhere.broken, anywhere.open) == ("any flip", 1, 1, 1)
-    assert (anywhere.lost, anywhere.shared_away) == (1, 1)
-
-
-def test_claims_fail_where_evidence_is_too_weak():
+def test_claims_are_about_the_median_of_the_draws():
     settings = votes.EvidenceSettings()
     told = []
     for question in votes.questions(settings):
-        some = [entry(own=["certified"] * 5, shared=["certified"] * 5, by_p_A=[True] * 5, by_counts=[True] * 5)] * 100
-        told += study.tallies(question, some)
-    checks = study.checks(told, settings)
-    assert [check.holds for check in checks] == [True] * 13
-    weak = [replace(one, shared=10, own=10) for one in told]
-    assert [check.holds for check in study.checks(weak, settings)] == [False] * 12 + [True]
-    assert study.checks([replace(one, lost=1) for one in told], settings)[-1].holds is False
+        some = [
+            worlds.judged_entry(
+                own=["certified"] * 5, shared=["certified"] * 5, by_p_A=[True] * 5, by_counts=[True] * 5
+            )
+        ] * 100
+        told += [[one] * 3 for one in tallies(question, some)]
+
+    def held(*changes):
+        changed = [[replace(one, **change) for one, change in zip(draws, changes, strict=True)] for draws in told]
+        return [check.holds for check in study.checks(changed, settings)]
+
+    weak = {"shared": 10, "own": 10}
+    assert held({}, {}, {}) == [True] * 13
+    assert held({}, weak, weak) == [False] * 12 + [True]
+    assert held({}, weak, {}) == [True] * 13
+    assert held({"lost": 1}, {}, {})[-1] is False
+    assert [check.holds for check in study.checks(told, replace(settings, draws=3))] == [None] * 12 + [True]
 
 
 @pytest.mark.parametrize("part", ["mutag_fold", "protein_block"])
@@ -150,8 +181,10 @@ def test_networks_are_judged_too(monkeypatch, part):
     monkeypatch.setattr(votes, "tu", lambda name: sc.datasets.tu("MUTAG"))
     data, model = ("MUTAG", "sum") if part == "mutag_fold" else ("PROTEINS", "gin")
     question = votes.Question(data, model, (0.1, 0.1), votes.ONE_FLIP, 200, 500, 1, 3)
-    found = getattr(votes, part)(question, 0, replace(TINY, folds=1))
+    found, other = (getattr(votes, part)(question, draw, 0, replace(TINY, folds=1)) for draw in (0, 1))
     votes._proteins.cache_clear()
     assert len(found) == (19 if part == "mutag_fold" else 3)
     assert all({"certified", "broken", "open"} >= {*one["shared"], *one["own"]} for one in found)
+    assert found != other  # another split
+    assert {one["blind"] for one in found} <= {0, 1}
     assert asdict(question)["radii"] == votes.ONE_FLIP

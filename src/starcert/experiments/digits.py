@@ -21,7 +21,7 @@ from starcert.classifiers import from_sklearn, from_torch
 from starcert.counting import answers_on
 from starcert.display.drawing import COLOURS, PAGE, new_figure
 from starcert.display.maps import RadiusMap, stacked
-from starcert.experiments.evidence_study import RadiusTally, tallies, verdict_bars
+from starcert.experiments.evidence_tallies import RadiusTally, tallies, verdict_bars
 from starcert.experiments.evidence_votes import TWO_FLIPS, Question, judged_votes
 from starcert.experiments.levels import Level, read_votes
 from starcert.experiments.outcome import Check, Outcome, Picture, Table
@@ -203,7 +203,7 @@ def run(settings: DigitsSettings, parts: StudyParts) -> Outcome:
                 "verdicts",
                 "Images that are answered right, by what is known about a radius (centre, border): certified by p_A, "
                 "by evidence from the same votes, with votes at attacked images; open; broken.",
-                partial(verdict_bars, [one for some in told.values() for one in some], "images"),
+                partial(verdict_bars, [[one] for some in told.values() for one in some], "images"),
             ),
         ],
         [_models(levels, labels, clean, settings), _radii(told)],
