@@ -599,7 +599,7 @@ def votes_needed(
         >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, radius={"motif": 1, "random": 45})
         2453
         >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, evidence=True, plan="decided")
-        {'motif': 976, 'random': 16}
+        {'motif': 692, 'random': 14}
     """
     if plan not in get_args(StoppingPlan):
         raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)

@@ -394,7 +394,7 @@ def anytime_bounds(votes: Votes, *, alpha: float, together: int = 1) -> Bounds:
 
     Example:
         >>> anytime_bounds(Votes([[97_000, 3_000]], selection=[[98, 2]], stopped=True), alpha=0.01).p_lower.round(6)
-        array([0.967451])
+        array([0.967733])
     """
     if votes.selection is None:
         raise InvalidParameterError("votes", "have selection votes, to be looked at at any time", None)
