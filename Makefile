@@ -50,19 +50,22 @@ format: $(READY) ## rewrite the code in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-paper: $(READY)  ## every study, in full: about 45 minutes on two cores
+paper: $(READY)  ## every study, in full: about an hour and a half on two cores
 	$(BIN)/starcert reproduce all --out build/paper
 
 bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/gnn.py
+	$(BIN)/python benchmarks/layers.py
+	$(BIN)/python benchmarks/pieces.py
 	$(BIN)/python benchmarks/classifiers.py
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/evidence.py
 
 bench-gpu: $(READY) ## speed on a CUDA device, next to the obvious loop and to a roofline; nothing without one
 	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/layers.py --device cuda
 
 docs: $(READY)   ## build the documentation, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -241,6 +241,11 @@ def main() -> None:
     if given.serve:
         Bench(given.device).serve()
         return
+    import torch  # noqa: PLC0415
+
+    if given.device == "cuda" and not torch.cuda.is_available():
+        print("no CUDA device here: nothing is measured")
+        return
     measure(given.device, given.before, given.kinds, given.nodes, given.repeats, given.votes).write(given.out)
 
 
