@@ -55,6 +55,7 @@ NOT_RUN = {
     ("cluster", "it needs a Slurm cluster."),
     ("cluster", "it needs a Kubernetes cluster."),
     ("cluster", "it needs certificates."),
+    ("evidence-results", "it takes about an hour on one core."),
     ("index", "it installs the package."),
     ("paper", "it takes about an hour on two cores, the studies beyond the paper included."),
 }
