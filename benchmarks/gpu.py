@@ -25,7 +25,7 @@ import torch
 
 import starcert as sc
 from floors import Load, Rates, dense_gcn, edges_left, gin, sparse_gcn
-from gnn import molecule, obvious
+from gnn import molecule, obvious, vectorised
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
 from starcert.counting import count_chunk
@@ -121,8 +121,18 @@ class Bench:
     device: str
     rates: Rates
 
-    def add(self, name: str, n_votes: int, timing: Timing, loop: float | None, load: Load, target: str = "") -> float:
-        """A line with a roofline; seconds for one vote."""
+    def add(
+        self,
+        name: str,
+        n_votes: int,
+        timing: Timing,
+        loop: float | None,
+        load: Load,
+        target: str = "",
+        *,
+        batched: float | None = None,
+    ) -> float:
+        """A line with a roofline, and the vectorised loop where there is one; seconds for one vote."""
         a_vote = timing.median / n_votes
         moving, multiplying = load.bytes / self.rates.bytes, load.multiply_adds / self.rates.multiply_adds
         more = {
@@ -134,6 +144,8 @@ class Bench:
             "peak_gibibytes": self.peak(),
         }
         note = f"moving {shown(moving)}, multiplying {shown(multiplying)}"
+        if batched is not None:
+            note += f"; {batched / a_vote:.3g} × next to a vectorised loop, {shown(batched)}"
         name = f"{name}, {n_votes:,} votes"
         self.table.add(Work(name, a_vote, loop, self.rates.floor(load), FLOOR, target, note, more))
         return a_vote
@@ -143,6 +155,11 @@ class Bench:
         timing = timed(work, self.device)
         name = f"{name}, {n_votes:,} votes, flips recorded"
         self.table.add(Work(name, timing.median / n_votes, None, counted, COUNTED, more=timing.more(n_votes)))
+
+    def vectorised(self, model: torch.nn.Module, graph: sc.Graph, loop_votes: int, delete: float, add: float) -> float:
+        """Seconds for one vote of a loop over large batches, after warm-up."""
+        size = max(16, 128 * loop_votes // graph.n_nodes)
+        return [vectorised(model, graph, 4 * size, self.device, delete=delete, add=add, size=size) for _ in range(2)][1]
 
     def peak(self) -> float:
         """The most memory of the device that was in use since this was asked last, in GiB."""
@@ -161,6 +178,7 @@ def small(bench: Bench, sizes: tuple[int, ...], loop_votes: int) -> None:
     layered = with_pyg_layers(model).to(bench.device)
     obvious(layered, graph, 128, bench.device)
     loop = obvious(layered, graph, loop_votes, bench.device)
+    batched = bench.vectorised(layered, graph, loop_votes, 0.04, 0.2)
     edges = edges_left(153, graph.n_edges, 0.04, 0.2)
     for name, make, net, load, most in (
         ("any PyG module", from_pyg, layered, sparse_gcn(18, 153, edges), "6 ms"),
@@ -169,12 +187,12 @@ def small(bench: Bench, sizes: tuple[int, ...], loop_votes: int) -> None:
         for n in sizes:
             counted = timed(votes(make(net, n_classes=2), graph, noise, n), bench.device)
             target = f"{most} for all" if n == 100_000 else ""
-            a_vote = bench.add(f"GCN-64, 18 nodes, {name}", n, counted, loop, load, target)
+            a_vote = bench.add(f"GCN-64, 18 nodes, {name}", n, counted, loop, load, target, batched=batched)
             recorded = votes(make(net, n_classes=2), graph, noise, n, against=0)
             bench.add_recorded(f"GCN-64, 18 nodes, {name}", n, recorded, a_vote)
         with_degrees = make(net, n_classes=2, features=features.one_hot_degree(6))
         taken = timed(votes(with_degrees, graph, noise, sizes[-1]), bench.device)
-        bench.add(f"GCN-64, 18 nodes, {name}, degrees as features", sizes[-1], taken, loop, load)
+        bench.add(f"GCN-64, 18 nodes, {name}, degrees as features", sizes[-1], taken, loop, load, batched=batched)
 
 
 def sparse_noise(bench: Bench, n: int, sizes: tuple[int, ...], loop_votes: int) -> None:
@@ -186,10 +204,11 @@ def sparse_noise(bench: Bench, n: int, sizes: tuple[int, ...], loop_votes: int) 
     own = wavering(GCN(7, 2, layers=3, conv="gin", pooling="sum").to(bench.device).eval(), graph, noise)
     model = with_pyg_layers(own).to(bench.device)
     loop = obvious(model, graph, max(2, loop_votes // n), bench.device, delete=0.04, add=1 / n)
+    batched = bench.vectorised(model, graph, loop_votes, 0.04, 1 / n)
     for n_votes in sizes if n <= 100 else sizes[:1]:
         name = f"GIN 3 × 64, {n} nodes, add 1/{n}"
         counted = timed(votes(from_pyg(model, n_classes=2), graph, noise, n_votes), bench.device)
-        a_vote = bench.add(name, n_votes, counted, loop, load, targets.get(n, ""))
+        a_vote = bench.add(name, n_votes, counted, loop, load, targets.get(n, ""), batched=batched)
         if n_votes == sizes[0]:
             recorded = votes(from_pyg(model, n_classes=2), graph, noise, n_votes, against=0)
             bench.add_recorded(name, n_votes, recorded, a_vote)
