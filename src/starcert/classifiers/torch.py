@@ -188,7 +188,7 @@ class TorchClassifier(ModuleClassifier):
 
     def _fitting(self, graphs: NoisyGraphs) -> int:
         fitting = super()._fitting(graphs)
-        return min(fitting, max(1, CACHED_NODES // graphs.frame.n_nodes)) if self.device.type == "cpu" else fitting
+        return min(fitting, max(1, CACHED_NODES // max(1, graphs.frame.n_nodes))) if self.device.type == "cpu" else fitting
 
     def _ready(self) -> Callable[[NoisyGraphs], torch.Tensor]:
         return partial(self._forward, known=self._known_layers())
