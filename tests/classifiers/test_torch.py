@@ -265,3 +265,13 @@ def test_descriptions_know_the_code_the_features_and_the_way():
 def test_bad_arguments_are_refused(arguments, named):
     with pytest.raises(InvalidParameterError, match=f"'{named}'"):
         from_pyg(arguments.get("model", model()), n_classes=arguments["n_classes"])
+
+
+def test_a_graph_without_nodes_is_answered():
+    class Empty(torch.nn.Module):
+        def forward(self, x, adjacency):
+            return torch.tensor([0.0, 1.0]).repeat(len(adjacency), 1)
+
+    empty = sc.Graph(0, [], node_data={"x": np.zeros((0, 2), dtype=np.float32)})
+    smoothed = sc.SmoothedClassifier(sc.classifiers.from_dense(Empty(), n_classes=2), sc.Noise(all=0.1))
+    assert smoothed.vote([empty], samples=100, seed=1).counts.tolist() == [[0, 100]]

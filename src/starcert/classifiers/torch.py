@@ -188,7 +188,9 @@ class TorchClassifier(ModuleClassifier):
 
     def _fitting(self, graphs: NoisyGraphs) -> int:
         fitting = super()._fitting(graphs)
-        return min(fitting, max(1, CACHED_NODES // max(1, graphs.frame.n_nodes))) if self.device.type == "cpu" else fitting
+        if self.device.type != "cpu":
+            return fitting
+        return min(fitting, max(1, CACHED_NODES // max(1, graphs.frame.n_nodes)))
 
     def _ready(self) -> Callable[[NoisyGraphs], torch.Tensor]:
         return partial(self._forward, known=self._known_layers())
