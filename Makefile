@@ -50,7 +50,7 @@ format: $(READY) ## rewrite the code in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-paper: $(READY)  ## every study, in full: about an hour and a half on two cores
+paper: $(READY)  ## every study, in full: about two hours on two cores
 	$(BIN)/starcert reproduce all --out build/paper
 
 bench: $(READY)  ## speed and memory, next to the straightforward way

@@ -57,7 +57,7 @@ NOT_RUN = {
     ("cluster", "it needs certificates."),
     ("evidence-results", "it takes about an hour on one core."),
     ("index", "it installs the package."),
-    ("paper", "it takes about an hour on two cores, the studies beyond the paper included."),
+    ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
 }
 """The blocks that are shown and not run, each with the reason that readers see."""
 
