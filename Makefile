@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-SMOKE  := tests/core tests/graphs tests/sampling tests/archive tests/store tests/datasets tests/validity tests/test_noise.py \
-          tests/test_certificate.py tests/test_metrics.py tests/test_smoothing.py tests/test_cli.py tests/test_cli_certify.py
+SMOKE  := tests/math tests/objects tests/sampling tests/files tests/voting/store tests/datasets tests/validity \
+          tests/certificates/test_certificate.py tests/certificates/test_metrics.py tests/certificates/test_smoothing.py tests/cli/test_cli.py tests/cli/test_cli_certify.py
 
 .PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu docs pictures clean
 .DEFAULT_GOAL := help

@@ -14,11 +14,11 @@ from itertools import product
 import numpy as np
 
 import starcert as sc
-from starcert.attacks import slacks_of, tradeoffs_of
-from starcert.core.frontier import Frontiers, find_frontier
-from starcert.core.margins import Slacks, TwoClass
-from starcert.core.search import find_reaches
-from starcert.core.search import search as search_box
+from starcert.certificates.slack import slacks_of, tradeoffs_of
+from starcert.math.frontier import Frontiers, find_frontier
+from starcert.math.margins import Slacks, TwoClass
+from starcert.math.search import find_reaches
+from starcert.math.search import search as search_box
 from table import Table, Work, shown
 
 NOISE = sc.Noise(motif=0.02, random=0.45)

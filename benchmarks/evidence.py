@@ -17,9 +17,9 @@ import numpy as np
 
 import starcert as sc
 from floors import random_word
-from starcert.core.attacks import ListedAxis
-from starcert.core.bets import FRACTIONS
-from starcert.core.weighing import columns_of, weigh
+from starcert.math.attacks import ListedAxis
+from starcert.math.bets import FRACTIONS
+from starcert.math.weighing import columns_of, weigh
 from starcert.sampling.attacked import OWN_CHUNK, AttackedCopies
 from table import Table, Work, best, shown
 

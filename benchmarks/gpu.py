@@ -28,11 +28,11 @@ from floors import Load, Rates, dense_gcn, edges_left, gin, sparse_gcn
 from gnn import molecule, obvious, vectorised
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
-from starcert.counting import count_chunk
-from starcert.jobs import Chunk, Job
 from starcert.models.gcn import GCN
-from starcert.regions.groups import with_pyg_layers
+from starcert.objects.regions.groups import with_pyg_layers
 from starcert.sampling.streams import WordStream
+from starcert.voting.counting import count_chunk
+from starcert.voting.jobs import Chunk, Job
 from table import Table, Work, shown
 
 MOST_RUNS, MOST_SECONDS = 9, 3.0

@@ -17,10 +17,10 @@ import torch
 
 import starcert as sc
 from floors import FLOAT, Load, Rates, edges_left
-from starcert.counting import count_chunk
-from starcert.experiments.cora_votes import NOISES, CoraSettings, cora, smoothed_network
-from starcert.jobs import Chunk, Job
-from starcert.laws import Flip
+from starcert.objects.laws import Flip
+from starcert.voting.counting import count_chunk
+from starcert.voting.jobs import Chunk, Job
+from starcert_studies.cora_votes import NOISES, CoraSettings, cora, smoothed_network
 from table import Table, Work
 
 

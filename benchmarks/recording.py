@@ -18,10 +18,10 @@ import numpy as np
 
 import starcert as sc
 from starcert.classifiers import Classifier
-from starcert.counting import count_chunk
-from starcert.graphs import Sites
-from starcert.jobs import Chunk, Job
-from starcert.voting import tallies
+from starcert.objects import Sites
+from starcert.voting.counting import count_chunk
+from starcert.voting.jobs import Chunk, Job
+from starcert.voting.vote_loop import tallies
 from table import Table, Work
 
 VOTES = 100 * 1024

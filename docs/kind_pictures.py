@@ -16,10 +16,10 @@ from matplotlib.patches import Rectangle
 
 import examples
 import starcert as sc
-from starcert.display.drawing import COLOURS, FIXED, PAGE, layout, new_figure, region_graph, style
-from starcert.experiments.digits import INNER, DigitsData
+from starcert.pages.plots.drawing import COLOURS, FIXED, PAGE, layout, new_figure, region_graph, style
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from starcert_studies.digits import INNER, DigitsData
 
 __all__ = ["draw_kinds"]
 

@@ -21,10 +21,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 import examples
 import starcert as sc
 from kind_pictures import draw_kinds
-from starcert.display.drawing import style
-from starcert.experiments.arcs_study import ArcsSettings, data_of, graphs_figure
-from starcert.experiments.digits import DigitsData, images_figure
-from starcert.experiments.reproduce import reproduce
+from starcert.pages.plots.drawing import style
+from starcert_studies.arcs_study import ArcsSettings, data_of, graphs_figure
+from starcert_studies.digits import DigitsData, images_figure
+from starcert_studies.reproduce import reproduce
 
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"

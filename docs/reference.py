@@ -66,7 +66,7 @@ def _parameters(command: Any) -> Iterator[str]:  # noqa: ANN401
 
 def builders_table() -> str:
     """The region builders with what one must know to choose one, as a table."""
-    from starcert.regions import BUILDERS  # noqa: PLC0415
+    from starcert.objects.regions import BUILDERS  # noqa: PLC0415
 
     rows = ["| builder, with its defaults | its regions | anchored | why one would choose it |"]
     rows.append("| --- | --- | --- | --- |")

@@ -19,9 +19,9 @@ import pytest
 
 import examples
 import reference
-from starcert.archive.verification import TAKEN_AS_STATED
-from starcert.regions import BUILDERS
-from starcert.regions.atoms import GROUPS
+from starcert.files.verification import TAKEN_AS_STATED
+from starcert.objects.regions import BUILDERS
+from starcert.objects.regions.atoms import GROUPS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -231,7 +231,7 @@ def test_what_is_taken_as_stated_is_said_in_the_words_of_the_command(name, text)
 
 
 def test_the_paper_page_quotes_the_claims_that_do_not_hold():
-    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/starcert/experiments").rglob("*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/starcert_studies").rglob("*.py"))
     quoted = re.findall(r"^> (.*)$", PAGES["paper"], flags=re.MULTILINE)
     assert quoted
     assert all(f'"{claim}"' in source for claim in quoted)

@@ -5,9 +5,8 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 import kills_worlds
+import pytest
 import runs_worlds as worlds
 
 pytest.importorskip("matplotlib")

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import networkx as nx
 import numpy as np
 import pytest
+from report_worlds import HOSTILE, ONE, TWO, weighed, world
 
 import starcert as sc
-from report_worlds import HOSTILE, ONE, TWO, weighed, world
-from starcert.core.frontier import Frontier
+from starcert.math.frontier import Frontier
 
 NOTEBOOK = Path(__file__).parent.parent / "examples" / "first_certificate.ipynb"
 HOSTILE_NAME = HOSTILE[0]

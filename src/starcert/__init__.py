@@ -9,47 +9,58 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert import archive, classifiers, datasets, display, kernels, metrics, models, regions, report, transforms
-    from starcert.attacks import rho_lower, rho_upper, slack, slack_table
-    from starcert.binding import Problem
-    from starcert.certificate import Certificate, Certificates, certify
-    from starcert.core.confidence import Bounds, Votes, clopper_pearson
-    from starcert.core.frontier import Frontier
-    from starcert.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
-    from starcert.graphs import Bits, Categories, Graph, Partition
-    from starcert.laws import Categorical, Edges, Flip, Law
-    from starcert.noise import Noise
-    from starcert.smoothing import ABSTAIN, SmoothedClassifier
+    from starcert import classifiers, datasets, models, transforms
+    from starcert import files as archive
+    from starcert import pages as report
+    from starcert.certificates import metrics
+    from starcert.certificates.certificate import Certificate, Certificates, certify
+    from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
+    from starcert.certificates.smoothing import ABSTAIN, SmoothedClassifier
+    from starcert.classifiers import kernels
+    from starcert.math.confidence import Bounds, Votes, clopper_pearson
+    from starcert.math.frontier import Frontier
+    from starcert.objects import Bits, Categories, Graph, Partition, regions
+    from starcert.objects.binding import Problem
+    from starcert.objects.laws import Categorical, Edges, Flip, Law
+    from starcert.objects.noise import Noise
+    from starcert.pages import plots as display
+    from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
     from starcert.system.stages import stages
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "starcert.attacks": ("rho_lower", "rho_upper", "slack", "slack_table"),
-    "starcert.binding": ("Problem",),
-    "starcert.certificate": ("Certificate", "Certificates", "certify"),
-    "starcert.core.confidence": ("Bounds", "Votes", "clopper_pearson"),
-    "starcert.core.frontier": ("Frontier",),
-    "starcert.errors": ("ArchiveError", "ClassifierError", "InvalidParameterError", "StarcertError", "StoreError"),
-    "starcert.graphs": ("Bits", "Categories", "Graph", "Partition"),
-    "starcert.laws": ("Categorical", "Edges", "Flip", "Law"),
-    "starcert.noise": ("Noise",),
-    "starcert.smoothing": ("ABSTAIN", "SmoothedClassifier"),
+    "starcert.certificates.slack": ("rho_lower", "rho_upper", "slack", "slack_table"),
+    "starcert.objects.binding": ("Problem",),
+    "starcert.certificates.certificate": ("Certificate", "Certificates", "certify"),
+    "starcert.math.confidence": ("Bounds", "Votes", "clopper_pearson"),
+    "starcert.math.frontier": ("Frontier",),
+    "starcert.system.errors": (
+        "ArchiveError",
+        "ClassifierError",
+        "InvalidParameterError",
+        "StarcertError",
+        "StoreError",
+    ),
+    "starcert.objects": ("Bits", "Categories", "Graph", "Partition"),
+    "starcert.objects.laws": ("Categorical", "Edges", "Flip", "Law"),
+    "starcert.objects.noise": ("Noise",),
+    "starcert.certificates.smoothing": ("ABSTAIN", "SmoothedClassifier"),
     "starcert.system.stages": ("stages",),
 }
 
-_PACKAGES = (
-    "archive",
-    "classifiers",
-    "datasets",
-    "display",
-    "kernels",
-    "metrics",
-    "models",
-    "regions",
-    "report",
-    "transforms",
-)
+_MODULES = {
+    "archive": "starcert.files",
+    "classifiers": "starcert.classifiers",
+    "datasets": "starcert.datasets",
+    "display": "starcert.pages.plots",
+    "kernels": "starcert.classifiers.kernels",
+    "metrics": "starcert.certificates.metrics",
+    "models": "starcert.models",
+    "regions": "starcert.objects.regions",
+    "report": "starcert.pages",
+    "transforms": "starcert.transforms",
+}
 
 __all__ = [
     "ABSTAIN",
@@ -95,8 +106,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in _PACKAGES:
-        return import_module(f"starcert.{name}")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     for module, names in _HOME.items():
         if name in names:
             return getattr(import_module(module), name)

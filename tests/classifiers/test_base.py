@@ -6,14 +6,14 @@ from functools import partial
 import networkx as nx
 import numpy as np
 import pytest
+import worlds
 
 import starcert as sc
-import worlds
 from starcert.classifiers import from_callable
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers, is_classifier
-from starcert.counting import answers_on
-from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.sampler import sampler
+from starcert.system.errors import ClassifierError, InvalidParameterError
+from starcert.voting.counting import answers_on
 
 WANTED = {"samples": 500, "seed": 1}
 

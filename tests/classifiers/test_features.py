@@ -6,15 +6,15 @@ import pickle
 import networkx as nx
 import numpy as np
 import pytest
+import worlds
 
 import starcert as sc
-import worlds
-from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import FlippedGraphs, SlicedGraphs, view_of
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

@@ -10,13 +10,13 @@ import threading
 import types
 from pathlib import Path
 
+import identity_worlds
 import numpy as np
 import pytest
 
-import identity_worlds
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError
-from starcert.graphs import Graph
+from starcert.objects import Graph
+from starcert.system.errors import InvalidParameterError
 
 EVERYTHING = identity_worlds.everything()
 SCRIPT = """

@@ -7,17 +7,17 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from device_worlds import DEVICES
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import starcert as sc
-from device_worlds import DEVICES
 from starcert.classifiers import edge_sums, from_dense, from_pyg, known_layers
+from starcert.classifiers import network_layers as layers
 from starcert.classifiers.edge_sums import EdgeSums
 from starcert.classifiers.global_hooks import global_hooks
 from starcert.classifiers.identity import identity
 from starcert.classifiers.known_layers import is_known
-from starcert.models import layers
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -670,7 +670,7 @@ total, normalised = EdgeSums.total, EdgeSums.normalised
 def test_a_wrong_sum_is_found_by_asking_copies_alone(layer, name, broken, monkeypatch):
     monkeypatch.setattr(EdgeSums, name, broken)
     smoothed = sc.SmoothedClassifier(from_pyg(Net(layer), n_classes=3), NOISE)
-    with pytest.raises(sc.errors.ClassifierError, match="alone"):
+    with pytest.raises(sc.ClassifierError, match="alone"):
         smoothed.vote([graph()], samples=500, seed=1)
 
 

@@ -3,11 +3,11 @@
 import networkx as nx
 import numpy as np
 import pytest
+import worlds
 
 import starcert as sc
-import worlds
 from starcert.classifiers import from_node_function
-from starcert.errors import ClassifierError, InvalidParameterError
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 GRAPH = sc.Graph(4, [(0, 1), (0, 2), (0, 3)], nodes="abcd", node_data={"mask": [0, 1, 0, 1], "none": [0] * 4})
 NOISE = sc.Noise(all=0.1)

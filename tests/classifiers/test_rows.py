@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 import pytest
+import worlds
 
 import starcert as sc
-import worlds
-from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.draws import Way
 from starcert.sampling.room import check_room
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy, view_of
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 pytest.importorskip("sklearn")
 pytest.importorskip("torch")

@@ -10,8 +10,8 @@ pytest.importorskip("torch_geometric")
 
 import starcert as sc  # noqa: E402
 from starcert.classifiers import from_dense, from_pyg, from_torch  # noqa: E402
-from starcert.errors import ClassifierError, InvalidParameterError  # noqa: E402
 from starcert.sampling.views import clean_copy  # noqa: E402
+from starcert.system.errors import ClassifierError, InvalidParameterError  # noqa: E402
 
 NOISE = sc.Noise(all=0.1)
 X = {"x": [[1.0]] * 6}

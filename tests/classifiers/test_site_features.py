@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import _laws, _pools, sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

@@ -5,11 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+from kernel_worlds import NOISE, PARTITION, draw, listed, many_batches, motif_graph, quiet_fit, random_graph
 
 import starcert as sc
-from kernel_worlds import NOISE, PARTITION, draw, listed, many_batches, motif_graph, quiet_fit, random_graph
 from starcert.classifiers.base import Classifier
-from starcert.errors import ClassifierError
+from starcert.system.errors import ClassifierError
 
 pytest.importorskip("sklearn")
 pytest.importorskip("grakel")
@@ -29,8 +29,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from starcert import kernels
+from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
 from starcert.classifiers.sklearn import KernelClassifier, PipelineClassifier, SklearnClassifier, from_sklearn
-from starcert.models import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
 
 TRAIN = [motif_graph(i % 2, i) for i in range(16)] + [random_graph(8 + i, 0.3, i) for i in range(8)]
 CLASSES = [i % 2 for i in range(24)]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import sampler, way_of
 from starcert.sampling.streams import WordStream
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

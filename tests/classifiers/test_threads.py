@@ -7,7 +7,7 @@ import pytest
 
 import starcert as sc
 from starcert.classifiers import modules
-from starcert.errors import ClassifierError
+from starcert.system.errors import ClassifierError
 
 torch = pytest.importorskip("torch")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import ClassifierError, InvalidParameterError
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

@@ -5,11 +5,11 @@ import threading
 
 import numpy as np
 import pytest
+import worlds
 
 import starcert as sc
-import worlds
-from starcert.errors import ClassifierError, StoreError, StoreSettingsError
-from starcert.store import VoteStore
+from starcert.system.errors import ClassifierError, StoreError, StoreSettingsError
+from starcert.voting.store import VoteStore
 
 ASKED = {"samples": 3000, "selection_samples": 100, "seed": 7}
 

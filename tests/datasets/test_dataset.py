@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from starcert.datasets import Dataset, Split
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph, Partition
+from starcert.objects import Graph, Partition
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 GRAPHS = [Graph(n_nodes, []) for n_nodes in range(1, 11)]
 LABELS = [0, 2, 1, 0, 0, 1, 2, 0, 1, 0]

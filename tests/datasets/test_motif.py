@@ -9,7 +9,7 @@ import pytest
 import starcert.datasets
 from starcert.datasets import Split, motif
 from starcert.datasets.motif import _is_connected
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 
 @pytest.fixture(scope="module")

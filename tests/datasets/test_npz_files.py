@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import runs_worlds
+from memory_worlds import command_with_memory
 from scipy.sparse import csr_array
 
-import runs_worlds
 import starcert as sc
-from memory_worlds import command_with_memory
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 CORA = Path(__file__).parents[2].parent / "shared" / "data" / "CORA_ML" / "cora_ml.npz"
 

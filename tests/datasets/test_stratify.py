@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcert.datasets.dataset import stratified_folds, stratified_parts
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 LABELS = st.lists(st.integers(0, 5), min_size=2, max_size=60).map(np.array)
 SEEDS = st.integers(0, 2**40)

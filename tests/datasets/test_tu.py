@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from starcert.datasets import tu
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "TU"
 

@@ -6,7 +6,7 @@ import pytest
 
 from starcert.datasets import tu_files
 from starcert.datasets.tu_files import read
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "TU"
 

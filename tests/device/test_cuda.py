@@ -9,20 +9,20 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+import worlds
+from device_worlds import CUDA, DEVICES, chain, clean_bits, torch, web
 from scipy.stats import binom, chi2
 
 import starcert as sc
-import worlds
-from device_worlds import CUDA, DEVICES, chain, clean_bits, torch, web
-from starcert.counting import count_chunk
-from starcert.jobs import Chunk, Job
 from starcert.sampling.streams import WordStream
+from starcert.voting.counting import count_chunk
+from starcert.voting.jobs import Chunk, Job
 
 pytest.importorskip("torch_geometric")
 
 from starcert.classifiers.torch import from_dense, from_pyg
 from starcert.models.gcn import GCN
-from starcert.regions.groups import with_pyg_layers
+from starcert.objects.regions.groups import with_pyg_layers
 
 SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100, 300)}
 DENSE = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))

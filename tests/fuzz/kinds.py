@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 
 import archive_worlds
 import runs_worlds
+
 from fuzz.mutation import NUMBERS, PIECES, mutate, mutate_bytes
 from starcert.cli import main
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 
 
 class Kind(NamedTuple):
@@ -182,7 +183,7 @@ def try_run_file(rng: Random, folder: Path) -> bool:
 @cache
 def certificates() -> tuple[str, ...]:
     """Files of certificates as starcert writes them."""
-    from starcert.archive import write  # noqa: PLC0415
+    from starcert.files import write  # noqa: PLC0415
 
     texts = []
     with tempfile.TemporaryDirectory() as folder:
@@ -199,7 +200,7 @@ def write_certificates(path: Path) -> None:
 
 def try_certificates(rng: Random, folder: Path) -> bool:
     """A file of certificates, verified."""
-    from starcert.archive import verify  # noqa: PLC0415
+    from starcert.files import verify  # noqa: PLC0415
 
     path = folder / "certificates.json"
     content = _encoded(mutate(rng, rng.choice(certificates())))
@@ -222,7 +223,7 @@ def write_store(path: Path) -> None:
     """Votes on two graphs."""
     import numpy as np  # noqa: PLC0415
 
-    from starcert.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415
+    from starcert.voting.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415
 
     settings = VoteSettings({"a": 0.1}, "none", n_classes=2, seed=1, chunk_size=10, backend="cpu")
     records = [GraphRecord(i, f"0{i}", "0", {"a": 6}, name=f"graph {i}", n_targets=1 + i // 2) for i in range(3)]
@@ -238,7 +239,7 @@ def try_store(rng: Random, folder: Path) -> bool:
     """A store with changed bytes, or with changed rows whose digests are right again."""
     import sqlite3  # noqa: PLC0415
 
-    from starcert.store import VoteStore  # noqa: PLC0415
+    from starcert.voting.store import VoteStore  # noqa: PLC0415
 
     path = folder / "votes.db"
     for left in folder.glob("votes.db*"):

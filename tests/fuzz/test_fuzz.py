@@ -44,7 +44,7 @@ NEEDS = {"tensors": "torch_geometric", "molecules": "rdkit"}
 def batch(kind: str, seed: int, first: int, count: int) -> dict:
     """The outcome of so many inputs, in a process of its own."""
     tests = Path(__file__).parents[1]
-    places = [str(tests), str(tests.parent / "src"), os.environ.get("PYTHONPATH", "")]
+    places = [str(tests), str(tests / "support"), str(tests.parent / "src"), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("batch.py")), kind, *map(str, (seed, first, count))],
         capture_output=True,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from starcert.errors import StarcertWarning
+from starcert.system.errors import StarcertWarning
 
 torch = pytest.importorskip("torch")
 torch_file = pytest.importorskip("starcert.models.torch_file")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

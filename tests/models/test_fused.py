@@ -3,7 +3,6 @@
 from copy import deepcopy
 
 import pytest
-
 from device_worlds import CUDA, torch
 
 fused = pytest.importorskip("starcert.models.fused")

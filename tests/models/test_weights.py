@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

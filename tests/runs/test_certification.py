@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 import runs_worlds as worlds
+
 import starcert as sc
-from starcert.archive.record import MOST_VOTES
-from starcert.errors import StarcertError
+from starcert.files.record import MOST_VOTES
 from starcert.runs.certification import certify_run
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import check_values, run_settings
+from starcert.system.errors import StarcertError
 
 BYTES = ("results.csv", "certificates.json")
 
@@ -49,7 +49,7 @@ def refuse_votes(monkeypatch) -> None:
     def drawn(*_args, **_options):
         raise AssertionError("a vote was drawn")
 
-    monkeypatch.setattr("starcert.smoothing.count_votes", drawn)
+    monkeypatch.setattr("starcert.certificates.smoothing.count_votes", drawn)
 
 
 def test_names_that_no_file_can_hold_are_refused_before_the_first_vote(run, monkeypatch):

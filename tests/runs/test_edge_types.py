@@ -5,13 +5,13 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-
 import runs_worlds as worlds
+
 import starcert as sc
-from starcert.archive import read
-from starcert.errors import StarcertError, StarcertWarning
+from starcert.files import read
 from starcert.runs.settings import check_values
 from starcert.runs.sources import load_graphs, read_tensors
+from starcert.system.errors import StarcertError, StarcertWarning
 
 ORDERS = ("single", "double", "triple", "aromatic")
 TABLE = "id,structure,verdict\na,CCO,good\nb,CC#N,bad\nc,CC(=O)O,good\nd,c1ccccc1N,bad\n"

@@ -4,15 +4,15 @@ import json
 import re
 
 import pytest
-
 import runs_worlds as worlds
+
 import starcert as sc
-from starcert.errors import ClassifierError
-from starcert.report.findings import out_of_reach
+from starcert.pages.findings import out_of_reach
 from starcert.runs import forecast
 from starcert.runs.certification import certify_run, certify_settings
 from starcert.runs.example import write_example
 from starcert.runs.run_file import read_run_file
+from starcert.system.errors import ClassifierError
 
 
 def said(out: str) -> list[str]:

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import networkx as nx
 import pytest
-
 import runs_worlds as worlds
-from starcert.errors import StarcertError, StarcertWarning
-from starcert.graphs import Graph
+
+from starcert.objects import Graph
 from starcert.runs.graph_files import RunData, read_edge_list, read_folder, read_graphml
+from starcert.system.errors import StarcertError, StarcertWarning
 
 
 def make(n=40):

@@ -3,8 +3,8 @@ from itertools import product
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError
 from starcert.runs.grid import Grid, noise_text, parse_grid
+from starcert.system.errors import InvalidParameterError
 
 
 def texts(grid, fixed=None):

@@ -3,10 +3,10 @@ import sys
 import pytest
 
 import starcert as sc
-from starcert.errors import StarcertError
 from starcert.runs.graph_files import RunData
 from starcert.runs.inputs import describe_rule, needs_model, problem_of, rule_of
 from starcert.runs.user_code import Reference
+from starcert.system.errors import StarcertError
 
 NOISE = sc.Noise(low=0.1, high=0.2)
 

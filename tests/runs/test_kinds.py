@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.archive import read
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.files import read
 from starcert.runs.example_kinds import KINDS
 from starcert.runs.graph_files import RunData
 from starcert.runs.sources import load_graphs
 from starcert.runs.user_code import Reference
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 NEEDS = {"molecule": "rdkit", "vector": "sklearn"}
 

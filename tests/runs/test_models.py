@@ -8,10 +8,10 @@ import pytest
 
 import starcert as sc
 from starcert.classifiers import Classifier
-from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.runs.graph_files import RunData
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, clean_answers
 from starcert.runs.user_code import Reference, UserCodeError
+from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 
 
 @pytest.fixture(autouse=True)

@@ -3,14 +3,14 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
-
 import kills_worlds as kills
+import pytest
 import runs_worlds as worlds
-from starcert.errors import StarcertError
+
 from starcert.runs.output_folder import FILES, RUN, VOTES, OutputFolder
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import run_settings
+from starcert.system.errors import StarcertError
 from starcert.system.files import write_whole
 
 DIGESTS = {"model": "m", "data": "d", "regions": "r", "classifier": "c"}

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 import starcert as sc
-from starcert.jobs import Job
 from starcert.runs import run_time
 from starcert.runs.run_time import EvidenceTime, RunWork, Timings, VoteTime, seconds_a_vote, seconds_of_run
+from starcert.voting.jobs import Job
 
 RECORDED = json.loads(Path(__file__).with_name("recorded_runs.json").read_text(encoding="utf-8"))
 """Made by benchmarks/forecasts.py, on two cores that others used too: every recording, also those that missed."""

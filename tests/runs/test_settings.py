@@ -3,15 +3,15 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
+import runs_worlds as worlds
 import typer
 
-import runs_worlds as worlds
 import starcert as sc
 from starcert.cli import app
-from starcert.errors import InvalidParameterError
+from starcert.objects.threats import AnyFlips
 from starcert.runs.run_file import RunFileError, differences, read_run_file, run_file_text
 from starcert.runs.settings import SETTINGS, RunSettings, check_options, check_values, option_name, run_settings
-from starcert.threats import AnyFlips
+from starcert.system.errors import InvalidParameterError
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 import pytest
 
 import starcert as sc
-from starcert.errors import StarcertError
 from starcert.runs.graph_files import RunData, number_labels
 from starcert.runs.inputs import RunInputs
 from starcert.runs.sources import load_graphs
 from starcert.runs.user_code import Reference
+from starcert.system.errors import StarcertError
 
 pytest.importorskip("rdkit")
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import runs_worlds as worlds
-from starcert.errors import StarcertError
+
 from starcert.runs.settings import check_values
 from starcert.runs.sources import load_graphs
+from starcert.system.errors import StarcertError
 
 PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
 TINY = {"A": "1, 2\n2, 1", "graph_indicator": "1\n1\n2", "graph_labels": "5\n-1"}

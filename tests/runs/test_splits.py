@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-
 import runs_worlds as worlds
+
 import starcert as sc
-from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.graph_files import RunData
 from starcert.runs.splits import divided
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 NAMES = ("g1", "g2", "g3", "g4", "g5", "g6")
 DATA = RunData(tuple(sc.Graph(2 + number, []) for number in range(6)), NAMES)

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from browsing import open_page, texts
+from sweep_worlds import invented
 
 import starcert as sc
-from browsing import open_page, texts
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.report.intervals import mean_interval, paired_difference
+from starcert.pages.intervals import mean_interval, paired_difference
 from starcert.runs.sweep_goal import ACCURACY, Goal, marks_of, standings
 from starcert.runs.sweep_levels import outcome_of
 from starcert.runs.sweep_page import write_sweep_page
 from starcert.runs.sweep_result import advice, sweep_rows, tie_sentence
-from sweep_worlds import invented
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 NOISE = sc.Noise(motif=0.05, random=0.3)
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"

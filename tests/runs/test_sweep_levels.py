@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert import metrics
-from starcert.core.confidence import Votes, clopper_pearson
+from starcert.certificates import metrics
+from starcert.math.confidence import Votes, clopper_pearson
 from starcert.runs import sweep_levels
 from starcert.runs.sweep_levels import measure_levels, out_of_reach, outcome_of
 

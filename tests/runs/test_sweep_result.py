@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
-
-import starcert as sc
 from browsing import open_page, set_value, texts
 from report_worlds import HOSTILE
+from sweep_worlds import invented
+
+import starcert as sc
 from starcert.runs.sweep_page import write_sweep_page
 from starcert.runs.sweep_result import OTHER, next_command, notices
-from sweep_worlds import invented
 
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"
 

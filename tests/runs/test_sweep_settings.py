@@ -1,14 +1,14 @@
 import sys
 
 import pytest
-
 import runs_worlds as worlds
-from starcert.errors import InvalidParameterError, StarcertError
+
 from starcert.runs.grid import parse_grid
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import run_settings
 from starcert.runs.sweep import sweep_settings
 from starcert.runs.sweep_goal import Goal
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 GRID = parse_grid(["hub=0.02,0.1"])
 

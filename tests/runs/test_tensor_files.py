@@ -4,8 +4,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from starcert.errors import StarcertError
 from starcert.runs.sources import load_graphs, read_tensors
+from starcert.system.errors import StarcertError
 
 torch = pytest.importorskip("torch")
 with warnings.catch_warnings():

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from runs_worlds import environment
 
 import starcert as sc
-from runs_worlds import environment
 from starcert.runs.user_code import voting_workers
 from starcert.system.threads import one_thread
 

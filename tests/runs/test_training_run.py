@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError, StarcertError, StarcertWarning
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import UnknownSettingError, check_values
 from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
 from starcert.runs.training_run import train_run, training_settings
+from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

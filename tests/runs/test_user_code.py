@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.user_code import Reference, UserCodeError, running_user_code, voting_workers
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 
 @pytest.fixture(autouse=True)

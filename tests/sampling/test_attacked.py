@@ -81,5 +81,5 @@ def test_the_law_is_that_of_the_attacked_object_where_sites_have_more_values(nam
 
 def test_laws_on_more_values_are_refused():
     noise = sc.Noise(all=sc.Categorical(0.2, 3))
-    with pytest.raises(sc.errors.InvalidParameterError):
+    with pytest.raises(sc.InvalidParameterError):
         AttackedCopies(sites(), noise, seed=1)

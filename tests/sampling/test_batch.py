@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.graphs import Frame, Sites
+from starcert.objects import Frame, Sites
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.draws import FlippedDraw, SlicedDraw
 from starcert.sampling.sampler import sampler

@@ -6,9 +6,9 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+from device_worlds import DEVICES, torch
 
 import starcert as sc
-from device_worlds import DEVICES, torch
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import _laws, _pools
 from starcert.sampling.streams import WordStream

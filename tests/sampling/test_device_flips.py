@@ -5,12 +5,12 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from device_worlds import DEVICES, torch
 from scipy import stats
 
 import starcert as sc
-from device_worlds import DEVICES, torch
-from starcert.core.flips import ListedFlips
-from starcert.graphs import Sites, blocks
+from starcert.math.flips import ListedFlips
+from starcert.objects import Sites, blocks
 from starcert.sampling.batch import flips_of
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import _pools, way_of

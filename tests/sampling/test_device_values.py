@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from device_worlds import DEVICES, torch
 from scipy.stats import chi2
 
 import starcert as sc
-from device_worlds import DEVICES, torch
 from starcert.sampling.draws import ValueDraw, Way
 from starcert.sampling.sampler import _transitions, way_of
 from starcert.sampling.streams import WordStream

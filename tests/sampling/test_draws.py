@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.core.flips import FlipRecord, ListedFlips
+from starcert.math.flips import FlipRecord, ListedFlips
 from starcert.sampling import draws
 from starcert.sampling.batch import NoisyGraphs, flips_of
 from starcert.sampling.draws import LateFlips, ValueDraw, Way

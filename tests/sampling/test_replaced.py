@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from device_worlds import DEVICES
 
 import starcert as sc
-from device_worlds import DEVICES
 from starcert.sampling import sampler as samplers
 from starcert.sampling.attacked import values_at_attacks
 from starcert.sampling.batch import replaced, taken

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import StarcertError
 from starcert.sampling.room import check_room, expected_edges, fitting_batch
+from starcert.system.errors import StarcertError
 from starcert.system.processes import available_bytes
 
 EVERYTHING = sc.Partition.everything("all")

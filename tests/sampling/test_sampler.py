@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError
-from starcert.graphs import Sites
+from starcert.objects import Sites
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling import sparse as sparse_module
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import sampler, way_of
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import FlippedGraphs, SlicedGraphs
+from starcert.system.errors import InvalidParameterError
 
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(16, 0.4, seed=5))
 PARTITION = sc.Partition.from_node_sets({"a": range(8), "b": range(8, 14)})

@@ -4,12 +4,12 @@ import pickle
 import subprocess
 import sys
 
-import pytest
-
 import kills_worlds as kills
+import pytest
 from runs_worlds import environment
-from starcert.errors import StoreError, WriteError
+
 from starcert.system import files
+from starcert.system.errors import StoreError, WriteError
 from starcert.system.files import is_empty, write_whole
 
 

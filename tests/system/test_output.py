@@ -11,10 +11,10 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+import runs_worlds as worlds
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import runs_worlds as worlds
 import starcert as sc
 from starcert.cli.command_line import show
 from starcert.runs.certification import result_rows

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 import kills_worlds as kills
+import pytest
 from runs_worlds import environment
-from starcert.errors import StarcertError
+
 from starcert.system import semaphores
+from starcert.system.errors import StarcertError
 from starcert.system.processes import Pending, undisturbed, worker_processes
 
 PARENT = """

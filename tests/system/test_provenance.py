@@ -4,8 +4,8 @@ import os
 import subprocess
 
 import pytest
-
 import runs_worlds as worlds
+
 from starcert.system.provenance import commit, provenance, versions
 
 HOSTILE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c"}

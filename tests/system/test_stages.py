@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import pytest
+from worlds import graphs, smoothed
 
 import starcert as sc
 from starcert.system import stages as module
 from starcert.system.stages import StageTimes, here, measured, stage, staged, stages, unstaged
-from worlds import graphs, smoothed
 
 
 class Time:

@@ -8,8 +8,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import pytest
 
-from starcert.errors import ClassifierError, ExecutorError
 from starcert.system import travelling
+from starcert.system.errors import ClassifierError, ExecutorError
 from starcert.system.travelling import Parcel, spread
 
 BALLAST = random.Random(0).randbytes(100_000)

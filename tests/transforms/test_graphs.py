@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 pytest.importorskip("torch_geometric")
 

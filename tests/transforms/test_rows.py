@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 MATRIX = np.random.default_rng(3).integers(2, size=(200, 9))
 ROWS = sc.Bits.rows(MATRIX)
@@ -37,7 +37,7 @@ def test_categories_change_to_any_other_value():
 def test_rows_may_have_regions_of_their_own():
     def first_ones(row):
         layer = row.layers[0]
-        return sc.graphs.Sites(row, ("ones",), (sc.graphs.Numbered(layer, np.flatnonzero(row.row)),))
+        return sc.objects.Sites(row, ("ones",), (sc.objects.Numbered(layer, np.flatnonzero(row.row)),))
 
     noisy = sc.transforms.noisy_rows(ROWS, sc.Noise(ones=1.0), first_ones, seed=1)
     assert not noisy.any()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.core.confidence import spends_on_all_classes
+from starcert.math.confidence import spends_on_all_classes
 
 REPETITIONS = 10_000
 

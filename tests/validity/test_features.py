@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.core.confidence import Bounds
+from starcert.math.confidence import Bounds
 from starcert.sampling.draws import FlippedDraw, SlicedDraw
 from starcert.sampling.views import FlippedGraphs, SlicedGraphs
 

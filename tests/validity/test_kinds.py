@@ -11,11 +11,11 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
+from enumerated import check_every_certificate, check_rho_is_attained, check_slack_is_attained
 
 import starcert as sc
-from enumerated import check_every_certificate, check_rho_is_attained, check_slack_is_attained
-from starcert.binding import acting_laws, bind_all
 from starcert.classifiers import Classifier
+from starcert.objects.binding import acting_laws, bind_all
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 

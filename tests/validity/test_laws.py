@@ -9,10 +9,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from enumerated import check_every_certificate, check_rho_is_attained, check_slack_is_attained
 
 import starcert as sc
-from enumerated import check_every_certificate, check_rho_is_attained, check_slack_is_attained
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 
 class Toy(sc.Law):

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.binding import Problem, bind_all
-from starcert.errors import InvalidParameterError
-from starcert.graphs import Layer, Numbered, Sites
-from starcert.graphs.content import digest
-from starcert.laws import Law
+from starcert.objects import Layer, Numbered, Sites
+from starcert.objects.binding import Problem, bind_all
+from starcert.objects.content import digest
+from starcert.objects.laws import Law
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
+from starcert.system.errors import InvalidParameterError
 
 
 class Cells(Layer):

@@ -3,13 +3,13 @@
 from fractions import Fraction
 
 import numpy as np
+import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracles
-from starcert.attacks import slacks_of
-from starcert.core.channels import Channel
+from starcert.certificates.slack import slacks_of
+from starcert.math.channels import Channel
 
 fractions = st.fractions(0, 1, max_denominator=50)
 weights = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4)

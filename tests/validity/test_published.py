@@ -8,16 +8,16 @@ import importlib
 from fractions import Fraction
 
 import numpy as np
+import oracles
 import pytest
 
-import oracles
 import starcert as sc
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("torch_geometric")
 
-unsorted_rho = importlib.import_module("starcert.experiments.cora").unsorted_rho
-votes = importlib.import_module("starcert.experiments.cora_votes")
+unsorted_rho = importlib.import_module("starcert_studies.cora").unsorted_rho
+votes = importlib.import_module("starcert_studies.cora_votes")
 NOISES = votes.NOISES
 RADII = [(0, 0), (1, 0), (0, 1), (2, 1), (5, 3), (12, 0), (18, 0), (0, 6), (9, 4)]
 

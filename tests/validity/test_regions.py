@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import starcert as sc
-from starcert.binding import bind
-from starcert.errors import InvalidParameterError
-from starcert.graphs.pairsets import Across, Everything, Inside, Outside, Pairs, Within
+from starcert.objects.binding import bind
+from starcert.objects.pairsets import Across, Everything, Inside, Outside, Pairs, Within
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from starcert.system.errors import InvalidParameterError
 
 PAIRS = list(combinations(range(4), 2))
 BITS = np.array(list(product((0, 1), repeat=6)))
@@ -36,7 +36,7 @@ def answers(batch) -> np.ndarray:
 ANSWERS = np.array([int(bits[0] & bits[1] & bits[3] or bits.sum() >= 5) for bits in BITS])
 
 
-def smoothed_labels(sites: sc.graphs.Sites) -> np.ndarray:
+def smoothed_labels(sites: sc.objects.Sites) -> np.ndarray:
     """The smoothed answer at every graph, the regions as they are in these sites."""
     flips = np.zeros(6)
     for number, (u, v) in enumerate(PAIRS):

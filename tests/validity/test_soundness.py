@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.core.confidence import Bounds
+from starcert.math.confidence import Bounds
 
 SITES = list(combinations(range(4), 2))
 GRAPHS = np.array([[g >> i & 1 for i in range(6)] for g in range(64)])

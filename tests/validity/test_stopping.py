@@ -8,13 +8,13 @@ import math
 
 import numpy as np
 import pytest
+from deciding_worlds import SLACK, drawn, plan_for_one_flip
 from scipy.special import betaincinv
 
 import starcert as sc
-from deciding_worlds import SLACK, drawn, plan_for_one_flip
-from starcert import deciding
-from starcert.core.bets import capital_against
-from starcert.core.confidence import anytime_bounds
+from starcert.certificates import deciding
+from starcert.math.bets import capital_against
+from starcert.math.confidence import anytime_bounds
 
 ALPHA = 0.1
 

@@ -10,12 +10,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-
 from evidence_worlds import OwnVotesOf, adding, at_the_edge, deleting, symmetric
-from starcert.core.bets import NOTHING, SCALE, capital_of, needed, with_reserve
-from starcert.core.evidence import Evidence, level_weight
-from starcert.core.frontier import Frontier
-from starcert.evidence.verdicts import judge
+
+from starcert.certificates.evidence.verdicts import judge
+from starcert.math.bets import NOTHING, SCALE, capital_of, needed, with_reserve
+from starcert.math.evidence import Evidence, level_weight
+from starcert.math.frontier import Frontier
 
 DELTA = Fraction(1, 10)
 CAPITALS = [Fraction(quarter, 4) for quarter in range(4 * 256)]

@@ -6,9 +6,9 @@ smoothed classifier is known exactly, and so is whether a certificate tells the 
 
 import numpy as np
 import pytest
+from enumerated import check_every_certificate, check_the_bound_is_attained
 
 import starcert as sc
-from enumerated import check_every_certificate, check_the_bound_is_attained
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from validity.test_laws import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
     from starcert.classifiers import features

@@ -2,7 +2,8 @@
 
 A certificate speaks of a classifier that is a function of one graph. One that looks at the other graphs of its batch,
 or draws at random, is none: its votes would be those of no smoothed classifier. Here answers are compared; which copies
-are asked about again, and how often, `starcert.counting` (a few, before votes count) and `starcert.auditing` decide.
+are asked about again, and how often, is decided in `voting/counting.py` (a few, before votes count) and
+`certificates/auditing.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, Scores, checked_answers
-from starcert.errors import ClassifierError
+from starcert.system.errors import ClassifierError
 
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs

@@ -42,7 +42,7 @@ from starcert.classifiers.programs import (
     namespace_of,
     refuse_lookup,
 )
-from starcert.graphs.content import is_tensor
+from starcert.objects.content import is_tensor
 
 __all__ = ["Anatomy", "Follows", "leaf", "take_apart", "words"]
 

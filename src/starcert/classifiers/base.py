@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError, whole_number
-from starcert.graphs import Frame
+from starcert.objects import Frame
 from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
+from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
 
 if TYPE_CHECKING:
-    from starcert.graphs import Sites
-    from starcert.noise import Noise
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
     from starcert.sampling.sampler import Sampler
 
 __all__ = [
@@ -84,7 +84,8 @@ class Classifier(ABC):
         gathers: up to so many nodes in all copies, it wants to be asked about chunks of several graphs at once, with
             `scored_each`; 0: about one graph after the other.
         call_cost: what a call costs beside its copies, in copies of a large batch. It sets how large an audit may be
-            (`starcert.auditing`): a number of the classifier, never measured, so that results do not hang by a clock.
+            (`certificates/auditing.py`): a number of the classifier, never measured, so that results do not
+            depend on a clock.
 
     Example:
         >>> class ManyEdges(Classifier):

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 __all__ = ["ON_MATRICES", "Arguments", "Calling", "Place", "calling_of"]
 

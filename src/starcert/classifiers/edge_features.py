@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame
+    from starcert.objects import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = [

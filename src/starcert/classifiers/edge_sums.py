@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from starcert.core.arithmetic import compiled
+from starcert.math.arithmetic import compiled
 
 __all__ = ["EdgeSums"]
 

@@ -32,11 +32,11 @@ import numpy.typing as npt
 import torch
 
 from starcert.classifiers.sparse_features import sparse
-from starcert.errors import InvalidParameterError, whole_number
-from starcert.graphs.rule import EdgesAskedError, without_edges
+from starcert.objects.rule import EdgesAskedError, without_edges
+from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame, Graph
+    from starcert.objects import Frame, Graph
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = [
@@ -145,7 +145,7 @@ def degree() -> DegreeFeatures:
     """One column: the degree of a node in the noisy copy.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> degree()(Graph(3, [(0, 1), (0, 2)])).tolist()
         [[2.0], [1.0], [1.0]]
     """
@@ -156,7 +156,7 @@ def log_degree() -> DegreeFeatures:
     """One column: log(1 + degree) of a node in the noisy copy.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> log_degree()(Graph(3, [(0, 1)])).round(3).tolist()
         [[0.693], [0.693], [0.0]]
     """
@@ -170,7 +170,7 @@ def one_hot_degree(largest: int) -> DegreeFeatures:
         largest: the last degree with a column of its own; nodes with a larger one share that column.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> one_hot_degree(2)(Graph(4, [(0, 1), (0, 2), (0, 3)])).tolist()
         [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
     """
@@ -181,7 +181,7 @@ def in_degree() -> DegreeFeatures:
     """One column: how many arcs of the noisy copy end at a node; of an undirected graph its degree.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> in_degree()(Graph(3, [(0, 1), (2, 1)], directed=True)).tolist()
         [[0.0], [2.0], [0.0]]
     """
@@ -192,7 +192,7 @@ def out_degree() -> DegreeFeatures:
     """One column: how many arcs of the noisy copy begin at a node; of an undirected graph its degree.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> out_degree()(Graph(3, [(0, 1), (2, 1)], directed=True)).tolist()
         [[1.0], [0.0], [1.0]]
     """
@@ -207,7 +207,7 @@ def one_hot(name: str, categories: Sequence[Hashable] | None = None) -> OneHot:
         categories: all categories there may be, in the order of the columns; data that are sites know theirs.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> one_hot("element", "CNO")(Graph(2, [], node_data={"element": ["O", "C"]})).tolist()
         [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
@@ -223,7 +223,7 @@ def constant(value: float = 1.0) -> Constant:
     """One column with one value: for graphs without node data, whose model looks at edges alone.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> constant()(Graph(2, [(0, 1)])).tolist()
         [[1.0], [1.0]]
     """

@@ -14,7 +14,7 @@ from types import CodeType
 
 from starcert.classifiers.anatomy import Anatomy, Follows, leaf, take_apart, words
 from starcert.classifiers.programs import ModuleUse, UntellableError
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 __all__ = ["identity"]
 

@@ -27,8 +27,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import Parameter
 
+from starcert.classifiers import network_layers as own
 from starcert.classifiers.edge_sums import EdgeSums
-from starcert.models import layers as own
 
 __all__ = ["KnownLayer", "holds_rows_of_edges", "is_known", "known_layer", "known_layers_in", "stand_in"]
 

@@ -14,14 +14,14 @@ import torch
 from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores
 from starcert.classifiers.identity import identity
 from starcert.classifiers.outputs import Outputs, checked_outputs, columns_of_classes
-from starcert.errors import InvalidParameterError, whole_number
+from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
 from starcert.system.stages import stage
 from starcert.system.threads import one_torch_thread, threads_are_chosen
 
 if TYPE_CHECKING:
-    from starcert.graphs import Sites
-    from starcert.noise import Noise
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
     from starcert.sampling.sampler import Sampler
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, checked_names, numbers_of
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame
+    from starcert.objects import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["NodeFunction", "from_node_function"]

@@ -18,7 +18,7 @@ from starcert.classifiers.features import (
 from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame
+    from starcert.objects import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["NodeInputs"]

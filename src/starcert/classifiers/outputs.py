@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame
+    from starcert.objects import Frame
 
 __all__ = [
     "Nodes",
@@ -159,7 +159,7 @@ def nodes_of(nodes: Nodes, frame: Frame) -> npt.NDArray[np.int64]:
     """The indices of the nodes that are targets.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> nodes_of("test_mask", Graph(3, [(0, 1)], node_data={"test_mask": [0, 1, 1]}).frame)
         array([1, 2])
     """

@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from starcert.classifiers.anatomy import leaf
 from starcert.classifiers.base import Classifier, Scores, rows_of
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError, whole_number
-from starcert.kernels import GraphKernel
-from starcert.kernels.kernel import DEGREE
-from starcert.models import KernelSVM
+from starcert.classifiers.kernels import GraphKernel
+from starcert.classifiers.kernels.kernel import DEGREE
+from starcert.classifiers.kernels.svm import KernelSVM
 from starcert.sampling.batch import NoisyVectors
+from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
     from starcert.sampling.batch import NoisyGraphs
@@ -201,7 +201,7 @@ def from_sklearn(estimator: Any, *, batch_size: int | None = None) -> SklearnCla
         batch_size: the most graphs at once; by default 1,024 where features are compiled, else 256.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> from starcert.models import vertex_histogram_svm
         >>> star, ring = Graph(4, [(0, 1), (0, 2), (0, 3)]), Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
         >>> from_sklearn(vertex_histogram_svm().fit([star, ring], ["star", "ring"])).n_classes

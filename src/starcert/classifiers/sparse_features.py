@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.graphs import Graph
+    from starcert.objects import Graph
     from starcert.sampling.batch import NodeOnes, NoisyGraphs
 
 __all__ = ["SparseFeatures", "sparse", "sparse_rows"]

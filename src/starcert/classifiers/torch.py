@@ -34,10 +34,10 @@ from starcert.classifiers.outputs import (
 )
 from starcert.classifiers.shadow import shadow_of
 from starcert.classifiers.sparse_features import SparseFeatures
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.graphs import Frame
+    from starcert.objects import Frame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["TorchClassifier", "from_dense", "from_pyg"]

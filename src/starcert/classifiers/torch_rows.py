@@ -9,9 +9,9 @@ import torch
 from starcert.classifiers.base import CHUNK_SIZE, checked_names
 from starcert.classifiers.modules import ModuleClassifier
 from starcert.classifiers.outputs import Outputs, logits_of
-from starcert.errors import InvalidParameterError
-from starcert.graphs.vectors import VectorFrame
+from starcert.objects.vectors import VectorFrame
 from starcert.sampling.batch import NoisyCopies, NoisyVectors
+from starcert.system.errors import InvalidParameterError
 
 __all__ = ["TorchRowClassifier", "from_torch"]
 

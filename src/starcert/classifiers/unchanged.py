@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starcert.classifiers.identity import identity
-from starcert.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier

@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperGroup
 
 from starcert import __version__
-from starcert.errors import StarcertError, StarcertWarning
+from starcert.system.errors import StarcertError, StarcertWarning
 from starcert.system.output import harden_streams, plain, say
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcert.cli.command_line import MOST_ROWS, app, show
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.report.compare_page import Comparison
+    from starcert.pages.compare_page import Comparison
 
 __all__ = ["compare"]
 
@@ -43,11 +43,11 @@ def compare(
 
     starcert compare runs/a runs/b --threat flips:3
     """
-    from starcert.threats import threat_of  # noqa: PLC0415
+    from starcert.objects.threats import threat_of  # noqa: PLC0415
 
     asked = None if threat is None else threat_of(threat, "--threat")
-    from starcert import archive  # noqa: PLC0415  (numba and flint: only where they are needed)
-    from starcert.report.compare_page import write_comparison  # noqa: PLC0415
+    from starcert import files as archive  # noqa: PLC0415  (numba and flint: only where they are needed)
+    from starcert.pages.compare_page import write_comparison  # noqa: PLC0415
     from starcert.runs.output_folder import CERTIFICATES  # noqa: PLC0415
 
     files = {str(each): each / CERTIFICATES if each.is_dir() else each for each in runs}
@@ -63,7 +63,7 @@ def _view(found: Comparison) -> list[RenderableType]:
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    from starcert.report.findings import counted, several  # noqa: PLC0415
+    from starcert.pages.findings import counted, several  # noqa: PLC0415
 
     right = "right" if found.known else "answered"
     verdicts = Table(title="Certified, broken, open under flips wherever they are", title_justify="left")

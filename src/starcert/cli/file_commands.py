@@ -14,8 +14,8 @@ from starcert.system.output import at_most
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.archive import Verification
-    from starcert.store import VoteStore
+    from starcert.files import Verification
+    from starcert.voting.store import VoteStore
 
 __all__ = ["verify", "votes"]
 
@@ -33,7 +33,7 @@ def verify(
 
     starcert verify certificates.json
     """
-    from starcert.archive import verify as verify_file  # noqa: PLC0415  (numba and flint: only where they are needed)
+    from starcert.files import verify as verify_file  # noqa: PLC0415  (numba and flint: only where they are needed)
 
     result = verify_file(file, progress=None)
     if as_json:
@@ -45,7 +45,7 @@ def verify(
 
 
 def _verification_object(result: Verification) -> dict[str, object]:
-    from starcert.archive.verification import TAKEN_AS_STATED  # noqa: PLC0415
+    from starcert.files.verification import TAKEN_AS_STATED  # noqa: PLC0415
 
     return {
         "file": result.path,
@@ -73,7 +73,7 @@ def _verification_object(result: Verification) -> dict[str, object]:
 
 
 def _verification_view(result: Verification) -> list[RenderableType]:
-    from starcert.archive.verification import TAKEN_AS_STATED  # noqa: PLC0415
+    from starcert.files.verification import TAKEN_AS_STATED  # noqa: PLC0415
 
     archive = result.archive
     parts: list[RenderableType] = []
@@ -129,7 +129,7 @@ def votes(
 
     starcert votes votes.db
     """
-    from starcert.store import VoteStore  # noqa: PLC0415  (sqlite: only where it is needed)
+    from starcert.voting.store import VoteStore  # noqa: PLC0415  (sqlite: only where it is needed)
 
     with VoteStore.read(file) as store:
         if as_json:

@@ -13,17 +13,17 @@ import typer
 
 from starcert import __version__
 from starcert.cli.command_line import MOST_ROWS, JsonOption, app, show
-from starcert.errors import InvalidParameterError, StarcertWarning, StoreError
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
+from starcert.system.errors import InvalidParameterError, StarcertWarning, StoreError
 from starcert.system.output import at_least, fails_at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.certificate import Certificate, Certificates
-    from starcert.core.confidence import Bounds
-    from starcert.store import VoteStore
+    from starcert.certificates.certificate import Certificate, Certificates
+    from starcert.math.confidence import Bounds
+    from starcert.voting.store import VoteStore
 
 __all__ = ["frontier", "slack"]
 
@@ -42,7 +42,7 @@ def slack(
 
     starcert slack --noise motif=0.02,random=0.45 --radius motif=1,random=45
     """
-    from starcert.attacks import slacks_of  # noqa: PLC0415  (see frontier)
+    from starcert.certificates.slack import slacks_of  # noqa: PLC0415  (see frontier)
 
     law = parse_noise(noise)
     counts = parse_radius(law, radius, "--radius")
@@ -137,7 +137,7 @@ def frontier(
         else:
             show(*_certificates_table(certificates, certificates.names, missing))
         return
-    from starcert.certificate import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
+    from starcert.certificates.certificate import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
 
     if noise is None:
         raise InvalidParameterError("--noise", "be given", None, "Write for instance --noise motif=0.02,random=0.45.")
@@ -152,7 +152,7 @@ def frontier(
 
 
 def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float | None) -> Bounds:
-    from starcert.core.confidence import Bounds, Votes, clopper_pearson  # noqa: PLC0415
+    from starcert.math.confidence import Bounds, Votes, clopper_pearson  # noqa: PLC0415
 
     if votes is None:
         if selection is not None:
@@ -173,10 +173,10 @@ def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alp
 
 def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[int], Certificates]:
     """The graphs that have no votes yet, and the certificates of the others."""
-    from starcert.certificate import certify  # noqa: PLC0415
-    from starcert.core.confidence import Votes, check_alpha, clopper_pearson  # noqa: PLC0415
-    from starcert.noise import Noise  # noqa: PLC0415
-    from starcert.store import VoteStore  # noqa: PLC0415
+    from starcert.certificates.certificate import certify  # noqa: PLC0415
+    from starcert.math.confidence import Votes, check_alpha, clopper_pearson  # noqa: PLC0415
+    from starcert.objects.noise import Noise  # noqa: PLC0415
+    from starcert.voting.store import VoteStore  # noqa: PLC0415
 
     check_alpha(alpha)
     with VoteStore.read(path) as stored:
@@ -208,8 +208,8 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
 
 def _note_look(stored: VoteStore, estimation: list[int], selection: list[int]) -> None:
     """Records in a store that certificates are computed from its votes; refuses those that a look before voids."""
-    from starcert.store import VoteStore  # noqa: PLC0415
     from starcert.system.provenance import provenance  # noqa: PLC0415
+    from starcert.voting.store import VoteStore  # noqa: PLC0415
 
     reason = "graphs have different numbers of votes: the run is not finished"
     if len({*estimation}) == len({*selection}) == 1:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcert.cli.command_line import DebugOption, JsonOption, app, show
-from starcert.errors import InvalidParameterError
 from starcert.runs.settings import SETTINGS, check_options
+from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.output import say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.experiments.outcome import Finished
     from starcert.runs.setting_values import Setting
+    from starcert_studies.outcome import Finished
 
 __all__ = ["RunArgument", "certify", "init", "reproduce", "sweep", "with_settings"]
 
@@ -273,10 +273,10 @@ def reproduce(
 
     starcert reproduce all --out build/paper
     """
-    from starcert.experiments.outcome import all_page  # noqa: PLC0415  (slow to import)
-    from starcert.experiments.reproduce import STUDIES  # noqa: PLC0415
-    from starcert.experiments.reproduce import reproduce as run  # noqa: PLC0415
     from starcert.system.processes import available_cores  # noqa: PLC0415
+    from starcert_studies.outcome import all_page  # noqa: PLC0415  (slow to import)
+    from starcert_studies.reproduce import STUDIES  # noqa: PLC0415
+    from starcert_studies.reproduce import reproduce as run  # noqa: PLC0415
 
     if name == "all":
         _check_folder_of_all(out, STUDIES)

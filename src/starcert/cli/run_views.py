@@ -9,19 +9,26 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from starcert.metrics import accuracy, majority_share, radii_of_flips, radius_verdicts, shares_by_axis, steps_to
-from starcert.report.findings import counted, fixed_pairs, out_of_reach, votes_to_settle, what_evidence_adds
-from starcert.report.intervals import share_interval
-from starcert.report.verdict_data import any_flips_of, flips_asked
+from starcert.certificates.metrics import (
+    accuracy,
+    majority_share,
+    radii_of_flips,
+    radius_verdicts,
+    shares_by_axis,
+    steps_to,
+)
+from starcert.pages.findings import counted, fixed_pairs, out_of_reach, votes_to_settle, what_evidence_adds
+from starcert.pages.intervals import share_interval
+from starcert.pages.verdict_data import any_flips_of, flips_asked
 from starcert.system.output import fails_at_most
 from starcert.system.stages import HEADER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.archive import Archive
-    from starcert.metrics import AxisShares, FlipVerdicts, RadiusVerdicts
-    from starcert.report.findings import Words
+    from starcert.certificates.metrics import AxisShares, FlipVerdicts, RadiusVerdicts
+    from starcert.files import Archive
+    from starcert.pages.findings import Words
     from starcert.runs.certification import CertifiedRun
     from starcert.runs.sweep_levels import SweepLevel
     from starcert.runs.sweep_result import SweepResult

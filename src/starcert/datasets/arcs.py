@@ -8,8 +8,8 @@ import numpy as np
 
 from starcert.datasets.dataset import Dataset, Split
 from starcert.datasets.motif import Indices, balanced_classes, complete_edges, connected_edges
-from starcert.errors import InvalidParameterError, whole_number
-from starcert.graphs import Graph, Partition
+from starcert.objects import Graph, Partition
+from starcert.system.errors import InvalidParameterError, whole_number
 
 __all__ = ["arcs"]
 

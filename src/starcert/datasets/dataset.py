@@ -13,8 +13,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from starcert.errors import InvalidParameterError, StarcertError, whole_number
-from starcert.graphs import Graph, Partition
+from starcert.objects import Graph, Partition
+from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
 __all__ = ["Dataset", "Split", "stratified_folds", "stratified_parts"]
 

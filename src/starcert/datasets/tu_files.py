@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.datasets.dataset import Dataset, Split
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph
+from starcert.objects import Graph
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
 
 __all__ = ["CATALOGUE", "NowhereError", "local_names", "read", "tu"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
+    from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
     from starcert.models.checkpoint import TrainingCheckpoint
     from starcert.models.fitting import fit_nodes_with_noise, fit_with_noise
     from starcert.models.gcn import GCN
     from starcert.models.gine import GIN, GINE
-    from starcert.models.kernel_svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
     from starcert.models.node_gcn import NodeGCN
     from starcert.models.training import Training, accuracy, train
     from starcert.models.weights import how_made, load_weights, save_weights
@@ -22,7 +22,7 @@ _HOME = {
     "starcert.models.fitting": ("fit_nodes_with_noise", "fit_with_noise"),
     "starcert.models.gcn": ("GCN",),
     "starcert.models.gine": ("GIN", "GINE"),
-    "starcert.models.kernel_svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
+    "starcert.classifiers.kernels.svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
     "starcert.models.node_gcn": ("NodeGCN",),
     "starcert.models.training": ("Training", "accuracy", "train"),
     "starcert.models.weights": ("how_made", "load_weights", "save_weights"),

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import torch
 
-from starcert.errors import StarcertWarning, WriteError
 from starcert.models.torch_file import load_file, save_file
+from starcert.system.errors import StarcertWarning, WriteError
 from starcert.system.provenance import versions
 
 __all__ = ["Stateful", "TrainingCheckpoint"]

@@ -14,9 +14,9 @@ import torch
 from starcert.sampling.streams import WordStream
 
 if TYPE_CHECKING:
-    from starcert.binding import Problem
-    from starcert.graphs import Sites
-    from starcert.noise import Noise
+    from starcert.objects import Sites
+    from starcert.objects.binding import Problem
+    from starcert.objects.noise import Noise
     from starcert.sampling.batch import NoisyGraphs
     from starcert.sampling.sampler import Sampler
 

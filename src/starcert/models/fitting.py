@@ -16,18 +16,18 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from starcert.errors import InvalidParameterError, whole_number
 from starcert.models.checkpoint import Stateful, TrainingCheckpoint
 from starcert.models.copies import DrawnCopies, ShownCopies, Trainable, joined
 from starcert.models.training import Training
+from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from starcert.binding import Problem
-    from starcert.graphs import Graph
-    from starcert.noise import Noise
+    from starcert.objects import Graph
+    from starcert.objects.binding import Problem
+    from starcert.objects.noise import Noise
 
 __all__ = ["fit_nodes_with_noise", "fit_with_noise", "own_generator"]
 

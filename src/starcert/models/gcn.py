@@ -13,9 +13,9 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from starcert.errors import InvalidParameterError, whole_number
+from starcert.classifiers.network_layers import GCNConv, GINConv, NodePool
 from starcert.models.fused import can_fuse, pooled_units
-from starcert.models.layers import GCNConv, GINConv, NodePool
+from starcert.system.errors import InvalidParameterError, whole_number
 
 __all__ = ["GCN"]
 

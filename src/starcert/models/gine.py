@@ -7,8 +7,8 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from starcert.errors import whole_number
-from starcert.models.layers import GINConv, GINEConv, NodePool
+from starcert.classifiers.network_layers import GINConv, GINEConv, NodePool
+from starcert.system.errors import whole_number
 
 __all__ = ["GIN", "GINE"]
 

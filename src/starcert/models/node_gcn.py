@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from starcert.errors import whole_number
-from starcert.models.layers import GCNConv
+from starcert.classifiers.network_layers import GCNConv
+from starcert.system.errors import whole_number
 
 __all__ = ["NodeGCN"]
 

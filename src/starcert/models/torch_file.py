@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 from starcert.system.files import write_whole
 
 __all__ = ["DamagedFileError", "load_file", "save_file"]

@@ -17,14 +17,14 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from starcert.errors import InvalidParameterError
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from starcert.system.errors import InvalidParameterError
 from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
-    from starcert.graphs import Graph, Sites
-    from starcert.noise import Noise
+    from starcert.objects import Graph, Sites
+    from starcert.objects.noise import Noise
 
 __all__ = ["Training", "accuracy", "train"]
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from starcert.errors import InvalidParameterError, StarcertError
 from starcert.models.copies import Trainable
 from starcert.models.torch_file import DamagedFileError, load_file, save_file
 from starcert.models.training import Training
-from starcert.noise import Noise
+from starcert.objects.noise import Noise
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.provenance import versions
 
 __all__ = ["how_made", "load_weights", "save_weights"]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starcert import archive as archives
-from starcert.archive import Archive
-from starcert.jobs import Job
-from starcert.metrics import flip_outcomes, flip_steps
-from starcert.report.findings import Words
-from starcert.report.verdict_data import flips_asked
+from starcert import files as archives
+from starcert.certificates.metrics import flip_outcomes, flip_steps
+from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.files import Archive
+from starcert.pages.findings import Words
+from starcert.pages.verdict_data import flips_asked
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.output_folder import CERTIFICATES, PROFILE, REPORT, RESULTS, OutputFolder
@@ -22,16 +22,16 @@ from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
-from starcert.smoothing import SmoothedClassifier
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 from starcert.system.provenance import versions
 from starcert.system.stages import StageClock, StageTimes, stages, unstaged
+from starcert.voting.jobs import Job
 
 if TYPE_CHECKING:
-    from starcert.certificate import Certificates
+    from starcert.certificates.certificate import Certificates
     from starcert.classifiers.base import Classifier
-    from starcert.graphs import TargetNodes
+    from starcert.objects import TargetNodes
     from starcert.runs.graph_files import RunData
     from starcert.runs.inputs import TriedModel
 
@@ -225,7 +225,7 @@ def _beyond_counts(settings: RunSettings) -> dict[str, object]:
 
 
 def _write_report(path: Path, kept: Archive, ready: TriedModel, data: str, times: StageTimes | None) -> None:
-    from starcert.report import write_report  # noqa: PLC0415  (drawing takes its time to load)
+    from starcert.pages import write_report  # noqa: PLC0415  (drawing takes its time to load)
 
     title = f"Robustness certificates: {data}"
     write_report(path, kept, ready.problem, title=title, base=ready.answers, times=times)

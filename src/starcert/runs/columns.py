@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 __all__ = [
     "LONGEST",

@@ -10,10 +10,10 @@ from collections.abc import Collection, Hashable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph
-from starcert.graphs.convert import Parts
-from starcert.graphs.edge_data import MOST_TYPES
+from starcert.objects import Graph
+from starcert.objects.convert import Parts
+from starcert.objects.edge_data import MOST_TYPES
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 __all__ = ["BOND", "EDGE_LABELS", "HOW_TO_SAY", "check_edge_types", "refuse_edge_types", "same_types"]
 

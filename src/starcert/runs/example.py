@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from starcert.errors import InvalidParameterError
 from starcert.runs.example_kinds import KINDS
+from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from starcert.certificates.metrics import votes_needed
 from starcert.classifiers.base import named_classes
-from starcert.errors import ClassifierError
-from starcert.jobs import Job
-from starcert.metrics import votes_needed
-from starcert.plans import default_selection
-from starcert.report.findings import Words, counted, fixed_pairs
+from starcert.pages.findings import Words, counted, fixed_pairs
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.run_time import RunWork, measure_run, seconds_of_run
 from starcert.runs.settings import RunSettings
 from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import useful_workers
-from starcert.store import VoteStore
-from starcert.store.file import target_file
+from starcert.system.errors import ClassifierError
 from starcert.system.output import duration_range
+from starcert.voting.jobs import Job
+from starcert.voting.plans import default_selection
+from starcert.voting.store import VoteStore
+from starcert.voting.store.file import target_file
 
 __all__ = ["forecast", "forecast_of", "forecast_of_levels"]
 

@@ -19,12 +19,12 @@ from xml.etree.ElementTree import Element, ParseError
 
 import numpy as np
 
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import Graph
-from starcert.graphs.content import digest
-from starcert.graphs.convert import from_networkx
+from starcert.objects import Graph
+from starcert.objects.content import digest
+from starcert.objects.convert import from_networkx
 from starcert.runs.columns import LONGEST, Columns, Row, lines_of, part_named, read_table, refuse_columns, refuse_line
 from starcert.runs.edge_types import BOND, check_edge_types, refuse_edge_types, same_types
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 __all__ = [
     "LABELS",
@@ -453,7 +453,7 @@ def _listed_molecules(lines: list[tuple[int, str]]) -> list[Row]:
 
 
 def _symbols(molecule: Graph) -> set[str]:
-    from starcert.graphs.molecules import load_rdkit  # noqa: PLC0415
+    from starcert.objects.molecules import load_rdkit  # noqa: PLC0415
 
     table = load_rdkit("Chem").GetPeriodicTable()
     numbers: list[int] = molecule.node_data["atomic_number"].tolist()  # type: ignore[attr-defined]

@@ -12,9 +12,9 @@ from difflib import get_close_matches
 from itertools import product
 from math import prod
 
-from starcert.errors import InvalidParameterError
-from starcert.laws import Law, law_from_json, law_from_text, probability
-from starcert.noise import Noise
+from starcert.objects.laws import Law, law_from_json, law_from_text, probability
+from starcert.objects.noise import Noise
+from starcert.system.errors import InvalidParameterError
 
 __all__ = ["MOST_LEVELS", "Factor", "Grid", "noise_text", "parse_grid"]
 
@@ -29,7 +29,7 @@ def noise_text(noise: Noise) -> str:
     """A noise as `--noise` takes it.
 
     Example:
-        >>> from starcert.laws import Flip
+        >>> from starcert.objects.laws import Flip
         >>> noise_text(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
         'motif=0.02,bonds=0.04/0.2'
     """
@@ -157,7 +157,7 @@ class Grid:
 
         Example:
             >>> grid = Grid.of({"motif": [0.02, 0.05]})
-            >>> from starcert.laws import Flip
+            >>> from starcert.objects.laws import Flip
             >>> grid.fixed(Noise(motif=0.02, bonds=Flip(delete=0.04, add=0.2)))
             {'bonds': '0.04/0.2'}
         """

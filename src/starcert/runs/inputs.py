@@ -9,11 +9,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from starcert.binding import Problem, anchored_together, bind, filled_noise
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs import CleanObject, Graph, Partition
-from starcert.graphs.content import digest
-from starcert.graphs.rule import Rule, author_says
+from starcert.objects import CleanObject, Graph, Partition
+from starcert.objects.binding import Problem, anchored_together, bind, filled_noise
+from starcert.objects.content import digest
+from starcert.objects.rule import Rule, author_says
 from starcert.runs.columns import LONGEST
 from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
@@ -23,13 +22,14 @@ from starcert.runs.sources import load_graphs
 from starcert.runs.splits import divided
 from starcert.runs.trained_weights import put_weights
 from starcert.runs.user_code import Reference, running_user_code
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import progress_bar
 from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
-    from starcert.graphs import Sites
-    from starcert.noise import Noise
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
 
 __all__ = [
     "RunInputs",
@@ -204,7 +204,7 @@ class UserRule:
 
 def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
     """Whether the regions follow from the model, so that it must be there before them."""
-    from starcert.regions import BUILDERS  # noqa: PLC0415
+    from starcert.objects.regions import BUILDERS  # noqa: PLC0415
 
     builder = BUILDERS.get(regions.partition(":")[0].strip()) if isinstance(regions, str) else None
     return builder is not None and builder.needs_model
@@ -226,7 +226,7 @@ def rule_of(
         return regions
     if isinstance(regions, Reference):
         return UserRule(regions)
-    from starcert.regions import build  # noqa: PLC0415
+    from starcert.objects.regions import build  # noqa: PLC0415
 
     return build(regions, model=model) if needs_model(regions) else build(regions)
 

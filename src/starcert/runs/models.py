@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast
 
 from starcert.classifiers.base import Classifier, is_classifier, named_classes
 from starcert.classifiers.identity import identity
-from starcert.counting import answers_on
-from starcert.errors import ClassifierError, InvalidParameterError, StarcertError
-from starcert.graphs import Graph, Partition, Sites, Vector
-from starcert.noise import Noise
+from starcert.objects import Graph, Partition, Sites, Vector
+from starcert.objects.noise import Noise
 from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
 from starcert.runs.user_code import Reference, UserCodeError, place_in, running_user_code
 from starcert.sampling.streams import WordStream
+from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 from starcert.system.output import progress_bar, say
+from starcert.voting.counting import answers_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starcert.graphs.rule import Rule
+    from starcert.objects.rule import Rule
 
 __all__ = [
     "LARGEST_DENSE",

@@ -23,10 +23,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import RunFileError, differences, read_run_file, rewritten, run_file_text
 from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
 
 __all__ = ["CERTIFICATES", "FILES", "PROFILE", "REPORT", "RESULTS", "RUN", "VOTES", "OutputFolder"]

@@ -15,13 +15,13 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.objects.threats import AnyFlips
 from starcert.runs.grid import Grid
 from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, check_values
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.user_code import Reference
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
-from starcert.threats import AnyFlips
 
 __all__ = [
     "EXPECTED",

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from starcert.auditing import SHARE
-from starcert.binding import Problem
-from starcert.certificate import certify
-from starcert.core.confidence import clopper_pearson
-from starcert.core.evidence import counts_alpha
-from starcert.jobs import check_memory
-from starcert.judging import with_evidence
-from starcert.plans import FixedPlan, Wanted, count_votes
+from starcert.certificates.auditing import SHARE
+from starcert.certificates.certificate import certify
+from starcert.certificates.judging import with_evidence
+from starcert.math.confidence import clopper_pearson
+from starcert.math.evidence import counts_alpha
+from starcert.objects.binding import Problem
 from starcert.system.threads import one_thread
+from starcert.voting.jobs import check_memory
+from starcert.voting.plans import FixedPlan, Wanted, count_votes
 
 if TYPE_CHECKING:
-    from starcert.jobs import Job
+    from starcert.voting.jobs import Job
 
 __all__ = ["EvidenceTime", "RunWork", "Timings", "VoteTime", "measure_run", "seconds_a_vote", "seconds_of_run"]
 

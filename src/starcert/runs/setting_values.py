@@ -15,14 +15,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from starcert.errors import InvalidParameterError
+from starcert.objects.threats import Threat, threat_of
 from starcert.runs.columns import ROLES
 from starcert.runs.user_code import Reference, TuName, place_of
-from starcert.threats import Threat, threat_of
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.core.confidence import Family
-    from starcert.noise import Noise, RadiusLike
+    from starcert.math.confidence import Family
+    from starcert.objects.noise import Noise, RadiusLike
 
 __all__ = [
     "Setting",
@@ -212,8 +212,8 @@ def as_regions(value: object, base: Path, name: str) -> Reference | str | dict[s
 
 def as_noise(value: object, _base: Path, name: str) -> Noise:
     """A flip law for every region."""
-    from starcert.laws import law_from_json  # noqa: PLC0415  (the help of a command needs none of it)
-    from starcert.noise import Noise  # noqa: PLC0415
+    from starcert.objects.laws import law_from_json  # noqa: PLC0415  (the help of a command needs none of it)
+    from starcert.objects.noise import Noise  # noqa: PLC0415
 
     if isinstance(value, Noise):
         return value
@@ -249,7 +249,7 @@ def as_threat(value: object, _base: Path, name: str) -> Threat:
 
 def as_alpha(value: object, _base: Path, name: str) -> float:
     """A failure probability."""
-    from starcert.core import confidence  # noqa: PLC0415  (flint and numpy: only where a run is made)
+    from starcert.math import confidence  # noqa: PLC0415  (flint and numpy: only where a run is made)
 
     if not _is_number(value):
         raise InvalidParameterError(name, "be a failure probability, a number such as 0.01", value)
@@ -266,7 +266,7 @@ def as_rate(value: object, _base: Path, name: str) -> float:
 
 def as_family(value: object, _base: Path, name: str) -> Family:
     """What alpha is the failure probability of."""
-    from starcert.core import confidence  # noqa: PLC0415  (as above)
+    from starcert.math import confidence  # noqa: PLC0415  (as above)
 
     with _renaming(name):
         return confidence.check_family(value)
@@ -305,8 +305,8 @@ def _is_count(value: object) -> bool:
 
 def parse_noise(text: str, option: str = "--noise") -> Noise:
     """A noise from REGION=P or REGION=DELETE/ADD, separated by commas."""
-    from starcert.laws import law_from_text  # noqa: PLC0415
-    from starcert.noise import Noise  # noqa: PLC0415
+    from starcert.objects.laws import law_from_text  # noqa: PLC0415
+    from starcert.objects.noise import Noise  # noqa: PLC0415
 
     items = _parse_items(text, option, "be REGION=P or REGION=DELETE/ADD, separated by commas")
     return Noise({name: law_from_text(value, f"{option} {name}") for name, value in items})

@@ -12,20 +12,20 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from starcert.errors import InvalidParameterError
+from starcert.objects.threats import check_box
 from starcert.runs import setting_values as values_of
 from starcert.runs.setting_values import Setting, SettingCheck
 from starcert.runs.user_code import Reference
-from starcert.threats import check_box
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from starcert.certificate import Certificates
-    from starcert.core.confidence import Family
-    from starcert.noise import Noise
-    from starcert.smoothing import Problem, SmoothedClassifier
-    from starcert.threats import Threat
+    from starcert.certificates.certificate import Certificates
+    from starcert.certificates.smoothing import Problem, SmoothedClassifier
+    from starcert.math.confidence import Family
+    from starcert.objects.noise import Noise
+    from starcert.objects.threats import Threat
 
 __all__ = [
     "MAX_SAMPLES",
@@ -66,7 +66,7 @@ def _declared(field: Field[Any]) -> Setting:
 
 
 MAX_SAMPLES = 10**10
-"""At most as many votes for each graph as an archive keeps (`starcert.archive.record.MOST_VOTES`)."""
+"""At most as many votes for each graph as an archive keeps (`starcert.files.record.MOST_VOTES`)."""
 
 _SAMPLES, _SEED = values_of.whole_number(1, MAX_SAMPLES), values_of.whole_number(0, 2**64 - 1)
 

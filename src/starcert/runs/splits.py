@@ -15,9 +15,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from starcert.errors import InvalidParameterError, StarcertError
 from starcert.runs.columns import LONGEST, part_named, read_table
 from starcert.runs.graph_files import RunData
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 __all__ = ["divided"]
 

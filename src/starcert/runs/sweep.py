@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from starcert.certificate import Certificates
-from starcert.errors import InvalidParameterError, StarcertError, StoreSettingsError
-from starcert.noise import Noise
+from starcert.certificates.certificate import Certificates
+from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.objects.noise import Noise
 from starcert.runs.forecast import forecast_of_levels
 from starcert.runs.grid import Grid, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, check_expected, read_inputs, try_model
@@ -28,7 +28,7 @@ from starcert.runs.sweep_page import write_sweep_page
 from starcert.runs.sweep_result import SweepResult, SweepSettings, sweep_rows, tie_sentence
 from starcert.runs.trained_weights import other_noise
 from starcert.runs.user_code import voting_workers
-from starcert.smoothing import SmoothedClassifier
+from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines, duration
 

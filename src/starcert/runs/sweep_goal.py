@@ -18,14 +18,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificate import Certificates
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.metrics import flip_outcomes
-from starcert.noise import Noise
-from starcert.report.intervals import mean_interval, paired_difference, share_interval
+from starcert.certificates.certificate import Certificates
+from starcert.certificates.metrics import flip_outcomes
+from starcert.objects.noise import Noise
+from starcert.objects.threats import Threat, threat_of
+from starcert.pages.intervals import mean_interval, paired_difference, share_interval
 from starcert.runs.setting_values import parse_by_axis
 from starcert.runs.sweep_levels import LevelOutcome
-from starcert.threats import Threat, threat_of
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 __all__ = ["ACCURACY", "Goal", "Marks", "Standing", "marks_of", "standings"]
 

@@ -15,10 +15,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificate import Certificates
-from starcert.core.confidence import Votes
-from starcert.metrics import FlipVerdicts, certified_counts, flip_verdicts, open_ended, right, steps_to, votes_needed
-from starcert.noise import Noise
+from starcert.certificates.certificate import Certificates
+from starcert.certificates.metrics import (
+    FlipVerdicts,
+    certified_counts,
+    flip_verdicts,
+    open_ended,
+    right,
+    steps_to,
+    votes_needed,
+)
+from starcert.math.confidence import Votes
+from starcert.objects.noise import Noise
 from starcert.system.output import progress_bar
 
 __all__ = [

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from itertools import product
 
-from starcert.report import document
-from starcert.report.intervals import share_interval
+from starcert.pages import document
+from starcert.pages.intervals import share_interval
 from starcert.runs.grid import noise_text
 from starcert.runs.output_folder import RUN
 from starcert.runs.sweep_goal import Goal, Standing
@@ -48,9 +48,9 @@ def write_sweep_page(path: str | os.PathLike[str], sweep: SweepResult) -> None:
         "runs/sweep_page.html",
         said,
         title=f"Choosing the noise: {run.data_title}",
-        style=document.resources("starcert.report", ["page.css"])
+        style=document.resources("starcert.pages", ["page.css"])
         + document.resources("starcert.runs", ["sweep_page.css"]),
-        script=document.resources("starcert.report", ["text.js", "charts.js"])
+        script=document.resources("starcert.pages", ["text.js", "charts.js"])
         + document.resources("starcert.runs", ["sweep_plots.js", "sweep_page.js"]),
         data=_data(sweep),
     )

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from starcert.graphs.content import digest
-from starcert.metrics import FlipVerdicts
-from starcert.noise import Noise
-from starcert.report.findings import Notice, nothing_to_flip
-from starcert.report.intervals import share_interval
+from starcert.certificates.metrics import FlipVerdicts
+from starcert.objects.content import digest
+from starcert.objects.noise import Noise
+from starcert.pages.findings import Notice, nothing_to_flip
+from starcert.pages.intervals import share_interval
 from starcert.runs.grid import Grid, noise_text
 from starcert.runs.settings import RunSettings
 from starcert.runs.sweep_goal import ACCURACY, Goal, Marks, Standing, standings

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from starcert.errors import InvalidParameterError
 from starcert.runs.setting_values import Setting, as_rate, whole_number
+from starcert.system.errors import InvalidParameterError
 
 __all__ = ["TRAIN_SETTINGS", "TrainSettings"]
 

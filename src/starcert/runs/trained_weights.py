@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.noise import Noise
+from starcert.objects.noise import Noise
 from starcert.runs.user_code import Reference
+from starcert.system.errors import InvalidParameterError, StarcertError
 
 if TYPE_CHECKING:
     from torch.nn import Module

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcert.errors import InvalidParameterError, StarcertError
-from starcert.graphs.content import digest
+from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.objects.content import digest
 from starcert.runs.inputs import RunInputs, describe_rule, needs_model, read_inputs
 from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, check_device
 from starcert.runs.run_file import RunFile
@@ -23,13 +23,13 @@ from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.train_settings import TrainSettings
 from starcert.runs.trained_weights import torch_module_of
 from starcert.runs.user_code import Reference
-from starcert.smoothing import SmoothedClassifier
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock
 from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
-    from starcert.graphs import Graph
     from starcert.models import Training, TrainingCheckpoint
+    from starcert.objects import Graph
     from starcert.runs.graph_files import RunData
 
 __all__ = ["TrainedRun", "train_run", "training_settings"]

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from starcert.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import harden_streams
 from starcert.system.processes import available_cores, worker_processes
 from starcert.system.threads import one_thread

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import acting_laws, clean_values
+from starcert.objects.binding import acting_laws, clean_values
 from starcert.sampling.dense import DenseFlips, DenseValues
 from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, ValueDraw, Way
 from starcert.sampling.sampler import draws_here
@@ -26,8 +26,8 @@ from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
 
 if TYPE_CHECKING:
-    from starcert.graphs import Sites
-    from starcert.noise import Noise
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
 
 __all__ = ["OWN_CHUNK", "Attack", "AttackedCopies", "values_at_attacks"]

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.arithmetic import compiled
+from starcert.math.arithmetic import compiled
 
 if TYPE_CHECKING:
     import networkx as nx
     import torch
 
-    from starcert.core.flips import Flips
-    from starcert.graphs import Frame, Graph, Sites
-    from starcert.graphs.node_sites import NodeSites
+    from starcert.math.flips import Flips
+    from starcert.objects import Frame, Graph, Sites
+    from starcert.objects.node_sites import NodeSites
     from starcert.sampling.draws import Draw, LateFlips
 
 __all__ = [

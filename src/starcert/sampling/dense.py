@@ -23,7 +23,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.arithmetic import compiled
+from starcert.math.arithmetic import compiled
 from starcert.sampling.draws import WORD, ValueDraw
 from starcert.sampling.generator import FOUR, State, fill, fill_four
 from starcert.sampling.streams import Words, WordStream

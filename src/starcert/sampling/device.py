@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.core.flips import ListedFlips
-from starcert.errors import StarcertError
+from starcert.math.flips import ListedFlips
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
 from starcert.sampling.draws import Draw, LateFlips
+from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
-    from starcert.core.flips import Flips
-    from starcert.graphs import Sites
+    from starcert.math.flips import Flips
+    from starcert.objects import Sites
     from starcert.sampling.draws import Nonzero
     from starcert.sampling.streams import WordStream
 

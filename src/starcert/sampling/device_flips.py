@@ -17,16 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.core.flips import ListedFlips
-from starcert.graphs.blocks import Block
+from starcert.math.flips import ListedFlips
+from starcert.objects.blocks import Block
 from starcert.sampling.batch import EdgeList, NoisyGraphs
 from starcert.sampling.device import DeviceDigits
 from starcert.sampling.draws import FlippedDraw
 from starcert.sampling.sparse import drawn_counts
 
 if TYPE_CHECKING:
-    from starcert.core.flips import Flips
-    from starcert.graphs import Sites
+    from starcert.math.flips import Flips
+    from starcert.objects import Sites
     from starcert.sampling.draws import Nonzero
     from starcert.sampling.sparse import Pool
     from starcert.sampling.streams import WordStream

@@ -22,7 +22,7 @@ from starcert.sampling.device import DIGITS, DeviceGraphs, DeviceRows, replaced_
 from starcert.sampling.draws import ValueDraw
 
 if TYPE_CHECKING:
-    from starcert.core.flips import Flips
+    from starcert.math.flips import Flips
     from starcert.sampling.draws import Nonzero
 
 __all__ = ["DeviceValueDraw", "DeviceValueSampler", "DeviceValuedGraphs"]

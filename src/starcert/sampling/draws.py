@@ -14,8 +14,8 @@ from typing import Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.arithmetic import compiled
-from starcert.core.flips import Flips, ListedFlips, ShownFlips
+from starcert.math.arithmetic import compiled
+from starcert.math.flips import Flips, ListedFlips, ShownFlips
 from starcert.sampling.streams import Words, WordStream
 
 __all__ = [

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.arithmetic import compiled
+from starcert.math.arithmetic import compiled
 
 __all__ = ["FOUR", "State", "fill", "fill_four", "seeded", "seeded_each"]
 

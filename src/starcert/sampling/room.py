@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from starcert.binding import acting_laws
-from starcert.errors import StarcertError
-from starcert.laws import Flip
-from starcert.noise import Noise
+from starcert.objects.binding import acting_laws
+from starcert.objects.laws import Flip
+from starcert.objects.noise import Noise
 from starcert.sampling.draws import Way
 from starcert.sampling.sampler import SPARSE_BYTES, way_of
 from starcert.sampling.views import shows_graphs
+from starcert.system.errors import StarcertError
 from starcert.system.processes import in_words
 
 if TYPE_CHECKING:
-    from starcert.graphs import Sites
+    from starcert.objects import Sites
 
 __all__ = ["CopyBytes", "check_fit", "check_room", "expected_edges", "fitting_batch"]
 

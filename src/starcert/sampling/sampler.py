@@ -15,20 +15,20 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import acting_laws, filled_noise
-from starcert.core.arithmetic import compiled
-from starcert.errors import InvalidParameterError
-from starcert.graphs.blocks import PAIRS
+from starcert.math.arithmetic import compiled
+from starcert.objects.binding import acting_laws, filled_noise
+from starcert.objects.blocks import PAIRS
 from starcert.sampling.dense import DenseFlips, DenseValues
 from starcert.sampling.draws import WORD, Draw, Draws, FlippedDraw, SlicedDraw, Way
 from starcert.sampling.sparse import Pool, SparseFlips
 from starcert.sampling.views import view_of
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from starcert.graphs import Sites
-    from starcert.noise import Noise
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
     from starcert.sampling.batch import Copies
     from starcert.sampling.generator import State
     from starcert.sampling.streams import Words, WordStream

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.arithmetic import compiled
+from starcert.math.arithmetic import compiled
 from starcert.sampling.streams import DIGIT_WORDS, Words, WordStream, count_table
 
 __all__ = ["Pool", "SparseFlips", "drawn_counts"]

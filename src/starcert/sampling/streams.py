@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx, fmpq, fmpz
 
-from starcert.core.arithmetic import LOCK, exact_number
-from starcert.core.cells import window
-from starcert.errors import PrecisionError
+from starcert.math.arithmetic import LOCK, exact_number
+from starcert.math.cells import window
 from starcert.sampling.generator import State, fill, seeded, seeded_each
+from starcert.system.errors import PrecisionError
 
 __all__ = ["DIGIT_WORDS", "Purpose", "WordStream", "Words", "count_table", "states_of_chunks"]
 

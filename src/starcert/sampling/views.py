@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from starcert.core.arithmetic import compiled
-from starcert.graphs import Graph, Sites
+from starcert.math.arithmetic import compiled
+from starcert.objects import Graph, Sites
 from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places, places_of
 from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, ValueDraw, Way
 from starcert.sampling.streams import Words
@@ -81,7 +81,7 @@ def clean_copy(sites: Sites) -> Copies:
     """The clean object as a batch of one copy, in which nothing has changed: what a classifier answers without noise.
 
     Example:
-        >>> from starcert.graphs import Graph
+        >>> from starcert.objects import Graph
         >>> clean_copy(Sites.everything(Graph(3, [(0, 1), (1, 2)]), "all")).degrees().tolist()
         [[1, 2, 1]]
     """

@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from starcert.errors import StarcertError, WriteError
+from starcert.system.errors import StarcertError, WriteError
 
 if sys.platform == "win32":
     import msvcrt

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Protocol
 
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
     import pandas as pd

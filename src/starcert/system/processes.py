@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from starcert.errors import StarcertError
+from starcert.system.errors import StarcertError
 from starcert.system.semaphores import SHARED, recorded_semaphores, remove_abandoned_semaphores
 
 __all__ = ["Pending", "available_bytes", "available_cores", "in_words", "undisturbed", "worker_processes"]

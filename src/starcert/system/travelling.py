@@ -28,7 +28,7 @@ from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
-from starcert.errors import ExecutorError, StarcertError
+from starcert.system.errors import ExecutorError, StarcertError
 from starcert.system.processes import Pending
 from starcert.system.stages import StageTimes, here, measured, stage
 

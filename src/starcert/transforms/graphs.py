@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from starcert.binding import Regions, bind, check_noise_and_regions
-from starcert.errors import InvalidParameterError, StarcertError, whole_number
-from starcert.graphs import Graph
-from starcert.graphs.content import digest
+from starcert.objects import Graph
+from starcert.objects.binding import Regions, bind, check_noise_and_regions
+from starcert.objects.content import digest
 from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.streams import WordStream
+from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
 try:
     from torch.utils.data import get_worker_info
@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
     raise StarcertError(f"transforms need {error.name}: pip install 'starcert[torch]'") from error
 
 if TYPE_CHECKING:
-    from starcert.noise import Noise
+    from starcert.objects.noise import Noise
 
 __all__ = ["AddNoise"]
 
@@ -53,7 +53,7 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
         drop: the edge data to leave out of the copies, for instance ("edge_attr",).
 
     Example:
-        >>> from starcert.noise import Noise
+        >>> from starcert.objects.noise import Noise
         >>> data = Graph(4, [(0, 1), (1, 2), (2, 3)]).to_pyg()
         >>> never, always = AddNoise(Noise(all=0.0)), AddNoise(Noise(all=1.0))
         >>> never(data).edge_index.tolist() == data.edge_index.tolist()

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.binding import Problem, Regions, bind_all, check_noise_and_regions
-from starcert.errors import InvalidParameterError, whole_number
-from starcert.graphs import Numbered, Sites, Vector
-from starcert.graphs.content import digest
-from starcert.graphs.vectors import joined, matrix_of
+from starcert.objects import Numbered, Sites, Vector
+from starcert.objects.binding import Problem, Regions, bind_all, check_noise_and_regions
+from starcert.objects.content import digest
+from starcert.objects.vectors import joined, matrix_of
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
+from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
-    from starcert.noise import Noise
+    from starcert.objects.noise import Noise
 
 __all__ = ["noisy_rows"]
 

@@ -1,0 +1,1 @@
+"""From votes to certificates: bounds, evidence, metrics, and the smoothed classifier."""

@@ -1,0 +1,24 @@
+"""Graph kernels as explicit feature maps: scikit-learn transformers that count what a graph is made of.
+
+One feature map serves to fit and to vote: `transform` takes a list of `Graph`s, or a batch of noisy copies as it is.
+The features of a graph depend on that graph alone.
+"""
+
+from starcert.classifiers.kernels.distances import NeighbourhoodPairs, ShortestPath
+from starcert.classifiers.kernels.graphlets import Graphlets
+from starcert.classifiers.kernels.histograms import EdgeHistogram, VertexHistogram, WeisfeilerLehman
+from starcert.classifiers.kernels.kernel import GraphKernel
+
+__all__ = [
+    "EdgeHistogram",
+    "GraphKernel",
+    "Graphlets",
+    "NeighbourhoodPairs",
+    "ShortestPath",
+    "VertexHistogram",
+    "WeisfeilerLehman",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

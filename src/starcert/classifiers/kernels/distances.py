@@ -1,0 +1,173 @@
+"""Kernels of pairs of nodes at a distance: their labels, or the neighbourhoods around them.
+
+The shortest path kernel (Borgwardt and Kriegel, 2005) counts the ordered pairs of different nodes by label, label and
+distance. The neighbourhood subgraph pairwise distance kernel, NSPD (Costa and De Grave, 2010), counts for each radius r
+and each distance d the ordered pairs of nodes d apart by the subgraphs within r of both. With the counts c,
+
+    κ(G, H) = Σ_(r, d) ⟨c_rd(G), c_rd(H)⟩ / (‖c_rd(G)‖·‖c_rd(H)‖),
+
+where a level (r, d) that one of the two does not have adds nothing.
+
+A neighbourhood is known by an invariant of rooted graphs, as in that paper. Every node of it is described by its
+distance to the root and by the distances, inside the neighbourhood, to all its nodes with their labels; the
+neighbourhood by its nodes and its edges so described. Isomorphic ones are equal; few others are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from starcert.classifiers.kernels.kernel import DATA, Collection, GraphKernel, neighbours
+from starcert.classifiers.kernels.words import Counts, Integers, Words, count_words, empty_table, join, mix, slot
+from starcert.math.arithmetic import compiled
+from starcert.system.errors import whole_number
+
+__all__ = ["NeighbourhoodPairs", "ShortestPath"]
+
+
+class ShortestPath(GraphKernel):
+    """How many ordered pairs of nodes there are by label, label and distance. See `GraphKernel` for its parameters."""
+
+    def count(self, graphs: Collection) -> Counts:
+        """See `GraphKernel`."""
+        return count_words(*_pairs(graphs))
+
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        """See `GraphKernel`."""
+        return 40.0 * n_nodes * n_nodes
+
+
+class NeighbourhoodPairs(GraphKernel):
+    """Pairs of neighbourhoods at a distance, level by level: the NSPD kernel.
+
+    Args:
+        radius: the largest radius of neighbourhoods; all from 0 count.
+        distance: the largest distance of their roots; all from 0 count.
+        node_labels: as in `GraphKernel`. Degrees are those in the whole graph.
+        normalize: as in `GraphKernel`; every level has norm 1 by itself before.
+    """
+
+    def __init__(
+        self, radius: int = 3, distance: int = 4, *, node_labels: str | None = DATA, normalize: bool = False
+    ) -> None:
+        super().__init__(node_labels=node_labels, normalize=normalize)
+        self.radius = radius
+        self.distance = distance
+
+    def count(self, graphs: Collection) -> Counts:
+        """See `GraphKernel`."""
+        radii, distances = 1 + whole_number("radius", self.radius, 0), 1 + whole_number("distance", self.distance, 0)
+        return count_words(*_neighbourhood_pairs(graphs, radii, distances)).normalised().joined(radii * distances)
+
+    def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
+        """See `GraphKernel`."""
+        return 40.0 * (1 + self.radius) * n_nodes * n_nodes
+
+
+@compiled
+def _walk(
+    source: int, begin: Integers, near: Integers, outer: Integers, most: int, distance: Integers, queue: Integers
+) -> int:
+    """Distances from a source by ways over nodes whose `outer` is 0 to `most`; the others keep −1.
+
+    The nodes that are reached stand in the queue, the nearest first. Returns how many.
+    """
+    distance[source], queue[0] = 0, source
+    done, end = 0, 1
+    while done < end:
+        node = queue[done]
+        done += 1
+        for k in range(begin[node], begin[node + 1]):
+            other = near[k]
+            if distance[other] < 0 and 0 <= outer[other] <= most:
+                distance[other], queue[end] = distance[node] + 1, other
+                end += 1
+    return end
+
+
+@compiled
+def _pairs(graphs: Collection) -> tuple[Integers, Integers, Words]:
+    """For every graph, a word for each ordered pair of nodes that a path joins."""
+    sizes = np.diff(graphs.nodes)
+    bounds, words, end = np.zeros(sizes.size + 1, np.int64), np.empty((sizes**2).sum(), np.uint64), 0
+    for graph in range(sizes.size):
+        begin, near = neighbours(graphs, graph)
+        n, labels = sizes[graph], graphs.labels[graphs.nodes[graph] :]
+        everywhere, distance, queue = np.zeros(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+        for source in range(n):
+            distance[:] = -1
+            for i in range(1, _walk(source, begin, near, everywhere, 0, distance, queue)):
+                words[end] = join(join(labels[source], labels[queue[i]]), np.uint64(distance[queue[i]]))
+                end += 1
+        bounds[graph + 1] = end
+    return bounds[:-1], bounds[1:], words
+
+
+@compiled
+def _neighbourhood_pairs(graphs: Collection, radii: int, distances: int) -> tuple[Integers, Integers, Words]:
+    """For every level (r, d) of every graph, a word for each ordered pair of nodes d apart."""
+    sizes = np.diff(graphs.nodes)
+    bounds, level = np.zeros(sizes.size * radii * distances + 1, np.int64), 0
+    words, end = np.empty(radii * (sizes**2).sum(), np.uint64), 0
+    for graph in range(sizes.size):
+        begin, near = neighbours(graphs, graph)
+        n, labels = sizes[graph], graphs.labels[graphs.nodes[graph] : graphs.nodes[graph + 1]]
+        apart, around = _neighbourhoods(labels, begin, near, radii)
+        for r in range(radii):
+            for d in range(distances):
+                about = join(np.uint64(r), np.uint64(d))
+                for one in range(n):
+                    for other in range(n):
+                        if apart[one, other] == d:
+                            words[end] = join(about, join(around[r, one], around[r, other]))
+                            end += 1
+                level += 1
+                bounds[level] = end
+    return bounds[:-1], bounds[1:], words
+
+
+@compiled
+def _neighbourhoods(labels: Words, begin: Integers, near: Integers, radii: int) -> tuple[Integers, Words]:
+    """The distances of all nodes of a graph (−1: none), and a word for each neighbourhood, shape (radii, nodes)."""
+    n = labels.size
+    apart, around = np.full((n, n), -1, np.int64), np.empty((radii, n), np.uint64)
+    everywhere, inner = np.zeros(n, np.int64), np.full(n, -1, np.int64)
+    queue, inner_queue, told = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint64)
+    # What the nodes of a neighbourhood see in it does not depend on its root: it is kept for others of the same nodes.
+    sets, seen, known = np.empty(radii * n, np.uint64), np.empty((radii * n, n), np.uint64), 0
+    table = empty_table(radii * n)
+    for root in range(n):
+        reached = _walk(root, begin, near, everywhere, 0, apart[root], queue)
+        members, nodes = 0, np.uint64(0)
+        for r in range(radii):
+            before = members
+            while members < reached and apart[root, queue[members]] <= r:
+                nodes += mix(np.uint64(queue[members]))
+                members += 1
+            if members == before:  # it has not grown
+                around[r, root] = around[r - 1, root]
+                continue
+            at = slot(table, sets, nodes)
+            if table[at] < 0:
+                table[at], sets[known] = known, nodes
+                for i in range(members):
+                    count = _walk(queue[i], begin, near, apart[root], r, inner, inner_queue)
+                    sight = np.uint64(0)
+                    for j in range(count):
+                        other = inner_queue[j]
+                        sight += join(np.uint64(inner[other]), labels[other])
+                        inner[other] = -1
+                    seen[known, queue[i]] = join(labels[queue[i]], sight)
+                known += 1
+            whole = np.uint64(0)
+            for i in range(members):
+                node = queue[i]
+                told[node] = join(np.uint64(apart[root, node]), seen[table[at], node])
+                whole += told[node]
+            for i in range(members):
+                node = queue[i]
+                for k in range(begin[node], begin[node + 1]):
+                    if near[k] < node and 0 <= apart[root, near[k]] <= r:
+                        whole += mix(told[node] + told[near[k]])
+            around[r, root] = mix(whole)
+    return apart, around

@@ -1,5 +1,0 @@
-"""The paper's studies: settings → results → figures, each into a folder of its own by `reproduce`."""
-
-from starcert.experiments.reproduce import STUDIES, Study, reproduce
-
-__all__ = ["STUDIES", "Study", "reproduce"]

@@ -1,0 +1,419 @@
+"""The archive: everything that certificates are made from, what they are about, and what a file claims of each graph.
+
+An archive holds no verdicts. Its certificates are made from the votes and the noise whenever they are asked for: from
+their counts, and, with evidence, from where their flips fell.
+
+How many sites a graph has, its *capacity*, decides what more flips than that mean: nothing further, if it is known. The
+archive of a result knows it. One that was read from a file knows none: what the file states is a *box*, how far the
+frontier was searched, and no certificate rests on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.certificate import Certificates, certify
+from starcert.certificates.judging import verdicts_of
+from starcert.certificates.metrics import right
+from starcert.files.evidence_file import GraphEvidence
+from starcert.math.confidence import Bounds, Margins, Votes, anytime_bounds, bounds_of, check_alpha, check_margins
+from starcert.math.evidence import counts_alpha
+from starcert.math.frontier import Radius
+from starcert.objects.noise import Noise
+from starcert.system.errors import InvalidParameterError
+from starcert.system.output import as_frame
+from starcert.system.provenance import versions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from starcert.certificates.certificate import Certificate
+    from starcert.certificates.evidence import Verdicts
+
+__all__ = ["MARGINS", "MOST_VOTES", "Archive", "BrokenLevel", "Claims"]
+
+MOST_VOTES = 10**10
+"""So many votes a graph at most: what a proof sums grows with their square root."""
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
+
+    Attributes:
+        noise: the noise that the votes were drawn with.
+        votes: estimation votes, and selection votes if there were any. Those of a plan that looked (`stopped`) have
+            bounds that hold at any time. Their audit is what the run reports: it is no part of any proof.
+        alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
+        max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
+        capacities: for each graph, how many sites an attacker finds on each axis, as its sites tell; None: not known.
+        anchored: for each graph, why its regions are anchored, "" if they are not.
+        names: for each graph, what its data calls it.
+        labels: for each graph, its true class; None: not known.
+        class_names: what the classes are called.
+        settings: how the run was made (model, data, regions, samples, seed, …), as JSON can say it.
+        provenance: the versions that made it.
+        boxes: for each graph, how far its frontier is searched, at most as far as its capacity; None: no end. A file
+            calls it capacity.
+        together: alpha is the failure probability of so many certificates together; 1: of each by itself.
+        margins: how the margin is settled on where there are more than two classes; see `clopper_pearson`.
+        evidence: for each graph, what its verdicts are proved from, None where nothing is kept; alpha is shared with
+            it (`AlphaShares`). None as a whole: nobody asked, and the bounds have all of alpha.
+        nodes: where the nodes of graphs are classified, for each row the index of its node; else None. Which target
+            of which graph a row is about, its votes know.
+
+    Example:
+        >>> from starcert.math.confidence import clopper_pearson
+        >>> votes = Votes([[9_900, 100]], selection=[[98, 2]])
+        >>> result = certify(clopper_pearson(votes), Noise(bonds=0.1), max_radius=5)
+        >>> archive = Archive.from_result(result, names=["benzene"], labels=[0])
+        >>> archive.names, archive.class_names, archive.certificates[0].frontier.radii
+        (('benzene',), ('0', '1'), ((1,),))
+    """
+
+    noise: Noise
+    votes: Votes
+    alpha: float
+    max_radius: tuple[int, ...] | None
+    capacities: tuple[tuple[int, ...] | None, ...]
+    anchored: tuple[str, ...]
+    names: tuple[str, ...]
+    labels: tuple[int | None, ...]
+    class_names: tuple[str, ...]
+    settings: Mapping[str, object]
+    provenance: Mapping[str, str]
+    boxes: tuple[tuple[int, ...] | None, ...] = ()
+    together: int = 1
+    margins: Margins = "chosen"
+    evidence: tuple[GraphEvidence | None, ...] | None = None
+    nodes: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.noise, Noise):
+            raise InvalidParameterError("noise", "be a Noise", self.noise)
+        if not isinstance(self.votes, Votes):
+            raise InvalidParameterError("votes", "be Votes", type(self.votes).__name__)
+        n_graphs, n_classes = self.votes.counts.shape
+        if self.boxes == ():
+            object.__setattr__(self, "boxes", (None,) * n_graphs)
+        for name in ("capacities", "boxes", "anchored", "names", "labels"):
+            if len(given := getattr(self, name)) != n_graphs:
+                raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
+        if self.nodes is not None and len(self.nodes) != n_graphs:
+            raise InvalidParameterError("nodes", f"have one entry for each of {n_graphs} rows", len(self.nodes))
+        if len(self.class_names) != n_classes:
+            raise InvalidParameterError("class_names", f"name each of {n_classes} classes", list(self.class_names))
+        if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MOST_VOTES:
+            raise InvalidParameterError("votes", f"be at most {MOST_VOTES:,} a graph", largest)
+        for name in ("anchored", "names", "class_names"):
+            object.__setattr__(self, name, tuple(_text(each, f"{name}[{i}]") for i, each in _numbered(self, name)))
+        limits = None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius")
+        capacities, boxes = (
+            [
+                None if each is None else self.noise.capacity(each, f"{name}[{i}]")  # type: ignore[arg-type]
+                for i, each in _numbered(self, name)
+            ]
+            for name in ("capacities", "boxes")
+        )
+        if self.together != 1 and not (isinstance(self.together, int) and self.together >= n_graphs):
+            raise InvalidParameterError("together", f"be 1, or no fewer than {n_graphs} graphs", self.together)
+        settled = {
+            "alpha": check_alpha(self.alpha),
+            "max_radius": limits,
+            "capacities": tuple(capacities),
+            "boxes": tuple(map(_both, capacities, boxes)),
+            # With two classes, or with no selection votes, it makes no difference: one word for one thing.
+            "margins": check_margins(self.margins) if n_classes > 2 and self.votes.selection is not None else "chosen",
+            "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in _numbered(self, "labels")),
+            "settings": _plain(self.settings, "settings"),
+            "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+        self._check_evidence()
+
+    def _check_evidence(self) -> None:
+        """Refuses evidence of other votes than these."""
+        if self.evidence is None:
+            return
+        if len(self.evidence) != len(self):
+            must = f"have one entry, or None, for each of {len(self)} graphs"
+            raise InvalidParameterError("evidence", must, len(self.evidence))
+        for i, graph in enumerate(self.evidence):
+            if graph is None:
+                continue
+            if self.votes.selection is None:
+                raise InvalidParameterError(f"evidence[{i}]", "come with selection votes", None)
+            label = int(self.votes.selection[i].argmax())
+            graph.check(f"evidence[{i}]", label, self.votes.counts[i], self.noise)
+            if self.boxes[i] != graph.sizes:
+                raise InvalidParameterError(f"boxes[{i}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[i])
+
+    @classmethod
+    def from_result(
+        cls,
+        certificates: Certificates,
+        *,
+        names: Sequence[str] | None = None,
+        labels: npt.ArrayLike | Sequence[int | None] | None = None,
+        class_names: Sequence[str] | None = None,
+        settings: Mapping[str, object] | None = None,
+    ) -> Archive:
+        """The archive of certificates that were made from votes, for instance by `SmoothedClassifier.certify`.
+
+        Args:
+            certificates: the result to keep.
+            names: what the graphs are called; by default their numbers (with the names of their nodes, or the numbers
+                of their targets).
+            labels: the true classes, None where one is not known; see `Certificates.truth`.
+            class_names: what the classes are called; by default their numbers.
+            settings: how the run was made, as JSON can say it.
+        """
+        if not isinstance(certificates, Certificates):
+            hint = "Give what SmoothedClassifier.certify or certify returned."
+            raise InvalidParameterError("certificates", "be Certificates", type(certificates).__name__, hint)
+        votes, alpha = certificates.votes, certificates.alpha
+        if votes is None or alpha is None:
+            hint = "Make the bounds with clopper_pearson(votes)."
+            raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
+        n_graphs, n_classes = votes.counts.shape
+        if class_names is not None and len(set(class_names)) < len(class_names):
+            raise InvalidParameterError("class_names", "be different names", list(class_names))
+        verdicts = certificates.verdicts or ()
+        archive = cls(
+            noise=certificates.noise,
+            votes=votes,
+            alpha=alpha,
+            max_radius=certificates.max_radius,
+            capacities=tuple(certificates.capacity),
+            anchored=tuple(certificates.anchored),
+            names=tuple(certificates.names if names is None else names),
+            labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
+            class_names=tuple(map(str, range(n_classes)) if class_names is None else class_names),
+            settings={} if settings is None else settings,
+            provenance=versions(),
+            boxes=tuple(certificates.boxes),
+            together=certificates.bounds.together,
+            margins=certificates.bounds.margins,
+            evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
+            nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
+        )
+        if certificates.bounds.agrees_with(archive.bounds):
+            vars(archive)["certificates"] = certificates.numbered  # they are handed on, with what was proved already
+        return archive
+
+    def confirmed(self) -> Archive:
+        """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""
+        if self.capacities == self.boxes:
+            return self
+        found = replace(self, capacities=self.boxes)
+        if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
+            vars(found)["certificates"] = found._counted().weighed(verdicts)
+        return found
+
+    @cached_property
+    def certificates(self) -> Certificates:
+        """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
+        counted = self._counted()
+        if self.evidence is None or not any(self.evidence):
+            return counted
+        return counted.weighed([self._judged(row, one) for row, one in enumerate(counted)])
+
+    def _counted(self) -> Certificates:
+        """The certificates that the counts of votes make by themselves."""
+        return certify(
+            self.bounds,
+            self.noise,
+            max_radius=self.max_radius,
+            capacity=self.capacities,
+            anchored=self.anchored,
+            boxes=self.boxes,
+        )
+
+    @property
+    def counts_alpha(self) -> float:
+        """The part of alpha that the bounds on class probabilities have."""
+        return counts_alpha(self.alpha, evidence=self.evidence is not None)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds on the class probabilities."""
+        alpha = self.counts_alpha
+        if self.votes.stopped:
+            return anytime_bounds(self.votes, alpha=alpha, together=self.together)
+        return bounds_of(self.votes, alpha=alpha, together=self.together, margins=self.margins)
+
+    def _judged(self, row: int, one: Certificate) -> Verdicts | None:
+        graph = None if self.evidence is None else self.evidence[row]
+        if graph is None or self.votes.selection is None:
+            return None
+        votes = Votes(self.votes.counts[[row]], self.votes.selection[[row]], records=[graph.record])
+        again = graph.votes_again(len(self.class_names))
+        axes = graph.axes(self.noise)
+        return verdicts_of(one, votes, axes, alpha=self.alpha, own=again, max_flips=graph.max_flips)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.
+
+        The columns are those of `Certificates.rows` after the graph's name, its true class and the answer, each with
+        its name, and whether the answer is `right`: given, and the true class.
+        """
+        return [row | {"frontier": json.dumps(row["frontier"])} for row in self._rows()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame, the frontiers as tuples of radii."""
+        return as_frame(self._rows())
+
+    def _rows(self) -> list[dict[str, object]]:
+        is_right = right(self.certificates, self.labels).tolist()
+        return [
+            {
+                "graph": i,
+                "name": self.names[i],
+                "true_class": (truth := self.labels[i]),
+                "true_name": None if truth is None else self.class_names[truth],
+                "class": (label := int(self.certificates.labels[i])),
+                "class_name": self.class_names[label],
+                "right": None if truth is None else is_right[i],
+            }
+            | row
+            for i, row in enumerate(self.certificates.rows())
+        ]
+
+    def __len__(self) -> int:
+        return len(self.votes)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both would be written to the same file, which holds boxes and no capacities."""
+        return isinstance(other, Archive) and self._content() == other._content()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Archive({len(self)} graphs, {len(self.class_names)} classes, {self.noise!r}, alpha={self.alpha})"
+
+    def _content(self) -> tuple[object, ...]:
+        selection = None if self.votes.selection is None else self.votes.selection.tolist()
+        plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in ("votes", "capacities"))
+        keys = self.votes.objects.tolist(), self.votes.targets.tolist()
+        return self.votes.counts.tolist(), selection, self.votes.stopped, self.votes.audit, *keys, *plain
+
+
+def _numbered(archive: Archive, name: str) -> enumerate[object]:
+    return enumerate(getattr(archive, name))
+
+
+def _both(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """What lies in both."""
+    if capacity is None or box is None:
+        return capacity or box
+    return tuple(map(min, capacity, box))
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidParameterError(name, "be text", value)
+    return str(value)
+
+
+def _label(value: object, name: str, n_classes: int) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < n_classes:
+        hint = "Give None where the true class is not known."
+        raise InvalidParameterError(name, f"be a class from 0 to {n_classes - 1}", value, hint)
+    return int(value)
+
+
+def _plain(value: Mapping[str, object], name: str) -> dict[str, object]:
+    """A copy of what JSON can say: tuples become lists, and nobody else holds it."""
+    try:
+        plain = json.loads(json.dumps(dict(value), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "Texts, finite numbers, true, false, None, lists and mappings of these can be kept."
+        raise InvalidParameterError(name, "be plain values", str(error), hint) from None
+    if not isinstance(plain, dict):
+        raise InvalidParameterError(name, "be a mapping", value)
+    return plain
+
+
+MARGINS = ("two-class", "multi-class")
+
+
+class BrokenLevel(NamedTuple):
+    """A level that is broken, and the attack that does it.
+
+    Attributes:
+        level: how many flips there are on each axis.
+        sites: the flat positions of the flipped sites.
+        votes: what the base classifier said on noisy copies of the attacked graph, for each class.
+        delta: with which probability such votes come about though the answer stays.
+        values: the new value of each of these sites, None for one that has two; empty where all have.
+    """
+
+    level: Radius
+    sites: tuple[int, ...]
+    votes: tuple[int, ...]
+    delta: float
+    values: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The verdicts about one graph, as a certificate gives them and a file repeats them.
+
+    Attributes:
+        label: the class.
+        abstained: whether the answer on the graph itself is too uncertain to be given.
+        p_lower: the lower bound on the probability of the class.
+        failure: the upper bound on the probability of any other answer.
+        other: the upper bound on the probability of every single other class.
+        margin_kind: which margin decides, "two-class" or "multi-class".
+        radii: the maximal certified radii.
+        beyond: the minimal radii that are not certified.
+        verified: whether every verdict on `radii` and `beyond` was proved.
+        any_flips: so many flips change nothing, wherever they are; None without evidence.
+        broken: the levels that are broken.
+    """
+
+    label: int
+    abstained: bool
+    p_lower: float
+    failure: float
+    other: float
+    margin_kind: str
+    radii: tuple[Radius, ...]
+    beyond: tuple[Radius, ...]
+    verified: bool
+    any_flips: int | None = None
+    broken: tuple[BrokenLevel, ...] = ()
+
+    @classmethod
+    def of(cls, certificate: Certificate) -> Claims:
+        """What a certificate says."""
+        frontier = certificate.frontier
+        attacks = [(level, certificate.attack(level)) for level in certificate.broken]
+        return cls(
+            label=certificate.label,
+            abstained=certificate.abstained,
+            p_lower=certificate.p_lower,
+            failure=float(certificate.bounds.failure[0]),
+            other=float(certificate.bounds.other[0]),
+            margin_kind=certificate.margin_kind,
+            radii=frontier.radii,
+            beyond=frontier.beyond,
+            verified=frontier.verified,
+            any_flips=None if certificate.verdicts is None else certificate.any_flips,
+            broken=tuple(
+                BrokenLevel(level, found.sites, found.votes, found.delta, found.values)
+                for level, found in attacks
+                if found is not None
+            ),
+        )

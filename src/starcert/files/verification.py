@@ -1,0 +1,321 @@
+"""Are the claims in a file true? They are proved again from its votes and its noise, and from nothing else in it.
+
+`TAKEN_AS_STATED` names what no file can prove. Everything under "claims" follows from that, or not:
+
+1. the class is the most frequent selection vote, and the margin is chosen on these votes, too; the bounds are computed
+   afresh, and their binomial tails are proved twice, as a sum in `core.limits` and as an incomplete beta function in
+   `second_proofs`;
+2. the frontier is searched afresh in the box of capacity and max_radius, and each of its verdicts proved in balls;
+   where the cells are few enough, each is proved once more in whole numbers, by their listing;
+3. what evidence certifies or breaks is judged afresh, with the votes of the side file, and every such verdict is proved
+   once more in `evidence_proofs`;
+4. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
+   The same goes for whatever the archive that was read is asked afterwards.
+
+A claim that says more than can be proved is false, and refutes the file. One that says less is weaker: true, but a
+better one could be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Literal
+
+from starcert.files.evidence_proofs import EvidenceCheck, check_verdicts
+from starcert.files.reading import read_with_claims
+from starcert.files.record import Archive, BrokenLevel, Claims
+from starcert.files.second_proofs import CellListing, bounds_at_any_time, bounds_the_rest, can_list
+from starcert.math.confidence import spends_on_all_classes
+from starcert.math.frontier import Frontier, Radius
+from starcert.system.errors import ArchiveError, InvalidParameterError
+from starcert.system.output import progress_bar
+
+if TYPE_CHECKING:
+    from starcert.certificates.certificate import Certificate
+
+__all__ = ["TAKEN_AS_STATED", "Mismatch", "Verification", "verify"]
+
+TAKEN_AS_STATED = (
+    "Taken as stated, because no file can prove it: the votes, where their flips fell and how they were drawn, that "
+    "the selection votes are others than the estimation votes, that noise, alpha and the numbers of votes were fixed "
+    "before anyone looked, and what the graphs are: their names, their true classes, their regions, how many sites "
+    "these have (capacity) and whether they are anchored."
+)
+"""What a proof from a file rests on. Documentation and commands say it in these words."""
+
+SAME = 1 + Fraction(1, 10**9)
+"""A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A claim that is not what can be proved.
+
+    Attributes:
+        graph: the number of the graph.
+        name: what its data calls it.
+        field: the name of the claim in the file.
+        kind: "false" if it says more than can be proved, "weaker" if it says less.
+        claimed: what the file says.
+        proved: what can be proved.
+    """
+
+    graph: int
+    name: str
+    field: str
+    kind: Literal["false", "weaker"]
+    claimed: object
+    proved: object
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What became of the claims of a file.
+
+    Attributes:
+        path: the file.
+        archive: what it holds; its certificates are made afresh.
+        mismatches: every claim that is not what can be proved, graph by graph.
+        listed: how many radii were decided a second time, in whole numbers.
+        enclosed: how many have too many cells for that, so that the proof in balls stands alone.
+        evidence: for each graph, what of its verdicts of evidence was proved twice; None where there are none.
+    """
+
+    path: str
+    archive: Archive
+    mismatches: tuple[Mismatch, ...]
+    listed: int
+    enclosed: int
+    evidence: tuple[EvidenceCheck | None, ...] = ()
+
+    @property
+    def refuted(self) -> tuple[Mismatch, ...]:
+        """The false claims."""
+        return tuple(each for each in self.mismatches if each.kind == "false")
+
+    @property
+    def weaker(self) -> tuple[Mismatch, ...]:
+        """The claims that are true, but say less than can be proved."""
+        return tuple(each for each in self.mismatches if each.kind == "weaker")
+
+    @property
+    def verdict(self) -> Literal["proved", "weaker", "refuted"]:
+        """The verdict on the whole file: "refuted" if any claim is false, "weaker" if any says less than it could."""
+        return "refuted" if self.refuted else "weaker" if self.mismatches else "proved"
+
+    def __str__(self) -> str:
+        what = "graph" if self.archive.nodes is None else "node"
+        graphs = f"{len(self.archive):,} {what}{'s' if len(self.archive) != 1 else ''}"
+        false, weaker = len(self.refuted), len(self.weaker)
+        if self.verdict == "proved":
+            return f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise.{self._twice}"
+        said = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
+        more = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
+        verdict = "refuted" if false else "proved"
+        return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (said, more)))}."
+
+    @property
+    def _twice(self) -> str:
+        """What was proved twice from evidence, as a sentence; "" if there is none."""
+        found = [each for each in self.evidence if each is not None]
+        if not found:
+            return ""
+        levels, broken, attacks, _ = (sum(column) for column in zip(*found, strict=True))
+        return (
+            f" By evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by another way, "
+            f"from the flips of the votes; {attacks:,} attacks were weighed twice."
+        )
+
+
+def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verification:
+    """Proves the claims in a file of certificates again, from its votes and its noise alone.
+
+    Args:
+        path: a file that `write` has written, or that says to be one.
+        progress: whether to draw a progress bar; None: on a terminal only.
+    """
+    archive, claimed = read_with_claims(path, whole=True)
+    mismatches: list[Mismatch] = []
+    verdicts, checks = _Verdicts(), list[EvidenceCheck | None]()
+    all_classes = spends_on_all_classes(
+        archive.votes, alpha=archive.counts_alpha, together=archive.together, margins=archive.margins
+    )
+    try:
+        certificates = archive.certificates
+    except InvalidParameterError as error:  # votes at attacked graphs that are not there
+        raise ArchiveError(fspath(path), f"cannot be proved again: {error}") from error
+    with progress_bar("graphs", len(archive), shown=progress) as advance:
+        for i, certificate in enumerate(certificates):
+            try:
+                proved = Claims.of(certificate)
+            except (InvalidParameterError, ArithmeticError, MemoryError) as error:  # a box without end, for instance
+                raise ArchiveError(
+                    fspath(path), f"'graphs[{i}]' has a frontier that cannot be found: {error}"
+                ) from error
+            counts = _Counts.of(archive, i, proved, all_classes=bool(all_classes[i]) and not archive.votes.stopped)
+            found = _compare(claimed[i], proved, counts, certificate)
+            mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
+            verdicts.note(proved, certificate.counted)
+            checks.append(check_verdicts(archive, i, certificate))
+            advance(1)
+    listed, enclosed = verdicts.check(archive, progress)
+    return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What the bounds of one graph rest on.
+
+    Attributes:
+        against: votes against the class.
+        rival: votes for the best other class; None if alpha is spent on the class alone, and none is left for others.
+        total: all votes.
+        share: alpha's part for each bound.
+        stopped: whether somebody looked at the votes, so that bounds must hold at any time.
+    """
+
+    against: int
+    rival: int | None
+    total: int
+    share: Fraction
+    stopped: bool
+
+    @classmethod
+    def of(cls, archive: Archive, graph: int, proved: Claims, *, all_classes: bool) -> _Counts:
+        counts = archive.votes.counts[graph].tolist()
+        rivals = counts[: proved.label] + counts[proved.label + 1 :]
+        # The table of `core.confidence`: so many bounds, and a choice of the class on the same votes counts double.
+        bounded = (len(counts) if all_classes else 1) * (2 if archive.votes.selection is None else 1)
+        share = Fraction(archive.counts_alpha) / (bounded * archive.together)
+        self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share, archive.votes.stopped)
+        if not (self.bound_all(Fraction(proved.failure)) and self.bound_each(Fraction(proved.other))):
+            raise ArithmeticError(f"two proofs disagree about the bounds of graph {graph}: please report this as a bug")
+        return self
+
+    def bound_all(self, limit: Fraction) -> bool:
+        """Whether `limit` bounds the probability of any other answer."""
+        if self.stopped:
+            return bounds_at_any_time(self.against, self.total, limit, self.share)
+        return bounds_the_rest(self.against, self.total, limit, self.share) is True
+
+    def bound_each(self, limit: Fraction) -> bool:
+        """Whether it bounds every single other class: by its own votes, or because it bounds all of them together."""
+        by_votes = self.rival is not None and bounds_the_rest(self.rival, self.total, limit, self.share) is True
+        return by_votes or self.bound_all(limit)
+
+
+_Difference = tuple[str, Literal["false", "weaker"], object, object]
+
+
+def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Certificate) -> Iterator[_Difference]:
+    if claimed.label != proved.label:
+        yield "class", "false", claimed.label, proved.label
+    if claimed.abstained != proved.abstained:
+        yield "abstained", "weaker" if claimed.abstained else "false", claimed.abstained, proved.abstained
+    for field, said, best, rest, least, holds in (
+        ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, counts.bound_all),
+        ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, counts.bound_all),
+        ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, counts.bound_each),
+    ):
+        if rest < least and not holds(rest):  # what is no less than a proved bound is proved with it
+            yield field, "false", said, best
+        elif rest > least * SAME:
+            yield field, "weaker", said, best
+    if claimed.margin_kind != proved.margin_kind:
+        yield "margin", "false", claimed.margin_kind, proved.margin_kind
+    yield from _compare_frontiers(claimed, proved, certificate)
+    yield from _compare_evidence(claimed, proved)
+    # A search that ended early proves less about what lies beyond: whoever searched longer may know more.
+    if claimed.verified != proved.verified and not certificate.frontier.incomplete:
+        yield "proved", "false" if claimed.verified else "weaker", claimed.verified, proved.verified
+
+
+def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate) -> Iterator[_Difference]:
+    def stands(radius: Radius) -> bool:
+        """Whether a claimed radius is certified: by the frontier, or by itself where the search has ended early."""
+        if _below_any(radius, proved.radii) or not certificate.frontier.incomplete:
+            return _below_any(radius, proved.radii)
+        inside = certificate.max_radius is None or _is_below(radius, certificate.max_radius)
+        return inside and certificate.certified(radius)
+
+    if claimed.radii != proved.radii:
+        if too_far := [radius for radius in claimed.radii if not stands(radius)]:
+            yield "frontier", "false", too_far, proved.radii
+        elif left_out := [radius for radius in proved.radii if not _below_any(radius, claimed.radii)]:
+            yield "frontier", "weaker", claimed.radii, left_out
+    if claimed.beyond != proved.beyond:
+        # Who leaves a radius out of "beyond" says that it is certified.
+        if hidden := [radius for radius in proved.beyond if not any(_is_below(b, radius) for b in claimed.beyond)]:
+            yield "beyond", "false", claimed.beyond, hidden
+        elif certified := [radius for radius in claimed.beyond if _below_any(radius, proved.radii)]:
+            yield "beyond", "weaker", certified, proved.beyond
+
+
+def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
+    said, best = claimed.any_flips or 0, proved.any_flips or 0
+    if said != best:
+        yield "any_flips", "false" if said > best else "weaker", claimed.any_flips, proved.any_flips
+    attacks = {each.level: each for each in proved.broken}
+
+    def stands(one: BrokenLevel) -> bool:
+        other = attacks.get(one.level)
+        same = other is not None and (*one[:3], one.values) == (*other[:3], other.values)
+        return same and other is not None and one.delta * SAME >= other.delta
+
+    if unproved := [one for one in claimed.broken if not stands(one)]:
+        yield "broken", "false", unproved, proved.broken
+    elif left_out := [one for one in proved.broken if one.level not in {each.level for each in claimed.broken}]:
+        yield "broken", "weaker", claimed.broken, left_out
+
+
+def _is_below(radius: Radius, other: Radius) -> bool:
+    return all(r <= m for r, m in zip(radius, other, strict=True))
+
+
+def _below_any(radius: Radius, others: Sequence[Radius]) -> bool:
+    return any(_is_below(radius, other) for other in others)
+
+
+class _Verdicts:
+    """The verdicts that the engine has proved, gathered by radius to be proved once more.
+
+    More failure is harder to withstand. So of all two-class verdicts on a radius, the boldest of each side is enough.
+    """
+
+    def __init__(self) -> None:
+        self._certified: dict[Radius, set[tuple[float, float]]] = {}
+        self._open: dict[Radius, set[tuple[float, float]]] = {}
+
+    def note(self, proved: Claims, counted: Frontier) -> None:
+        """Notes what follows from the bounds alone: the frontier of the counts."""
+        bounds = (proved.failure, proved.other)
+        for side, radii, boldest in ((self._certified, counted.radii, max), (self._open, counted.beyond, min)):
+            for radius in radii:
+                asked = side.setdefault(radius, set())
+                if proved.failure > proved.other:
+                    asked.add(bounds)
+                    continue
+                rivals = [pair for pair in asked if pair[0] == pair[1]]
+                asked.difference_update(rivals)
+                asked.add(boldest([bounds, *rivals]))
+
+    def check(self, archive: Archive, progress: bool | None) -> tuple[int, int]:
+        """Lists the cells of every radius that has few enough; how many radii have, and how many have not."""
+        channels = archive.noise.product.channels
+        radii = sorted(self._certified.keys() | self._open.keys())
+        listed = 0
+        with progress_bar("radii", len(radii), shown=progress) as advance:
+            for radius in radii:
+                if can_list(channels, radius):
+                    listed += 1
+                    cells = CellListing(channels, radius)
+                    for expected, side in ((True, self._certified), (False, self._open)):
+                        if any(cells.certifies(*bounds) is not expected for bounds in side.get(radius, ())):
+                            raise ArithmeticError(
+                                f"two proofs disagree at radius {radius}: please report this as a bug"
+                            )
+                advance(1)
+        return listed, len(radii) - listed

@@ -1,0 +1,197 @@
+"""An archive as JSON: the premises of its certificates, and beside them what they claim.
+
+One line a graph, so that a file of ten thousand can be read, searched and compared by eye. Floats are written so that
+they come back to the last bit; those that a proof starts from are given as exact fractions, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from fractions import Fraction
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starcert.files.evidence_file import pack
+from starcert.files.record import BrokenLevel, Claims
+from starcert.system.errors import ArchiveError, WriteError
+from starcert.system.files import write_whole
+
+if TYPE_CHECKING:
+    from starcert.files.record import Archive
+    from starcert.math.audit import Audit
+    from starcert.math.confidence import Votes
+    from starcert.objects.noise import Noise
+
+__all__ = ["FORMAT", "SAYS", "SIDE", "VERSION", "exact", "says", "states_margins", "write"]
+
+FORMAT = "starcert certificates"
+VERSION = 1
+SAYS = (
+    "For each graph by itself, with probability at least 1 - alpha over the sampling of its votes: unless its claims "
+    "abstain, the smoothed classifier answers the claimed class for every graph that differs from this one by at most "
+    "as many flips on each axis as one of the radii of its frontier counts, and nowhere else. Where 'anchored' gives a "
+    "reason, the regions are frozen at this graph. Everything under 'claims' follows from the noise, alpha and the "
+    "votes: starcert verify proves it again from these."
+)
+SAYS_TOGETHER = SAYS.replace(
+    "For each graph by itself", "For all of 'together' graphs at once, these among them"
+).replace("the sampling of its votes", "the sampling of their votes")
+"""The sentence of a file in which alpha is the failure probability of all certificates together."""
+
+SAYS_MORE = (
+    " What is claimed beyond the counts of the votes follows from where their flips fell, and from votes at attacked "
+    "graphs: both are in the file that 'evidence' names. A quarter of alpha is for the bounds. Of each level in "
+    "'broken', an attack is known that changes the answer."
+)
+"""What a file with evidence says besides."""
+
+SIDE = ".evidence.npz"
+"""How the name of a side file ends."""
+
+
+def says(*, together: int, evidence: bool) -> str:
+    """The sentence that every file has."""
+    return (SAYS if together == 1 else SAYS_TOGETHER) + (SAYS_MORE if evidence else "")
+
+
+def write(path: str | PathLike[str], archive: Archive) -> None:
+    """Writes an archive and the claims of its certificates to a JSON file, which is replaced whole or not at all.
+
+    With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`.
+
+    Example:
+        >>> import tempfile
+        >>> import starcert as sc
+        >>> bounds = sc.clopper_pearson(sc.Votes([[9_900, 100]], selection=[[98, 2]]))
+        >>> kept = sc.archive.Archive.from_result(sc.certify(bounds, sc.Noise(bonds=0.1)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sc.archive.write(f"{folder}/certificates.json", kept)
+        ...     sc.archive.read(f"{folder}/certificates.json") == kept
+        True
+    """
+    try:
+        write_whole(path, _parts(archive, _write_evidence(Path(path), archive)))
+    except WriteError as error:
+        raise ArchiveError(error.filename, error.problem) from error
+
+
+def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
+    """Writes the side file, if there is anything to be in it; what the head of the JSON file says about it."""
+    if archive.evidence is None:
+        return {}
+    if not any(archive.evidence):
+        return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
+    data, side = pack(archive.evidence, archive.votes.objects.tolist()), path.with_name(f"{path.stem}{SIDE}")
+    write_whole(side, [data])
+    return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
+
+
+def exact(value: float) -> str:
+    """A float as the fraction that it is.
+
+    Example:
+        >>> exact(0.1)
+        '3602879701896397/36028797018963968'
+    """
+    return str(Fraction(value))
+
+
+def states_margins(votes: Votes) -> bool:
+    """Whether a file says how its margins were settled on: where there are more than two classes, chosen apart.
+
+    Version 0.1.0 took the multi-class margin there, and said nothing.
+    """
+    return votes.selection is not None and votes.counts.shape[1] > 2
+
+
+def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "says": says(together=archive.together, evidence=bool(evidence)),
+        "noise": _noise(archive.noise),
+        "axes": archive.noise.axes,
+        "alpha": archive.alpha,
+        "alpha_exact": exact(archive.alpha),
+        **({} if archive.together == 1 else {"together": archive.together}),
+        **({"margins": archive.margins} if archive.margins == "chosen" and states_margins(archive.votes) else {}),
+        **({"bounds": "anytime"} if archive.votes.stopped else {}),
+        **evidence,
+        **_audit(archive.votes.audit),
+        "max_radius": archive.max_radius,
+        "classes": archive.class_names,
+        "settings": archive.settings,
+        "provenance": archive.provenance,
+    }
+    for number, (name, value) in enumerate(head.items()):
+        yield f"{',' if number else '{'}\n{json.dumps(name)}: {_text(value)}"
+    yield ',\n"graphs": ['
+    for i, certificate in enumerate(archive.certificates):
+        yield f"{',' if i else ''}\n{_text(_graph(archive, i, Claims.of(certificate)))}"
+    yield "\n]\n}\n"
+
+
+def _audit(audit: Audit | None) -> dict[str, object]:
+    """How far the run was audited, in numbers and in words; nothing where that is not known."""
+    return {} if audit is None else {"audit": asdict(audit) | {"says": str(audit)}}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def _noise(noise: Noise) -> list[dict[str, object]]:
+    laws: list[dict[str, object]] = []
+    for region in noise:
+        law = noise[region]
+        said = law.to_json()
+        given = said if isinstance(said, dict) else law.numbers  # a rule how types are drawn stands beside the numbers
+        laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in law.numbers.items()}})
+    return laws
+
+
+def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
+    selection = archive.votes.selection
+    return {
+        "name": archive.names[i],
+        **_row_of(archive, i),
+        "true_class": archive.labels[i],
+        "estimation": archive.votes.counts[i].tolist(),
+        "selection": None if selection is None else selection[i].tolist(),
+        "capacity": archive.boxes[i],
+        "anchored": archive.anchored[i],
+        "claims": {
+            "class": claims.label,
+            "abstained": claims.abstained,
+            "p_lower": claims.p_lower,
+            "failure": claims.failure,
+            "other": claims.other,
+            "margin": claims.margin_kind,
+            "frontier": claims.radii,
+            "beyond": claims.beyond,
+            "proved": claims.verified,
+            **({} if claims.any_flips is None else _beyond_counts(claims)),
+        },
+    }
+
+
+def _row_of(archive: Archive, i: int) -> dict[str, object]:
+    """Which target of which graph a row is about, and which node that is, where graphs have several targets."""
+    if archive.nodes is None and not archive.votes.targets.any():
+        return {}
+    node = {} if archive.nodes is None else {"node": archive.nodes[i]}
+    return {"graph": int(archive.votes.objects[i]), "target": int(archive.votes.targets[i]), **node}
+
+
+def _beyond_counts(claims: Claims) -> dict[str, object]:
+    return {"any_flips": claims.any_flips, "broken": [_broken(each) for each in claims.broken]}
+
+
+def _broken(level: BrokenLevel) -> dict[str, object]:
+    """A broken level; values are said where sites have more than two."""
+    said = level._asdict()
+    return said if level.values else {name: value for name, value in said.items() if name != "values"}

@@ -1,0 +1,440 @@
+"""From votes to bounds on the class probabilities: Clopper–Pearson, rounded outward and proved.
+
+The class is chosen on *selection votes* and bounded on *estimation votes*; choosing and bounding on the same
+votes is possible, at the price of a share of alpha for every class that might have been chosen. With more than two
+classes the margin is chosen on the selection votes, too (see `limits`). All bounds that a certificate uses hold
+together with probability at least 1 − alpha:
+
+    classes   selection votes   margin        what is bounded                           share of alpha each
+    2         separate          two-class     p_A (and with it p_B = 1 − p_A)           alpha
+    2         the same          two-class     either class from below                   alpha / 2
+    K > 2     separate          two-class     p_A                                       alpha
+    K > 2     separate          multi-class   p_A from below, K − 1 others from above   alpha / K
+    K > 2     the same          either        every class from below and from above     alpha / 2K
+
+With `family="all"` the certificates of all N graphs hold together: alpha / N takes the place of alpha.
+
+Bounds are kept as failure probabilities (1 − p_A), which stay exact where p_A is close to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.audit import Audit
+from starcert.math.bets import anytime_limit
+from starcert.math.flips import FlipRecord
+from starcert.math.limits import chooses_multi_class, upper_limit
+from starcert.system.errors import InvalidParameterError
+
+__all__ = [
+    "Bounds",
+    "Family",
+    "Margins",
+    "Votes",
+    "anytime_bounds",
+    "bounds_of",
+    "check_alpha",
+    "check_family",
+    "check_margins",
+    "clopper_pearson",
+    "share_of_alpha",
+    "spends_on_all_classes",
+    "upper_limit",
+]
+
+Counts = npt.NDArray[np.int64]
+
+Family: TypeAlias = Literal["each", "all"]
+"""What alpha is the failure probability of: each certificate by itself, or all of them together."""
+
+Margins: TypeAlias = Literal["chosen", "multi-class"]
+"""With more than two classes: the margin is chosen on the selection votes, or it is the multi-class one everywhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Counts of the base classifier's answers on noisy copies: one row a target, one column a class.
+
+    A target is what is classified: a graph as a whole, which is one row then, or each of many of its parts.
+
+    Attributes:
+        counts: estimation votes, shape (rows, classes).
+        selection: selection votes of the same shape, or None: the class is then chosen on `counts`.
+        objects: for each row, the number of its graph; by default each row is a graph of its own.
+        targets: for each row, the number of the target in its graph; by default 0.
+        stopped: whether somebody saw some of the votes before it was fixed how many there are: a plan that looked, or,
+            of votes in a store, a certificate computed at another number. Bounds that hold at a number of votes which
+            is fixed in advance, as Clopper–Pearson's do, cannot be made from such.
+        records: for each row, the flips of the estimation votes against its class, or None if they were not recorded.
+        audit: how many copies were asked about again, to see that answers do not depend on company; None: not known.
+
+    Example:
+        >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
+        np.int64(1000)
+        >>> nodes = Votes([[9, 1], [2, 8], [7, 3]], objects=[0, 0, 1], targets=[0, 1, 0])
+        >>> nodes.row(1).objects, nodes.row(1).targets
+        (array([0]), array([1]))
+    """
+
+    counts: Counts
+    selection: Counts | None
+    objects: Counts = field(repr=False)
+    targets: Counts = field(repr=False)
+    stopped: bool = field(repr=False)
+    records: tuple[FlipRecord | None, ...] = field(repr=False)
+    audit: Audit | None = field(repr=False)
+
+    def __init__(
+        self,
+        counts: npt.ArrayLike,
+        selection: npt.ArrayLike | None = None,
+        *,
+        objects: npt.ArrayLike | None = None,
+        targets: npt.ArrayLike | None = None,
+        stopped: bool = False,
+        records: Sequence[FlipRecord | None] | None = None,
+        audit: Audit | None = None,
+    ) -> None:
+        object.__setattr__(self, "counts", _as_counts(counts, "counts"))
+        object.__setattr__(self, "audit", audit)
+        object.__setattr__(self, "stopped", stopped)
+        object.__setattr__(self, "selection", None)
+        rows = np.arange(len(self.counts))
+        object.__setattr__(self, "objects", _as_key(rows if objects is None else objects, "objects", len(rows)))
+        object.__setattr__(self, "targets", _as_key(0 * rows if targets is None else targets, "targets", len(rows)))
+        keys = {*zip(self.objects.tolist(), self.targets.tolist(), strict=True)}
+        if len(keys) < len(rows):
+            raise InvalidParameterError("targets", "be different in the rows of one object", self.targets.tolist()[:8])
+        object.__setattr__(self, "records", (None,) * len(rows) if records is None else tuple(records))
+        if len(self.records) != len(rows):
+            raise InvalidParameterError("records", f"be one, or None, for each of {len(rows)} rows", len(self.records))
+        if selection is not None:
+            object.__setattr__(self, "selection", _as_counts(selection, "selection"))
+            if self.selection is not None and self.selection.shape != self.counts.shape:
+                raise InvalidParameterError(
+                    "selection",
+                    f"have the shape of 'counts', {self.counts.shape}",
+                    self.selection.shape,
+                    "Give one row a graph and one column a class in both.",
+                )
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def row(self, index: int) -> Votes:
+        """The votes on one target."""
+        rows = [index]
+        selection = None if self.selection is None else self.selection[rows]
+        keys = {"objects": self.objects[rows], "targets": self.targets[rows]}
+        return Votes(
+            self.counts[rows],
+            selection,
+            **keys,
+            stopped=self.stopped,
+            records=[self.records[index]],
+            audit=self.audit,
+        )
+
+
+def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:
+    array = np.asarray(values)
+    if array.shape != (n_rows,) or array.dtype.kind not in "iu" or (n_rows and array.min() < 0):
+        raise InvalidParameterError(name, f"be a whole number, 0 or more, for each of {n_rows} rows", values)
+    key = array.astype(np.int64)
+    key.setflags(write=False)
+    return key
+
+
+def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise TypeError("text, dates and complex numbers are no counts")
+        as_float = array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameterError(name, "be a table of counts", values, "Give one row a graph.") from None
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise InvalidParameterError(
+            name,
+            "have one row a graph and one column a class, with at least two classes",
+            f"an array of shape {array.shape}",
+            "Wrap a single row of counts in a list: [[970, 30]].",
+        )
+    wrong = ~((as_float >= 0) & (as_float <= 2**53) & (as_float == np.floor(as_float)))
+    if wrong.any():
+        row, column = map(int, np.argwhere(wrong)[0])
+        raise InvalidParameterError(
+            f"{name}[{row}][{column}]",
+            "be a whole number of votes, 0 or more",
+            array[row : row + 1, column].tolist()[0],
+        )
+    empty = as_float.sum(axis=1) == 0
+    if empty.any():
+        raise InvalidParameterError(
+            f"{name}[{int(np.argmax(empty))}]",
+            "hold at least one vote",
+            array[int(np.argmax(empty))].tolist(),
+        )
+    counts = array.astype(np.int64)
+    counts.setflags(write=False)
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Bounds on the smoothed class probabilities, one entry a graph; those of a graph hold together with 1 − alpha.
+
+    Attributes:
+        labels: the chosen class of each graph.
+        failure: upper bounds on 1 − p_A, the probability of any other answer.
+        other: upper bounds on the probability of every single other class; never more than `failure`.
+        alpha: the failure probability of these bounds themselves; None if they are taken for certain.
+        n_classes: how many classes there are.
+        votes: the votes that they come from; None if they come from elsewhere.
+        together: the bounds of so many graphs, these among them, hold together with 1 − alpha; 1: each by itself.
+        margins: how the margin was settled on where there are more than two classes.
+    """
+
+    labels: Counts
+    failure: npt.NDArray[np.float64]
+    other: npt.NDArray[np.float64]
+    alpha: float | None
+    n_classes: int
+    votes: Votes | None = field(default=None, repr=False)
+    together: int = 1
+    margins: Margins = "chosen"
+
+    def __post_init__(self) -> None:
+        labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
+        if not labels.ndim == 1 or not labels.shape == failure.shape == other.shape:
+            raise InvalidParameterError(
+                "bounds", "have one label, failure and other each a graph", (labels.shape, failure.shape, other.shape)
+            )
+        if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < self.n_classes)).all():
+            raise InvalidParameterError("labels", f"be classes from 0 to {self.n_classes - 1}", labels.tolist())
+        if not ((failure >= 0) & (failure <= 1) & (other >= 0) & (other <= failure)).all():
+            raise InvalidParameterError(
+                "bounds", "have 0 ≤ other ≤ failure ≤ 1 for every graph", list(zip(failure, other, strict=True))[:3]
+            )
+        if self.votes is not None and self.votes.counts.shape != (len(labels), self.n_classes):
+            raise InvalidParameterError(
+                "votes", f"have the shape {(len(labels), self.n_classes)} of the bounds", self.votes.counts.shape
+            )
+
+    @classmethod
+    def certain(cls, p_lower: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Bounds:
+        """Bounds that are taken for certain: p_A is at least `p_lower` in a problem of two classes.
+
+        Example:
+            >>> Bounds.certain([0.9995]).p_lower
+            array([0.9995])
+        """
+        try:
+            lower = np.atleast_1d(np.asarray(p_lower, dtype=float))
+        except (TypeError, ValueError):
+            raise InvalidParameterError("p_lower", "be a probability, or one for each graph", p_lower) from None
+        wrong = ~((lower >= 0) & (lower <= 1))
+        if lower.ndim != 1 or wrong.any():
+            got = float(lower[wrong][0]) if wrong.any() else f"an array of shape {lower.shape}"
+            raise InvalidParameterError("p_lower", "be a probability from 0 to 1, or one for each graph", got)
+        failure = 1 - lower  # exact from 1/2 on; below, the verdict is the same whatever the last digit
+        chosen = np.zeros(len(lower), dtype=np.int64) if labels is None else np.asarray(labels)
+        return cls(chosen, failure, failure, None, 2)
+
+    @property
+    def objects(self) -> Counts:
+        """For each entry the number of its graph, as the votes say; without votes, each is a graph of its own."""
+        return np.arange(len(self)) if self.votes is None else self.votes.objects
+
+    @property
+    def targets(self) -> Counts:
+        """For each entry the number of its target in its graph, as the votes say; 0 without votes."""
+        return np.zeros(len(self), dtype=np.int64) if self.votes is None else self.votes.targets
+
+    @property
+    def p_lower(self) -> npt.NDArray[np.float64]:
+        """Lower bounds on p_A, for reading: 1 − failure, rounded down."""
+        lower = 1 - self.failure
+        return np.where(1 - lower < self.failure, np.nextafter(lower, 0), lower)
+
+    def agrees_with(self, other: Bounds) -> bool:
+        """Whether both bound the same classes of the same targets by the same numbers, and fail as seldom."""
+        pairs = ((self.labels, other.labels), (self.failure, other.failure), (self.other, other.other))
+        return (self.alpha, self.together) == (other.alpha, other.together) and all(
+            np.array_equal(mine, theirs) for mine, theirs in pairs
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> Bounds:
+        rows = [index]
+        votes = None if self.votes is None else self.votes.row(index)
+        return replace(self, labels=self.labels[rows], failure=self.failure[rows], other=self.other[rows], votes=votes)
+
+
+def check_alpha(alpha: float) -> float:
+    """Alpha as a float strictly between 0 and 1/2, or an error that asks what was meant."""
+    try:
+        value = float(alpha)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameterError("alpha", "be a failure probability, a number such as 0.01", alpha) from None
+    if not 0 < value < 0.5:
+        hint = "It is the failure probability of the certificate: 0.01 means that it holds with 99%."
+        if 0.5 <= value < 1:
+            hint = f"Was a confidence level meant? Then give alpha={1 - value:.6g}."
+        raise InvalidParameterError("alpha", "lie strictly between 0 and 0.5", alpha, hint)
+    return value
+
+
+def check_family(family: object) -> Family:
+    """What alpha is the failure probability of, or an error that says what there is."""
+    if family == "each" or family == "all":  # noqa: PLR1714  (so that its type is known)
+        return family
+    hint = 'With "all", alpha is divided between the certificates, so that all of them hold together.'
+    raise InvalidParameterError("family", 'be "each" or "all"', family, hint)
+
+
+def check_margins(margins: object) -> Margins:
+    """How margins are settled on, or an error that says what there is."""
+    if margins == "chosen" or margins == "multi-class":  # noqa: PLR1714  (likewise)
+        return margins
+    raise InvalidParameterError("margins", 'be "chosen" or "multi-class"', margins)
+
+
+def share_of_alpha(
+    alpha: float, n_classes: int, *, selected_apart: bool, all_classes: bool = True, together: int = 1
+) -> Fraction:
+    """The share of alpha that each bound may fail with, so that all hold together: the module's table.
+
+    Args:
+        alpha: the failure probability.
+        n_classes: how many classes there are.
+        selected_apart: whether the class is chosen on votes of its own.
+        all_classes: whether every class is bounded, for the multi-class margin. Two classes are one bound, and a class
+            that is chosen on the same votes may be any: there it makes no difference.
+        together: the bounds of so many graphs hold together.
+
+    Example:
+        >>> share_of_alpha(0.125, 3, selected_apart=True)
+        Fraction(1, 24)
+        >>> share_of_alpha(0.125, 3, selected_apart=True, all_classes=False, together=10)
+        Fraction(1, 80)
+    """
+    whole = Fraction(alpha) / together
+    bounded = n_classes if n_classes > 2 else 1
+    if not selected_apart:
+        return whole / (2 * bounded)
+    return whole / (bounded if all_classes else 1)
+
+
+def spends_on_all_classes(
+    votes: Votes, *, alpha: float, together: int = 1, margins: Margins = "chosen"
+) -> npt.NDArray[np.bool_]:
+    """For each graph, whether alpha is spent on bounds of all classes, or on that of p_A alone: the module's table.
+
+    Example:
+        >>> spends_on_all_classes(Votes([[99, 1, 0], [60, 20, 20]], selection=[[10, 0, 0], [6, 2, 2]]), alpha=0.01)
+        array([False,  True])
+    """
+    n_graphs, n_classes = votes.counts.shape
+    if n_classes == 2:
+        return np.zeros(n_graphs, dtype=np.bool_)
+    if votes.selection is None or margins == "multi-class":
+        return np.ones(n_graphs, dtype=np.bool_)
+    return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), Fraction(alpha) / together)
+
+
+def clopper_pearson(
+    votes: Votes, *, alpha: float = 0.01, family: Family = "each", margins: Margins = "chosen"
+) -> Bounds:
+    """Bounds that hold together with probability at least 1 − alpha over the sampling of the votes.
+
+    One-sided Clopper–Pearson limits, shared by Bonferroni as in the module's table; each is rounded outward
+    and its binomial tail is proved in ball arithmetic.
+
+    Args:
+        votes: one row a graph.
+        alpha: the failure probability.
+        family: whose: "each" is that of each graph's bounds by themselves; with "all" it is divided between the
+            graphs, and the bounds of all graphs hold together.
+        margins: with more than two classes, which margin alpha is spent on: "chosen" graph by graph on the selection
+            votes, or "multi-class" everywhere, as version 0.1.0 did. Without selection votes it makes no difference.
+
+    Example:
+        >>> clopper_pearson(Votes([[97_000, 3_000]], selection=[[98, 2]]), alpha=0.01).p_lower.round(6)
+        array([0.968721])
+    """
+    if not isinstance(votes, Votes):
+        raise InvalidParameterError("votes", "be Votes", type(votes).__name__, "Write Votes([[970, 30]]).")
+    if votes.stopped:
+        hint = 'Certify with plan="decided", or draw fresh votes of a fixed number, with another seed.'
+        must = "be as many as was fixed in advance, for these bounds to hold"
+        raise InvalidParameterError("votes", must, "votes that somebody saw before their number was fixed", hint)
+    together = max(1, len(votes)) if check_family(family) == "all" else 1
+    return bounds_of(votes, alpha=check_alpha(alpha), together=together, margins=check_margins(margins))
+
+
+def anytime_bounds(votes: Votes, *, alpha: float, together: int = 1) -> Bounds:
+    """Bounds on p_A that hold at whatever time somebody looks: with probability at least 1 − alpha, at all times.
+
+    They take votes of a plan that looked at them to stop. The two-class margin alone is served.
+
+    Args:
+        votes: one row a graph, with selection votes.
+        alpha: the failure probability.
+        together: that of so many graphs together.
+
+    Example:
+        >>> anytime_bounds(Votes([[97_000, 3_000]], selection=[[98, 2]], stopped=True), alpha=0.01).p_lower.round(6)
+        array([0.967733])
+    """
+    if votes.selection is None:
+        raise InvalidParameterError("votes", "have selection votes, to be looked at at any time", None)
+    labels = votes.selection.argmax(axis=1)
+    totals = votes.counts.sum(axis=1)
+    lost = totals - votes.counts[np.arange(len(votes)), labels]
+    share = Fraction(check_alpha(alpha)) / together
+    failure = np.array([anytime_limit(int(m), int(n), share) for m, n in zip(lost, totals, strict=True)])
+    return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, together)
+
+
+def bounds_of(votes: Votes, *, alpha: float, together: int, margins: Margins) -> Bounds:
+    """Clopper–Pearson bounds; those of `together` graphs, these among them, hold together with 1 − alpha."""
+    counts = votes.counts
+    n_graphs, n_classes = counts.shape
+    labels = (counts if votes.selection is None else votes.selection).argmax(axis=1)
+    totals = counts.sum(axis=1)
+    own = counts[np.arange(n_graphs), labels]
+    rivals = counts.copy()
+    rivals[np.arange(n_graphs), labels] = 0
+    failure, other = np.empty(n_graphs), np.empty(n_graphs)
+    everything = spends_on_all_classes(votes, alpha=alpha, together=together, margins=margins)
+    for all_classes in (False, True):
+        rows = np.flatnonzero(everything == all_classes)
+        share = share_of_alpha(
+            alpha,
+            n_classes,
+            selected_apart=votes.selection is not None,
+            all_classes=all_classes,
+            together=together,
+        )
+        failure[rows] = other[rows] = _upper_limits((totals - own)[rows], totals[rows], share)
+        if all_classes:
+            # The limit grows with the count: the largest count bounds every class.
+            largest = _upper_limits(rivals.max(axis=1)[rows], totals[rows], share)
+            other[rows] = np.minimum(largest, failure[rows])
+    return Bounds(labels, failure, other, alpha, n_classes, votes, together, margins)
+
+
+def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:
+    pairs, inverse = np.unique(np.stack([counts, totals]), axis=1, return_inverse=True)
+    limits = [upper_limit(int(count), int(total), share) for count, total in pairs.T]
+    return np.array(limits)[inverse.reshape(-1)]

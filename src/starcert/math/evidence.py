@@ -1,0 +1,556 @@
+"""Evidence: what the votes on one object prove about every attack of a level, from where their flips fell.
+
+A level is how many sites are attacked on each axis. With Y = 1 for a vote against the class, C the attacked sites of
+the *listed* axes and D those of the *pooled* ones,
+
+    P(not the class, attacked on C ∪ D) ≤ E[Y·L_C·λ(K)] + π + (what the clean object never shows)
+
+for whatever λ ≥ 0 (see `pooling`). So the level is certified once, for each C, the mean of X = Y·L_C·λ(K) is proved to
+be below θ = 1/2 − π − …, by a bet (see `bets`). Which axes are listed is a *scheme*; each has a share of alpha, and any
+of them that succeeds will do. Axes that count attacks on the same sites are one pool: they are listed together, or
+pooled together.
+
+**Where alpha goes.** A level is only taken for certified when all levels within it are, and when every one of its
+attacks is proved to be harmless. For that an attack has one capital, on shared votes and votes of its own together: it
+starts at 1, and must reach 1/δ at some look (`bets.with_reserve`). So something false is claimed only if, of some level
+that is broken while none within it is, one certain attack that breaks it is taken for harmless: alpha need not be
+divided between attacks, nor between levels that lie within one another (`level_weight`). The schemes of a level share
+its part (`schemes_of`). Nothing of that depends on votes. The λ of a stage of the bet is chosen on the stages before:
+stages end after 1, 8, 64, … chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.attack_axis import AttackAxis, counted_sites, pools_of
+from starcert.math.attacks import ListedAxis, attack_number, n_attacks
+from starcert.math.bets import (
+    FRACTIONS,
+    MOST_VOTES,
+    NOTHING,
+    Stakes,
+    capital_of,
+    count_capital,
+    growth,
+    needed,
+    sizes_of_stakes,
+    stakes,
+    with_reserve,
+)
+from starcert.math.pooling import SUMMED, PooledAxes, bins_of, choose_limits, pool_of
+from starcert.math.site_laws import Shares, SiteLaw, ratio_of, shares_of
+from starcert.math.weighing import Columns, Weights, columns_of, weigh
+
+__all__ = [
+    "AlphaShares",
+    "AttackAxis",
+    "Evidence",
+    "OwnBet",
+    "Scheme",
+    "Wager",
+    "Weighed",
+    "counts_alpha",
+    "level_weight",
+    "schemes_of",
+    "shown_outcomes",
+]
+
+MOST_ATTACKS = 2**20
+"""So many attacks of a level are weighed, at most, unless somebody says otherwise."""
+
+MOST_FLIPS = 2**28
+"""A matrix of votes × listed sites has so many entries at most."""
+
+GROWS = 8
+"""Each stage of the bet has so many times as many chunks as all before it together."""
+
+SHRUNK = 20.0
+"""The failure rate of a bin is mixed with that of all bins as if so many votes had shown the latter."""
+
+Whole = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Level = tuple[int, ...]
+
+
+class Flips(Protocol):
+    """The votes against the class: `flips.FlipRecord`."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether `matrix` can be asked for."""
+
+    @property
+    def samples(self) -> Whole:
+        """Votes in each chunk, those for the class included."""
+
+    @property
+    def against(self) -> Whole:
+        """Of these, votes against it."""
+
+    def matrix(self, sites: Whole) -> npt.NDArray[np.bool_]:
+        """Whether these sites flipped in each vote against it."""
+
+    def values(self, sites: Whole) -> npt.NDArray[np.int16]:
+        """What these sites show in each of them, −1 where they did not flip; where they have more than two values."""
+
+    def numbers(self, sites: Sequence[Whole]) -> Whole:
+        """How many of each of these lists of sites did, shape (votes, lists)."""
+
+
+class AlphaShares(NamedTuple):
+    """Where the alpha of a certificate with evidence goes, once and in advance: the three parts add up to it.
+
+    Attributes:
+        counts: the bounds on the class probabilities, and what they certify.
+        certified: what evidence certifies.
+        broken: the attacks that are found.
+    """
+
+    counts: Fraction
+    certified: Fraction
+    broken: Fraction
+
+    @classmethod
+    def of(cls, alpha: Fraction) -> AlphaShares:
+        """The shares of an alpha.
+
+        Example:
+            >>> AlphaShares.of(Fraction(1, 100)).counts
+            Fraction(1, 400)
+        """
+        return cls(alpha / 4, alpha / 2, alpha / 4)
+
+
+def counts_alpha(alpha: float, *, evidence: bool) -> float:
+    """The part of alpha that the bounds on class probabilities have: all of it, or with evidence their share.
+
+    Example:
+        >>> counts_alpha(0.01, evidence=False), counts_alpha(0.01, evidence=True)
+        (0.01, 0.0025)
+    """
+    return float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
+
+
+class Scheme(NamedTuple):
+    """Which axes are listed. The others are pooled.
+
+    Attributes:
+        listed: their numbers.
+        n_attacks: how many attacks there are on them.
+        share: the scheme's part of the alpha of its level.
+    """
+
+    listed: tuple[int, ...]
+    n_attacks: int
+    share: Fraction
+
+
+class Weighed(NamedTuple):
+    """What a scheme says about a level.
+
+    Attributes:
+        scheme: the scheme.
+        needed: the logarithm of capital that proves one attack harmless, in `bets.SCALE`.
+        weights: capital and estimate of each attack. The capital includes the reserve for votes of its own: what
+            those win is added to its logarithm, and there is no other way to reach `needed`.
+    """
+
+    scheme: Scheme
+    needed: int
+    weights: Weights
+
+    @property
+    def proved(self) -> bool:
+        """Whether every attack of the level is harmless."""
+        return bool((self.weights.capital >= self.needed).all())
+
+    @property
+    def rest(self) -> Whole:
+        """The numbers of the attacks that are open, those that look worst first."""
+        rest = np.flatnonzero(self.weights.capital < self.needed)
+        return rest[np.argsort(-self.weights.estimate[rest], kind="stable")]
+
+
+def level_weight(level: Level, box: Level) -> Fraction:
+    """The part of alpha that a level has: those of levels none of which lies within another never exceed 1 together.
+
+    No two of them agree on all axes but one. So a law on the counts of all axes but the one with the largest limit will
+    do: a count of r has a weight of 1/((r + 1)(r + 2)) on each of them, divided by the sum of those in the box.
+
+    Example:
+        >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
+        (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
+    """
+    free = max(range(len(box)), key=lambda axis: box[axis])
+    return prod(
+        (
+            Fraction(limit + 2, (limit + 1) * (count + 1) * (count + 2))
+            for axis, (count, limit) in enumerate(zip(level, box, strict=True))
+            if axis != free
+        ),
+        start=Fraction(1),
+    )
+
+
+def schemes_of(
+    axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: int, pools: Sequence[int] | None = None
+) -> list[Scheme]:
+    """The schemes of a level with at most so many attacks, those with few attacks first.
+
+    There is no need to list an axis that has one attack, or whose attacks cannot be seen. Pooling all axes has an
+    eighth of the level's alpha, and the others share the rest evenly.
+
+    Args:
+        axes: law and number of sites of each axis.
+        level: how many sites are attacked on each.
+        most_attacks: more are not listed.
+        pools: the number of the pool of each axis; by default, all have their own.
+
+    Example:
+        >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
+        >>> [(each.listed, each.n_attacks, each.share) for each in schemes_of([(law, 5), (law, 4)], (2, 4), 100)]
+        [((), 1, Fraction(1, 8)), ((0,), 10, Fraction(7, 8))]
+    """
+    together: dict[int, list[int]] = {}
+    for axis, pool in enumerate(range(len(axes)) if pools is None else pools):
+        if level[axis]:
+            together.setdefault(pool, []).append(axis)
+    choices: list[tuple[list[int], int]] = []
+    for some in together.values():
+        number = n_attacks([ListedAxis(axes[axis][1], level[axis], axes[axis][0].moves, pool=0) for axis in some])
+        if number > 1 and not all(axes[axis][0].free for axis in some):
+            choices.append((some, number))
+    found = []
+    for length in range(1, len(choices) + 1):
+        for chosen in combinations(choices, length):
+            number = prod(ways for _, ways in chosen)
+            if number <= most_attacks:
+                found.append((number, tuple(sorted(axis for some, _ in chosen for axis in some))))
+    pooled = Scheme((), 1, Fraction(1, 8) if found else Fraction(1))
+    return [pooled, *(Scheme(listed, number, Fraction(7, 8 * len(found))) for number, listed in sorted(found))]
+
+
+class Wager(NamedTuple):
+    """What is chosen for one stage of a bet: whatever it is, if only it was chosen before, the capital is fair.
+
+    Attributes:
+        limits: λ in each bin.
+        sizes: g for each of the fractions; 0 where nothing is staked.
+    """
+
+    limits: Floats
+    sizes: Floats
+
+
+class OwnBet(NamedTuple):
+    """The bet on votes at objects that are attacked on the listed axes: X = Y·λ(K).
+
+    Attributes:
+        axes: the pooled axes.
+        limits: λ in each bin of their flip numbers.
+        theta: the limit of the mean.
+        stakes: None where each vote is 0 or 1 and the limit is 1/2.
+    """
+
+    axes: tuple[int, ...]
+    limits: Floats
+    theta: float
+    stakes: Stakes | None
+
+    def capital(self, votes: int, against: Whole) -> int:
+        """The logarithm of the capital after so many votes, with so many against the class in each bin."""
+        lost = int(against.sum())
+        if self.stakes is None:
+            return count_capital(lost, votes)
+        return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
+
+    def speed(self, failure: float) -> float:
+        """How fast the logarithm of the capital grows with a vote if so many fail, whatever their flip numbers are."""
+        shares = np.full(len(self.limits), failure / len(self.limits))
+        return growth(self.theta, self.limits, shares)
+
+
+class Evidence:
+    """The votes on one object, ready to be weighed.
+
+    Args:
+        flips: the votes against the class.
+        axes: the axes of the noise.
+        alpha: with which probability anything that is proved here may be false.
+        failure: how often votes failed before these: a first guess, from the selection votes.
+        box: the levels that are asked about, up to this one; by default all.
+        most_attacks: so many attacks are weighed, at most, for a level.
+    """
+
+    def __init__(
+        self,
+        flips: Flips,
+        axes: Sequence[AttackAxis],
+        *,
+        alpha: Fraction,
+        failure: float,
+        box: Level | None = None,
+        most_attacks: int = MOST_ATTACKS,
+    ) -> None:
+        self.axes = tuple(axes)
+        self.sizes = tuple(len(axis.sites) for axis in self.axes)
+        self.pools = pools_of(self.axes)
+        self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
+        self.alpha = alpha
+        self.most_attacks = most_attacks
+        self.n_votes = int(flips.samples.sum())
+        self._flips = flips
+        self._failure = min(max(failure, 1 / 1024), 0.5)
+        self._columns: dict[tuple[tuple[int, ...], tuple[int, ...]], Columns] = {}
+        self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
+        ends = [0]
+        while ends[-1] < len(flips.samples):
+            ends.append(1 if ends[-1] == 0 else ends[-1] * GROWS)
+        self._ends = np.array(ends[1:])
+        stage_of_chunk = np.searchsorted(self._ends, np.arange(len(flips.samples)), side="right")
+        self._stages = np.repeat(stage_of_chunk, flips.against)
+        self._n_stage = np.bincount(stage_of_chunk, weights=flips.samples, minlength=len(self._ends)).astype(np.int64)
+
+    @cached_property
+    def _numbers(self) -> Whole:
+        """How many sites of each pool flipped in each vote against the class, in the place of its first axis."""
+        return self._flips.numbers(counted_sites(self.axes))
+
+    def schemes(self, level: Level) -> list[Scheme]:
+        """The schemes of a level."""
+        return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.most_attacks, self.pools)
+
+    def possible(self, level: Level) -> bool:
+        """Whether there is any attack of a level: axes of one pool take different sites of it."""
+        return all(
+            sum(number for number, pool in zip(level, self.pools, strict=True) if pool == first) <= size
+            for first, size in enumerate(self.sizes)
+        )
+
+    def listed(self, level: Level, scheme: Scheme) -> list[ListedAxis]:
+        """The listed axes of a scheme."""
+        return [
+            ListedAxis(
+                self.sizes[axis],
+                level[axis],
+                self.axes[axis].law.moves,
+                len(self.axes[axis].law.outcomes),
+                self.pools[axis],
+            )
+            for axis in scheme.listed
+        ]
+
+    def attack(self, level: Level, scheme: Scheme, index: int) -> tuple[int, ...]:
+        """The attacked sites of attack number `index` of a scheme, see `AttackAxis.attacked`, ascending."""
+        chosen = zip(scheme.listed, attack_number(self.listed(level, scheme), index), strict=True)
+        return tuple(sorted(site for axis, choices in chosen for site in self.axes[axis].attacked(choices).tolist()))
+
+    def delta(self, level: Level, scheme: Scheme) -> Fraction:
+        """With which probability one attack of a scheme, whichever it is, may be proved harmless and is not."""
+        return self.alpha * level_weight(level, self.box) * scheme.share
+
+    def weighed(self, level: Level, scheme: Scheme) -> Weighed:
+        """What a scheme says about a level."""
+        capital, estimate = self._weights(level, scheme)
+        return Weighed(scheme, needed(self.delta(level, scheme)), Weights(with_reserve(capital), estimate))
+
+    def proves(self, level: Level) -> bool:
+        """Whether the shared votes alone prove every attack of a level harmless, by whichever scheme."""
+        if not self.possible(level):
+            return True
+        return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
+
+    def _weights(self, level: Level, scheme: Scheme) -> Weights:
+        """What each attack of a scheme weighs by the shared votes, without the reserve."""
+        votes = len(self._stages)
+        pooled = self._pooled(level, scheme)
+        pool = self._pool(level, pooled)
+        room = self._room(level, range(len(level)))
+        listed = self.listed(level, scheme)
+        n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
+        no_estimate = np.zeros(scheme.n_attacks)
+        if pool is None or room <= 0:  # whatever the votes are, there is no bet on them: the capital stays 1
+            return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
+        unknown = scheme.listed and not self._flips.complete
+        if unknown or votes * n_columns > MOST_FLIPS or not 0 < self.n_votes <= MOST_VOTES:
+            return Weights(np.full(scheme.n_attacks, NOTHING, dtype=np.int64), no_estimate)
+        bins = self._bins(pooled)
+        ratios = self._ratios(level, scheme.listed)
+        stages = range(len(self._ends)) if pooled else [0]
+        seen, values, quiet = [], [], np.zeros(len(FRACTIONS), dtype=np.int64)
+        for stage in stages:
+            limits, cost = self._limits(level, scheme, pool, bins, stage, room) if pooled else (np.ones(1), 0.0)
+            value = np.multiply.outer(ratios, limits) * SUMMED
+            bet = stakes(_below(room - cost), value)
+            if bet is None:  # nothing is staked, and nothing is won
+                seen.append(np.zeros((len(FRACTIONS), *value.shape), dtype=np.int64))
+            else:
+                lost = int((self._stages == stage).sum()) if pooled else votes
+                quiet += (int(self._n_stage[stage]) if pooled else self.n_votes) * bet.quiet - lost * bet.quiet
+                seen.append(bet.seen)
+            values.append(value)
+        groups = self._stages * pool.masses.shape[1] + bins if pooled else np.zeros(votes, dtype=np.int64)
+        n_groups = len(seen) * pool.masses.shape[1]
+        gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
+        if not scheme.listed:
+            counts = np.bincount(groups, minlength=n_groups)
+            capital = np.array([capital_of(quiet + gains.reshape(len(quiet), -1) @ counts)])
+            return Weights(capital, np.array([value.ravel() @ counts / self.n_votes]))
+        key = scheme.listed, pooled
+        if key not in self._columns:
+            flips = np.concatenate([self._matrix(axis) for axis in scheme.listed], axis=1)
+            self._columns[key] = columns_of(flips, groups, n_groups)
+        assert n_attacks(listed) == scheme.n_attacks
+        return weigh(self._columns[key], listed, gains, quiet, value, self.n_votes)
+
+    def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
+        """What `weighed` chooses for a stage, on the stages before it; None where no bet can be won.
+
+        Without pooled axes there is nothing to be chosen, and stage 0 is the only one.
+        """
+        pooled = self._pooled(level, scheme)
+        pool, room = self._pool(level, pooled), self._room(level, range(len(level)))
+        if pool is None or room <= 0:
+            return None
+        chosen = self._limits(level, scheme, pool, self._bins(pooled), stage, room) if pooled else (np.ones(1), 0.0)
+        value = np.multiply.outer(self._ratios(level, scheme.listed), chosen[0]) * SUMMED
+        theta = _below(room - chosen[1])
+        return Wager(chosen[0], sizes_of_stakes(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
+
+    def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
+        """The bet on votes at objects that are attacked on the listed axes of a scheme; None where it cannot be won.
+
+        Its λ is chosen on all votes here: those that it is about are others.
+        """
+        pooled = self._pooled(level, scheme)
+        if not pooled:
+            return OwnBet((), np.ones(1), 0.5, None)
+        pool, room = self._pool(level, pooled), self._room(level, pooled)
+        if pool is None or room <= 0:
+            return None
+        rates = self._rates(level, scheme, pool, self._bins(pooled), len(self._ends))
+        limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
+        theta = _below(room - cost)
+        bet = stakes(theta, limits)
+        return None if bet is None else OwnBet(pooled, limits, theta, bet)
+
+    def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
+        return tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
+
+    def _pool(self, level: Level, pooled: tuple[int, ...]) -> PooledAxes | None:
+        axes = tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled)
+        return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
+
+    def _room(self, level: Level, axes: Iterable[int]) -> float:
+        """At most 1/2 less what objects that are attacked on these axes show and the clean one never does."""
+        shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in axes), start=Fraction(1))
+        return _below(float(shown - Fraction(1, 2)))
+
+    def scores(self, axis: int) -> Floats:
+        """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L].
+
+        All have one score where the clean object never flips, and where it is not known which sites flipped.
+        """
+        if not self._flips.complete:
+            return np.zeros(self.axes[axis].n_choices)
+        return self._scores(axis, np.ones(len(self._stages), dtype=np.bool_), self.n_votes)
+
+    def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
+        law = self.axes[axis].law
+        flips = self._matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
+        said = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
+        scores: Floats = (said + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
+        return scores
+
+    def _matrix(self, axis: int) -> npt.NDArray[np.bool_]:
+        if axis not in self._matrices:
+            self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
+        return self._matrices[axis]
+
+    def _bins(self, pooled: tuple[int, ...]) -> Whole:
+        return self.bins(pooled, self._numbers)
+
+    def bins(self, pooled: tuple[int, ...], numbers: Whole) -> Whole:
+        """The bin of each vote, from its flip numbers on all axes, in the order of `pool_of`."""
+        bins = np.zeros(len(numbers), dtype=np.int64)
+        for pool in dict.fromkeys(self.pools[axis] for axis in pooled):
+            starts = bins_of(self.sizes[pool], self.axes[pool].law.clean)
+            bins = bins * len(starts) + np.searchsorted(starts, numbers[:, pool], side="right") - 1
+        return bins
+
+    def _ratios(self, level: Level, listed: tuple[int, ...]) -> Floats:
+        """At least the likelihood ratio of each number of each outcome on each listed axis; 0 where there is none."""
+        ratios = np.ones(())
+        for axis in listed:
+            law, count = self.axes[axis].law, level[axis]
+            own = np.zeros((count + 1,) * len(law.outcomes))
+            for shares in shares_of(law, count):
+                own[shares] = ratio_of(law, count, shares)
+            ratios = np.multiply.outer(ratios, own * SUMMED)
+        return ratios
+
+    def _limits(
+        self, level: Level, scheme: Scheme, pool: PooledAxes, bins: Whole, stage: int, room: float
+    ) -> tuple[Floats, float]:
+        """λ of a stage, from the stages before it, and its penalty."""
+        listed = [(1.0, 1.0)]
+        for axis in scheme.listed:
+            law, number = self.axes[axis].law, level[axis]
+            listed = [
+                (ratio_of(law, number, shares, times=ratio), _chance(law, number, shares, times=chance))
+                for ratio, chance in listed
+                for shares in shares_of(law, number)
+            ]
+        return choose_limits(pool, self._rates(level, scheme, pool, bins, stage), room, listed)
+
+    def _rates(self, level: Level, scheme: Scheme, pool: PooledAxes, bins: Whole, stage: int) -> Floats:
+        """How often votes fail in each bin, from the stages before one, where the attack that looks worst is made."""
+        earlier = self._stages < stage
+        votes = int(self._n_stage[:stage].sum())
+        mass = pool.masses.sum(axis=0)
+        rate = (earlier.sum() + SHRUNK * self._failure) / (votes + SHRUNK)
+        rates = (np.bincount(bins[earlier], minlength=len(mass)) + SHRUNK * rate) / (votes * mass + SHRUNK)
+        if earlier.any() and self._flips.complete:
+            for axis in scheme.listed:
+                scores = self._scores(axis, earlier, votes).reshape(-1, self.axes[axis].law.moves).max(axis=1)
+                worst = np.sort(scores)[-level[axis] :]
+                rates = rates * max(1.0, float(np.prod(worst / rate)))
+        at_most: Floats = np.minimum(rates, 0.5)
+        return at_most
+
+
+def shown_outcomes(flips: Flips, axis: AttackAxis) -> npt.NDArray[np.bool_]:
+    """For each choice on an axis and each outcome of a flip whether a vote shows it, shape (votes, choices · outcomes).
+
+    The outcomes of one choice come one after the other.
+    """
+    if axis.moves is None:
+        return flips.matrix(axis.sites)
+    shown, clean = flips.values(axis.sites), axis.moves.values.astype(np.int64)
+    value = np.where(shown < 0, clean, shown)[:, :, None]
+    outcome = axis.moves.outcomes[clean[:, None], np.arange(axis.law.moves), value]
+    numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)
+    shows: npt.NDArray[np.bool_] = outcome[..., None] == numbers
+    return shows.reshape(len(shown), axis.n_choices * len(numbers))
+
+
+def _chance(law: SiteLaw, number: int, shares: Shares, *, times: float) -> float:
+    """The probability that so many attacked sites of the clean object show these outcomes, times another number."""
+    for (clean, _), count in zip(law.outcomes, shares, strict=True):
+        times = times * comb(number, count) * float(clean) ** count
+        number -= count
+    return times * (1 - float(law.clean)) ** number
+
+
+def _below(x: float) -> float:
+    """A number below the true difference that x was rounded from."""
+    return x - 2.0**-50

@@ -1,0 +1,378 @@
+"""The frontier of the certified radii, found without walking the box and proved where it counts.
+
+Certified radii are a down-set: what withstands an attack withstands a smaller one (`docs/mathematics.md`
+has the proof). So they are known by their maximal elements, and it is enough to prove two things: that each
+maximal radius is certified, and that each minimal radius beyond them is not.
+
+Axes may be *alike*: what is certified depends on the sum of their counts alone. Equal channels merge
+(`Product.powers`), so a noise with many regions under one law has few axes to search: one for each factor, with the sum
+of the counts on its axes. A sum is maximal among the certified ones, or minimal beyond them, iff every way to share it
+among its axes is. On free axes any count is certified.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+from typing import TypeAlias
+
+import numpy as np
+
+from starcert.math.channels import MAX_RADIUS, Product
+from starcert.math.halves import count_cells
+from starcert.math.margins import Margin, MultiClass, Slacks, TwoClass
+from starcert.math.search import MOST_CELLS, Found, find_reaches, search
+from starcert.system.errors import InvalidParameterError
+from starcert.system.markup import MOST_SHOWN, html_table
+
+__all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_of"]
+
+Radius: TypeAlias = tuple[int, ...]
+
+MOST_RADII = 100_000
+"""So many radii are listed on either side of a frontier."""
+
+
+def levels_of(flips: int, limits: Radius) -> Iterator[Radius]:
+    """Every way to share so many flips between axes with these limits.
+
+    Example:
+        >>> list(levels_of(2, (2, 5)))
+        [(2, 0), (1, 1), (0, 2)]
+    """
+    if len(limits) == 1:
+        if flips <= limits[0]:
+            yield (flips,)
+        return
+    for first in range(min(flips, limits[0]), -1, -1):
+        for rest in levels_of(flips - first, limits[1:]):
+            yield (first, *rest)
+
+
+def levels_below(level: Radius) -> Iterator[Radius]:
+    """The levels with one flip fewer, on any axis.
+
+    Example:
+        >>> list(levels_below((1, 0, 2)))
+        [(0, 0, 2), (1, 0, 1)]
+    """
+    for axis, number in enumerate(level):
+        if number:
+            yield (*level[:axis], number - 1, *level[axis + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The maximal certified radii; everything below one of them is certified, and nothing else in the box.
+
+    A search that would take too long ends before it is complete. Every radius that it has found is proved to be
+    certified; others may be certified too, and `Certificate.certified` decides any one of them.
+
+    Attributes:
+        radii: the maximal certified radii, in lexicographic order. Empty when not even the graph itself is
+            certified (abstention).
+        beyond: the minimal radii of the box that are not certified.
+        verified: whether all of it is proved: that `radii` are certified, which always is, and that nothing else is.
+        incomplete: why the search ended before everything in the box was decided; "" if everything is.
+
+    Example:
+        >>> frontier = Frontier(((0, 3), (1, 1)), ((0, 4), (1, 2), (2, 0)), verified=True)
+        >>> frontier.covers((0, 2)), frontier.covers((1, 2)), frontier.incomplete
+        (True, False, '')
+    """
+
+    radii: tuple[Radius, ...]
+    beyond: tuple[Radius, ...]
+    verified: bool
+    incomplete: str = ""
+
+    def covers(self, radius: Radius) -> bool:
+        """Whether `radius`, one count an axis, lies below one of the maximal radii."""
+        return any(all(r <= m for r, m in zip(radius, maximal, strict=True)) for maximal in self.radii)
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row for each of the first maximal radii, a column for each axis."""
+        if not self.radii:
+            return "<p>Nothing is certified, not even the clean object itself.</p>"
+        rows = [{f"axis {axis + 1}": count for axis, count in enumerate(radius)} for radius in self.radii[:MOST_SHOWN]]
+        more = f", the first {MOST_SHOWN} of {len(self):,}" if len(self) > MOST_SHOWN else ""
+        return html_table(rows, caption=f"maximal certified radii{more}")
+
+
+def find_frontier(margin: Margin, limits: tuple[int | None, ...]) -> Frontier:
+    """Searches the box of radii up to `limits` (None: as far as it goes), then proves what it found.
+
+    No radius beyond `MAX_RADIUS` is searched: a frontier that gets there in a larger box is incomplete.
+    """
+    axes = Alike(margin.product, tuple(None if limit is None else min(limit, MAX_RADIUS) for limit in limits))
+    found = _search(margin, axes)
+    verified = not found.incomplete
+    # One side after the other would list the cells of both twice: neighbours share most of them.
+    verdicts = [(powers, True) for powers in found.maximal] + [(powers, False) for powers in found.minimal]
+    for powers, expected in sorted(verdicts):
+        radius = axes.radius(powers)
+        verdict = margin.proves(radius)
+        if verdict is None and not expected:
+            verified = False
+        elif verdict is not expected:
+            raise ArithmeticError(f"floats and proof disagree at radius {radius}: please report this as a bug")
+    radii, all_radii = axes.spread(found.maximal, most=MOST_RADII, free=True)
+    beyond, all_beyond = axes.spread(found.minimal, most=MOST_RADII, free=False)
+    incomplete = found.incomplete
+    if not (all_radii and all_beyond):
+        incomplete = f"axes under one law can share their flips in more than {MOST_RADII:,} ways"
+    cut = [axis for axis, limit in enumerate(limits) if limit is not None and limit > MAX_RADIUS]
+    if any(radius[axis] == MAX_RADIUS for radius in radii for axis in cut):
+        incomplete = incomplete or f"more than {MAX_RADIUS:,} flips on one axis are not searched"
+    return Frontier(tuple(radii), tuple(beyond), verified and not incomplete, incomplete)
+
+
+def _search(margin: Margin, axes: Alike) -> Found:
+    """The borders in sums over axes that are alike: what a margin says depends on nothing else."""
+    box = axes.sums
+    origin = (0,) * len(box)
+
+    few = margin.product.binary  # the cells of one axis are few, however far it reaches
+
+    def cells(powers: Radius) -> int:
+        return count_cells(margin.product, powers)
+
+    def certified(powers: Radius) -> bool:
+        return (few or cells(powers) <= MOST_CELLS) and margin.suggests(axes.radius(powers))
+
+    corner = tuple(limit for limit in box if limit is not None)
+    ended = len(corner) == len(box) and not axes.endless
+    if (
+        ended
+        and (max(corner, default=0) <= 2 * MAX_RADIUS if few and len(box) <= 2 else cells(corner) <= MOST_CELLS // 8)
+        and certified(corner)
+    ):
+        return Found([corner], [])  # the whole box
+    if not certified(origin):
+        return Found([], [origin])
+    reaches = find_reaches(certified, box)
+    endless = [axes.endless_axis(i) for i, reach in enumerate(reaches) if box[i] is None and reach == MAX_RADIUS]
+    if endless := sorted([*endless, *axes.endless]):
+        raise InvalidParameterError(
+            "max_radius",
+            f"be given where the certified radius has no end: axis number {endless[0] + 1} is certified beyond "
+            f"{MAX_RADIUS:,} flips",
+            None,
+            "Give max_radius, for instance the number of node pairs in each region.",
+        )
+
+    def by_proof(powers: Radius) -> bool:
+        return margin.needs_proof(axes.radius(powers))
+
+    return search(certified, box, reaches=reaches, cells=cells, by_proof=by_proof, few=few)
+
+
+class Frontiers:
+    """The frontiers of one noise in one box, each searched and proved once.
+
+    A two-class frontier stays the same while the failure probability moves between two proved slacks, and a multi-class
+    one between any two bounds that share it: most graphs, and most nodes of a large one, are a look-up.
+    """
+
+    def __init__(self, slacks: Slacks, limits: tuple[int | None, ...]) -> None:
+        self._slacks = slacks
+        self._limits = limits
+        self._starts: list[float] = []
+        self._known: list[tuple[float, Frontier]] = []
+        self._multi = _Sandwich()
+
+    def of(self, margin: TwoClass | MultiClass) -> Frontier:
+        """The frontier under either margin."""
+        if isinstance(margin, TwoClass):
+            return self.at(margin.failure)
+        frontier = self._multi.find(margin.failure, margin.other)
+        if frontier is None:
+            frontier = find_frontier(margin, self._limits)
+            self._multi.add(margin.failure, margin.other, frontier)
+        return frontier
+
+    def at(self, failure: float) -> Frontier:
+        """The frontier of a graph with this upper bound on 1 − p_A."""
+        position = bisect_right(self._starts, failure)
+        if position and failure <= self._known[position - 1][0]:
+            return self._known[position - 1][1]
+        frontier = find_frontier(TwoClass(self._slacks, failure), self._limits)
+        if frontier.incomplete:  # others may find more: each looks for itself
+            self._starts.insert(position, failure)
+            self._known.insert(position, (failure, frontier))
+            return frontier
+        # It holds for every failure probability that all these proofs serve.
+        start = max((self._slacks.bracket(radius).at_least for radius in frontier.beyond), default=0.0)
+        end = min((self._slacks.bracket(radius).below for radius in frontier.radii), default=1.0)
+        if start <= failure <= end:
+            self._starts.insert(position, start)
+            self._known.insert(position, (end, frontier))
+        return frontier
+
+
+class _Sandwich:
+    """Multi-class frontiers by their two bounds, with the ones in between for nothing.
+
+    Smaller bounds certify more. So a complete frontier that two pairs of bounds share is that of every pair between
+    them, and its verdicts are proved there too.
+    """
+
+    def __init__(self) -> None:
+        self._of_bounds: dict[tuple[float, float], Frontier] = {}
+        self._frontiers: list[Frontier] = []
+        self._numbers: dict[Frontier, int] = {}
+        self._known = np.empty((64, 3))  # failure, other, number of the frontier
+        self._used = 0
+
+    def find(self, failure: float, other: float) -> Frontier | None:
+        """The frontier for these bounds, if it is known or lies between two equal ones."""
+        if (failure, other) in self._of_bounds:
+            return self._of_bounds[failure, other]
+        failures, others, numbers = self._known[: self._used].T
+        better = np.unique(numbers[(failures <= failure) & (others <= other)])
+        worse = numbers[(failures >= failure) & (others >= other)]
+        both = better[np.isin(better, worse)]
+        return self._frontiers[int(both[0])] if both.size else None
+
+    def add(self, failure: float, other: float, frontier: Frontier) -> None:
+        """Remembers the frontier that was found for these bounds."""
+        self._of_bounds[failure, other] = frontier
+        if frontier.incomplete or not frontier.verified:  # others may find more: each looks for itself
+            return
+        if frontier not in self._numbers:
+            self._numbers[frontier] = len(self._frontiers)
+            self._frontiers.append(frontier)
+        if self._used == len(self._known):
+            self._known = np.concatenate([self._known, np.empty_like(self._known)])
+        self._known[self._used] = failure, other, self._numbers[frontier]
+        self._used += 1
+
+
+@dataclass(frozen=True)
+class Alike:
+    """The axes of a product, grouped by factor, in a box.
+
+    Attributes:
+        product: the product of channels, one an axis.
+        limits: the box, one limit an axis; None: no end.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from starcert.math.channels import Channel
+        >>> tenth, third, half = Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)
+        >>> law = Product(Channel.of_bit(p, 1 - p) for p in (tenth, half, third, tenth))
+        >>> axes = Alike(law, (2, 9, 5, 4))
+        >>> axes.groups, axes.sums, axes.radius((3, 1))
+        (((0, 3), (2,)), (6, 5), (2, 0, 1, 1))
+        >>> axes.spread([(3, 1)], most=10, free=True)
+        ([(0, 9, 1, 3), (1, 9, 1, 2), (2, 9, 1, 1)], True)
+    """
+
+    product: Product
+    limits: tuple[int | None, ...]
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The axes of each factor."""
+        return tuple(self._axes_of(factor) for factor in range(len(self.product.factors)))
+
+    @cached_property
+    def free(self) -> tuple[int, ...]:
+        """The axes whose channel is free."""
+        return self._axes_of(-1)
+
+    @cached_property
+    def endless(self) -> tuple[int, ...]:
+        """The free axes without a limit: certified without end."""
+        return tuple(axis for axis in self.free if self.limits[axis] is None)
+
+    def endless_axis(self, factor: int) -> int:
+        """The first axis of a factor that has no limit."""
+        return next(axis for axis in self.groups[factor] if self.limits[axis] is None)
+
+    @cached_property
+    def sums(self) -> tuple[int | None, ...]:
+        """The box of sums: how many sites each factor can have at most; None: no end."""
+        limits = ([self.limits[axis] for axis in group] for group in self.groups)
+        return tuple(None if None in each else sum(x for x in each if x is not None) for each in limits)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether no two axes are alike and none is free: sums are radii."""
+        return len(self.product.factors) == len(self.limits)
+
+    def radius(self, powers: tuple[int, ...]) -> tuple[int, ...]:
+        """One radius with these sums, free axes untouched."""
+        if self.plain:
+            return powers
+        counts = [0] * len(self.limits)
+        for group, power in zip(self.groups, powers, strict=True):
+            missing = power
+            for axis in group:
+                limit = self.limits[axis]
+                counts[axis] = missing if limit is None else min(missing, limit)
+                missing -= counts[axis]
+        return tuple(counts)
+
+    def spread(self, sums: Iterable[tuple[int, ...]], *, most: int, free: bool) -> tuple[list[tuple[int, ...]], bool]:
+        """The radii with these sums in lexicographic order, and whether they are all; free axes at their end, or at 0.
+
+        Where there are more than `most`, counts are thinned out to every second, every fourth, …: what is left is
+        spread evenly, and has radii that attack one axis alone.
+        """
+        powers = list(sums)
+        if self.plain:
+            return sorted(powers[:most]), len(powers) <= most
+        step, largest = 1, max((max(each, default=0) for each in powers), default=0)
+        while True:
+            radii = list(islice(chain.from_iterable(self._radii(each, step, free) for each in powers), most + 1))
+            if len(radii) <= most or step > largest:
+                return sorted(radii[:most]), step == 1 and len(radii) <= most
+            step *= 2
+
+    def _radii(self, powers: tuple[int, ...], step: int, free: bool) -> Iterator[tuple[int, ...]]:
+        counts = [0] * len(self.limits)
+        if free:
+            for axis in self.free:
+                counts[axis] = self.limits[axis] or 0
+        groups = [
+            (power, tuple(self.limits[axis] for axis in each)) for power, each in zip(powers, self.groups, strict=True)
+        ]
+        order = list(chain.from_iterable(self.groups))
+        for shares in _share_all(groups, step):
+            for axis, count in zip(order, shares, strict=True):
+                counts[axis] = count
+            yield tuple(counts)
+
+    def _axes_of(self, factor: int) -> tuple[int, ...]:
+        return tuple(axis for axis, each in enumerate(self.product.factor_of_axis) if each == factor)
+
+
+def _share_all(groups: list[tuple[int, tuple[int | None, ...]]], step: int) -> Iterator[tuple[int, ...]]:
+    """Every way to share a total within each group of limits, one group after the other."""
+    if not groups:
+        yield ()
+        return
+    for share in _share(*groups[0], step):
+        for others in _share_all(groups[1:], step):
+            yield (*share, *others)
+
+
+def _share(total: int, limits: tuple[int | None, ...], step: int) -> Iterator[tuple[int, ...]]:
+    """The ways to share a total: counts from the least in steps, and the largest; the last axis takes the rest."""
+    if len(limits) == 1:
+        yield (total,)
+        return
+    room = None if None in limits[1:] else sum(x for x in limits[1:] if x is not None)
+    least = 0 if room is None else max(0, total - room)
+    largest = total if limits[0] is None else min(total, limits[0])
+    stepped = range(least, largest, step)
+    for count in chain(stepped, (largest,)):
+        for others in _share(total - count, limits[1:], step):
+            yield (count, *others)

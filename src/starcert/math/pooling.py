@@ -1,0 +1,214 @@
+"""Pooled axes: any set of so many sites may be attacked there, and votes are told apart by how many sites flipped.
+
+Attack r of the n sites of an axis. In a copy of the clean object J ~ Bin(r, p) of them flip, and K − J ~ Bin(n − r, p)
+of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how the J sites
+share themselves among the outcomes of a flip. Whatever the numbers λ(K) ≥ 0 are,
+
+    E[Y·L] ≤ E[Y·λ(K)] + π,    π = E[(L − λ(K))₊],
+
+for Y ≤ 1. The right side knows flip numbers alone: it holds for every attack of that size at once. Flip numbers that
+are rare share a *bin*, and λ is one number a bin.
+
+Axes that count attacks on the same sites (edges that go, and edges that change their type) are one *pool*: their
+attacks take different sites of it, and K counts its flips once.
+
+Masses are made in ball arithmetic and rounded up, once for all objects that share them. What is summed up from them is
+rounded by less than `SUMMED`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, ctx
+
+from starcert.math.arithmetic import LOCK, exact_number, float_at_least, upper_end
+from starcert.math.bets import growth
+from starcert.math.site_laws import SiteLaw, ratio_of, shares_of
+
+__all__ = ["PooledAxes", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
+
+MOST_COUNTED = 2**14
+"""On an axis with more sites, votes are not told apart by flip numbers: they would take long and tell little."""
+
+MOST_MASSES = 2**18
+"""So many pairs of a J and a bin are looked at, at most."""
+
+RARE = 1 / 64
+"""A bin has at least this mass."""
+
+SUMMED = 1 + 2.0**-30
+"""A sum of at most MOST_MASSES positive terms, each of a few rounded operations, is below the true sum by less."""
+
+CAPS = 12
+"""So many caps of λ are tried."""
+
+Floats = npt.NDArray[np.float64]
+
+
+class PooledAxes(NamedTuple):
+    """The axes that are pooled, as one.
+
+    Attributes:
+        ratios: at least the likelihood ratio of each way in which attacked sites show outcomes, ascending.
+        masses: at least the probability of each in each bin, shape (ratios, bins).
+    """
+
+    ratios: Floats
+    masses: Floats
+
+
+@lru_cache(maxsize=256)
+def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
+    """Where the bins of flip numbers begin, from 0.
+
+    Example:
+        >>> bins_of(35, Fraction(1, 50))
+        (0, 1, 2, 3)
+        >>> bins_of(10**6, Fraction(1, 2))
+        (0,)
+    """
+    if n_sites > MOST_COUNTED:
+        return (0,)
+    from scipy.stats import binom  # noqa: PLC0415  (half a second)
+
+    starts, mass = [0], 0.0
+    for count, share in enumerate(binom.pmf(np.arange(n_sites + 1), n_sites, float(clean))):
+        if mass >= RARE:
+            starts.append(count)
+            mass = 0.0
+        mass += share
+    return tuple(starts[:-1] if mass < RARE and len(starts) > 1 else starts)
+
+
+Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]
+"""The axes of one pool, each with its law and how many sites are attacked."""
+
+
+@lru_cache(maxsize=2**12)
+def _pool_masses(pool: Attacked, n_sites: int) -> Floats:
+    """At least P(attacked sites show these outcomes, K in bin), shape (ways to show outcomes, bins)."""
+    clean = pool[0][0].clean
+    starts = bins_of(n_sites, clean)
+    with LOCK, ctx.workprec(96):
+        hit = [(0, arb(1))]
+        for law, attacked in pool:
+            assert law.clean == clean
+            own = _shown(law, attacked)
+            hit = own if len(pool) == 1 else [(i + j, left * right) for i, left in hit for j, right in own]
+        if len(starts) == 1:
+            return np.array([[float_at_least(upper_end(mass))] for _, mass in hit])
+        others = _binomial(n_sites - sum(attacked for _, attacked in pool), clean)
+        sums = [arb(0)]
+        for mass in others:
+            sums.append(sums[-1] + mass)
+        ends = [*starts[1:], n_sites + 1]
+        table = np.zeros((len(hit), len(starts)))
+        for row, (j, mass) in enumerate(hit):
+            for b, (start, end) in enumerate(zip(starts, ends, strict=True)):
+                low, high = (min(max(edge - j, 0), len(others)) for edge in (start, end))
+                if high > low:
+                    table[row, b] = max(0.0, float_at_least(upper_end(mass * (sums[high] - sums[low]))))
+    return table
+
+
+def _shown(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
+    """For each of `shares_of` how many sites flip, and its probability in the clean object."""
+    flips = _binomial(attacked, law.clean)
+    if not law.parts:
+        return list(enumerate(flips))
+    chances = [exact_number(clean / law.clean if law.clean else Fraction(0)) for clean, _ in law.parts]
+    found = []
+    for shares in shares_of(law, attacked):
+        mass, left = flips[sum(shares)], sum(shares)
+        for chance, number in zip(chances, shares, strict=True):
+            mass, left = mass * math.comb(left, number) * chance**number, left - number
+        found.append((sum(shares), mass))
+    return found
+
+
+def _binomial(n: int, p: Fraction) -> list[arb]:
+    """The masses of Bin(n, p)."""
+    if p in (0, 1):
+        return [arb(int(k == (n if p else 0))) for k in range(n + 1)]
+    yes, no = exact_number(p), exact_number(1 - p)
+    masses = [no**n]
+    for k in range(n):
+        masses.append(masses[-1] * (n - k) / (k + 1) * yes / no)
+    return masses
+
+
+@lru_cache(maxsize=2**10)
+def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] | None = None) -> PooledAxes | None:
+    """The pool of axes, each with its law, how many sites it has, and how many of them are attacked; None: too large.
+
+    Bins of several pools are in the order of their product, the last pool first to change.
+
+    Args:
+        axes: law, sites and attacked sites of each axis.
+        pools: the number of the pool of each axis: those with one number have the same sites. By default, all have
+            their own.
+    """
+    together: dict[int, list[tuple[SiteLaw, int, int]]] = {}
+    for number, axis in zip(range(len(axes)) if pools is None else pools, axes, strict=True):
+        together.setdefault(number, []).append(axis)
+    size, tables = 1, []
+    for some in together.values():
+        ways = math.prod(math.comb(attacked + len(law.outcomes), attacked) for law, _, attacked in some)
+        size *= ways * len(bins_of(some[0][1], some[0][0].clean))
+        if size > MOST_MASSES:
+            return None
+        tables.append(_pool_masses(tuple((law, attacked) for law, _, attacked in some), some[0][1]))
+    ratios, masses = np.ones(1), np.ones((1, 1))
+    for some, table in zip(together.values(), tables, strict=True):
+        for law, _, attacked in some:
+            own = np.array([ratio_of(law, attacked, shares) for shares in shares_of(law, attacked)]) * SUMMED
+            ratios = np.multiply.outer(ratios, own).ravel()
+        masses = np.multiply.outer(masses, table).transpose(0, 2, 1, 3).reshape(len(ratios), -1)
+    order = np.argsort(ratios, kind="stable")
+    return PooledAxes(ratios[order], masses[order])
+
+
+def penalty(pool: PooledAxes, limits: Floats) -> float:
+    """At least π, for a λ in each bin."""
+    over = np.maximum(pool.ratios[:, None] - limits, 0.0)
+    return float((over * pool.masses).sum()) * SUMMED
+
+
+def choose_limits(
+    pool: PooledAxes, rates: Floats, room: float, listed: Sequence[tuple[float, float]]
+) -> tuple[Floats, float]:
+    """A good λ for each bin, and the penalty that it costs.
+
+    Where votes fail at a rate f in a bin, the best λ is the ratio that a share f of the copies there exceeds. A cap on
+    all of them keeps votes from becoming so large that no stake is worth it; it is the one with the fastest growth.
+
+    Args:
+        pool: the pooled axes.
+        rates: how often votes fail in each bin, so far.
+        room: what θ is before the penalty.
+        listed: of an attack on the listed axes, each likelihood ratio with its probability.
+    """
+    bins = pool.masses.sum(axis=0)
+    beyond = np.cumsum(pool.masses[::-1], axis=0)[::-1] - pool.masses  # mass of the larger ratios
+    first = (beyond <= rates * bins).argmax(axis=0)
+    wanted = pool.ratios[first]
+    low, high = max(float(wanted.min()), 1e-3), float(wanted.max())
+    caps = np.geomspace(low, high, CAPS) if high > low else [high]
+    ratio, chance = (np.array(column) for column in zip(*listed, strict=True))
+    masses = np.multiply.outer(chance, bins * rates)
+    best = wanted, penalty(pool, wanted)
+    fastest = -math.inf
+    for cap in caps:
+        limits = np.minimum(wanted, cap)
+        cost = penalty(pool, limits)
+        speed = growth(room - cost, np.multiply.outer(ratio, limits), masses)
+        if speed > fastest:
+            fastest, best = speed, (limits, cost)
+    return best

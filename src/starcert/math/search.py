@@ -1,0 +1,366 @@
+"""The search for a frontier: how far each axis reaches, then what is certified inside the box of reaches.
+
+Nothing larger than the reaches needs to be looked at: certified radii are a down-set. Certified counts of one axis have
+no gaps, so doubling and bisection find the last one. Inside the box, two axes are a staircase: the *height* of a count
+on the shorter axis is the largest certified count on the other one, and heights fall, so each search starts where the
+one before ended: about R1 + R2 + 1 evaluations. More axes are searched by their borders (`find_borders`).
+
+What that costs is counted in cells, since that is what time and memory follow, on every machine alike; a search that
+would cost too much ends early, with what it has found so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.channels import MAX_RADIUS
+
+__all__ = ["MOST_CELLS", "MOST_WORK", "Found", "climb", "find_borders", "find_reaches", "search", "staircase"]
+
+MOST_CELLS = 2**19
+"""Radii on more than two axes are looked at while their halves have no more cells: a proof holds them all in memory."""
+
+MOST_WORK = 2**26
+"""So many cells are looked at for one frontier, proofs included: a matter of seconds."""
+
+FLAT = 512
+"""What an evaluation costs beside its own cells, in cells."""
+
+PROOF = 8
+"""A proof costs as much as so many evaluations, apart from its cells."""
+
+PROVED_CELL = 32
+"""A cell costs so much more in a proof, which takes it in balls, than in an evaluation."""
+
+
+@dataclass(slots=True)
+class Found:
+    """Maximal certified and minimal other radii.
+
+    Attributes:
+        maximal: certified, and no larger one is.
+        minimal: not certified, and every smaller one is.
+        incomplete: why there may be more of either; "" if there are none.
+    """
+
+    maximal: list[tuple[int, ...]]
+    minimal: list[tuple[int, ...]]
+    incomplete: str = ""
+
+
+def find_reaches(certified: Callable[[tuple[int, ...]], bool], limits: tuple[int | None, ...]) -> tuple[int, ...]:
+    """How far each axis is certified alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified.
+
+    Example:
+        >>> find_reaches(lambda radius: 3 * radius[0] + radius[1] <= 10, (None, 7))
+        (3, 7)
+    """
+    origin = (0,) * len(limits)
+
+    def along(axis: int) -> Callable[[int], bool]:
+        return lambda count: certified((*origin[:axis], count, *origin[axis + 1 :]))
+
+    ends = (MAX_RADIUS if limit is None else min(limit, MAX_RADIUS) for limit in limits)
+    return tuple(climb(along(axis), end) for axis, end in enumerate(ends))
+
+
+def search(
+    certified: Callable[[tuple[int, ...]], bool],
+    limits: tuple[int | None, ...],
+    *,
+    reaches: tuple[int, ...],
+    cells: Callable[[tuple[int, ...]], int],
+    by_proof: Callable[[tuple[int, ...]], bool] = lambda _: False,
+    few: bool = True,
+) -> Found:
+    """The borders of the certified radii in a box.
+
+    Args:
+        certified: whether a radius is certified.
+        limits: the box; None: no end.
+        reaches: how far each axis is certified alone.
+        cells: how many cells a radius has, which is what it costs to evaluate it.
+        by_proof: whether the evaluation of a radius has taken a proof.
+        few: whether the cells of one axis are few, however far it reaches, so that none is too large to be looked at.
+
+    Example:
+        >>> search(lambda radius: sum(radius) <= 2, (9, 1), reaches=(2, 1), cells=sum)
+        Found(maximal=[(2, 0), (1, 1)], minimal=[(3, 0), (2, 1)], incomplete='')
+    """
+    sides = [
+        (*(0,) * axis, reach + 1, *(0,) * (len(limits) - axis - 1))
+        for axis, (reach, limit) in enumerate(zip(reaches, limits, strict=True))
+        if limit is None or reach < limit
+    ]
+    found = Found([], [side for side in sides if max(side) <= MAX_RADIUS and (few or cells(side) <= MOST_CELLS)])
+    if len(sides) > len(found.minimal):
+        found.incomplete = f"more than {MAX_RADIUS:,} flips under one law are not looked at" if few else _too_many()
+    steps = min(reaches) + 1 if len(limits) == 2 else 1
+    cost = steps * (4 * _evaluation(cells(reaches)) + 2 * _proof(cells(reaches)))
+    if len(limits) <= 2 and cost <= MOST_WORK and (few or cells(reaches) <= MOST_CELLS):
+        maximal, minimal = staircase(certified, reaches)
+        found.maximal, found.minimal = maximal, found.minimal + minimal
+        return found
+    asked: dict[tuple[int, ...], bool] = {}
+    work = 0
+
+    def ask(radius: tuple[int, ...]) -> bool:
+        nonlocal work
+        if radius not in asked:
+            if not (few and len(radius) <= 2) and FLAT + cells(radius) > MOST_CELLS:
+                return False
+            if found.maximal and work > MOST_WORK:
+                raise _SpentError
+            asked[radius] = certified(radius)
+            work += (_proof if by_proof(radius) else _evaluation)(cells(radius))
+        return asked[radius]
+
+    try:
+        for radius, verdict in find_borders(ask, reaches):
+            if not verdict and radius not in asked:
+                found.incomplete = _too_many()
+                continue
+            if found.maximal and work > MOST_WORK:
+                raise _SpentError
+            work += _proof(cells(radius)) + len(asked) // 8  # it will be proved; what is known was looked through
+            (found.maximal if verdict else found.minimal).append(radius)
+    except _SpentError:
+        found.incomplete = f"the search ended after {MOST_WORK:,} cells"
+    return found
+
+
+def _too_many() -> str:
+    return f"radii with more than {MOST_CELLS:,} cells are not looked at"
+
+
+class _SpentError(Exception):
+    """The search has cost as much as it may."""
+
+
+def _evaluation(cells: int) -> int:
+    return FLAT + cells
+
+
+def _proof(cells: int) -> int:
+    return PROOF * FLAT + PROVED_CELL * cells
+
+
+def climb(certified: Callable[[int], bool], limit: int) -> int:
+    """The largest certified count up to `limit`, zero being certified: doubling, then bisection.
+
+    Example:
+        >>> climb(lambda count: count <= 37, 10**9)
+        37
+    """
+    good, step = 0, 1
+    while good < limit:
+        probe = min(good + step, limit)
+        if not certified(probe):
+            return _bisect(certified, good, probe)
+        good, step = probe, 2 * step
+    return good
+
+
+def staircase(
+    certified: Callable[[tuple[int, ...]], bool], reaches: tuple[int, ...]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Maximal certified and minimal other radii of a box with at most two axes, each certified alone as far as it goes.
+
+    Example:
+        >>> staircase(lambda radius: 3 * radius[0] + radius[1] <= 8, (2, 8))
+        ([(0, 8), (1, 5), (2, 2)], [(1, 6), (2, 3)])
+    """
+    if len(reaches) < 2:
+        return [reaches], []
+    long = 0 if reaches[0] >= reaches[1] else 1
+
+    def radius(count: int, height: int) -> tuple[int, ...]:
+        return (height, count) if long == 0 else (count, height)
+
+    maximal, minimal = [], []
+    height = reaches[long]
+    for count in range(1, reaches[1 - long] + 1):
+        lower = _descend(lambda probe, count=count: certified(radius(count, probe)), height)  # type: ignore[misc]
+        if lower < height:
+            maximal.append(radius(count - 1, height))
+            minimal.append(radius(count, lower + 1))
+        height = lower
+    maximal.append(radius(reaches[1 - long], height))
+    return maximal, minimal
+
+
+def _descend(certified: Callable[[int], bool], bound: int) -> int:
+    """The largest certified count up to `bound`, zero being certified: usually it is `bound` or just below."""
+    bad, step = bound + 1, 1
+    while bad > 1:
+        probe = max(bad - step, 0)
+        if probe == 0 or certified(probe):
+            return _bisect(certified, probe, bad)
+        bad, step = probe, 2 * step
+    return 0
+
+
+def _bisect(certified: Callable[[int], bool], good: int, bad: int) -> int:
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if certified(middle):
+            good = middle
+        else:
+            bad = middle
+    return good
+
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+
+WIDE = 8
+"""Where an axis may go further than this, a climb begins with strides on all axes at once."""
+
+
+def find_borders(
+    certified: Callable[[tuple[int, ...]], bool], reaches: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Maximal certified radii (with True) and minimal others (with False) of a box, as they are found.
+
+    Whether a radius is certified is asked one radius at a time, and every answer costs. So the search asks about as
+    many radii as the borders have, times a few, and never walks what lies between. At any time it knows some *maximal*
+    certified radii, and some *refuted* ones that are not certified.
+
+    What no maximal radius covers is known by its minimal elements, the *candidates*. Each is asked about once. If it is
+    not certified, it is a minimal radius beyond: all that is smaller is covered, hence certified. If it is, the search
+    climbs from it to a new maximal radius y, and candidates below y give way to larger ones (`_raised`). When no
+    candidate is left, nothing is open: both borders are complete. Ended before that, what was found is still true.
+
+    `reaches` is the box: how far each axis is certified alone. First come maximal radii that reach as far, for each
+    axis; then the candidates in the order in which they arose, so that the first radii are spread over the border.
+
+    Example:
+        >>> sorted(find_borders(lambda radius: sum(radius) <= 2, (2, 2)))
+        [((0, 2), True), ((1, 1), True), ((1, 2), False), ((2, 0), True), ((2, 1), False)]
+    """
+    box = np.array(reaches, np.int64)
+    maximal, refuted, candidates = (_Points(len(box)) for _ in range(3))
+    candidates.add(np.zeros((len(box), 1), np.int64))
+
+    def holds(counts: Counts) -> bool:
+        return certified(tuple(counts.tolist()))
+
+    def climb_from(start: Counts) -> tuple[int, ...]:
+        y = _climb(holds, start, refuted, box, turn=maximal.all.shape[1])
+        below = _all_axes(candidates.all <= y[:, None])
+        raised = [_raised(candidate, y, maximal.all, box) for candidate in candidates.all[:, below].T]
+        candidates.drop(below)
+        for columns in raised:
+            candidates.add(columns)
+        maximal.add(y[:, None])
+        return tuple(y.tolist())
+
+    for axis, reach in enumerate(reaches):
+        side = np.zeros_like(box)
+        side[axis] = reach
+        if not _all_axes(maximal.all >= side[:, None]).any():
+            yield climb_from(side), True
+    while candidates.all.size:
+        candidate = candidates.all[:, 0].copy()
+        if not _all_axes(refuted.all <= candidate[:, None]).any() and holds(candidate):
+            yield climb_from(candidate), True
+        else:
+            refuted.add(candidate[:, None])
+            candidates.drop_first()
+            yield tuple(candidate.tolist()), False
+
+
+class _Points:
+    """Radii as the columns of an array that grows."""
+
+    def __init__(self, n_axes: int) -> None:
+        self._columns = np.empty((n_axes, 64), np.int64)
+        self._start = self._stop = 0
+
+    @property
+    def all(self) -> Counts:
+        return self._columns[:, self._start : self._stop]
+
+    def add(self, columns: Counts) -> None:
+        stop = self._stop + columns.shape[1]
+        if stop > self._columns.shape[1]:
+            self._columns = np.concatenate([self.all, np.empty((len(columns), stop), np.int64)], axis=1)
+            self._start, self._stop = 0, self._stop - self._start
+            stop = self._stop + columns.shape[1]
+        self._columns[:, self._stop : stop] = columns
+        self._stop = stop
+
+    def drop_first(self) -> None:
+        self._start += 1
+
+    def drop(self, which: npt.NDArray[np.bool_]) -> None:
+        kept = np.delete(self.all, which, axis=1)
+        self._stop = self._start + kept.shape[1]
+        self._columns[:, self._start : self._stop] = kept
+
+
+def _climb(holds: Callable[[Counts], bool], start: Counts, refuted: _Points, box: Counts, *, turn: int) -> Counts:
+    """A maximal certified radius above a certified one: by strides on all axes at once, then axis by axis."""
+    y = start.copy()
+    stride = _ceiling(refuted.all, y, box) - y
+    while stride.max() > WIDE:
+        stride //= 2
+        if holds(y + stride):
+            y += stride
+    for axis in (np.arange(len(y)) + turn) % len(y):  # each axis has its turn to be the first
+        ceiling = _ceiling(refuted.all, y, box)[axis]
+        probe, bad = y.copy(), ceiling + 1
+        while bad - y[axis] > 1:
+            probe[axis] = (y[axis] + bad) // 2
+            if holds(probe):
+                y[axis] = probe[axis]
+            else:
+                bad = probe[axis]
+        if bad <= ceiling:
+            probe[axis] = bad
+            refuted.add(probe[:, None])
+    return y
+
+
+def _ceiling(refuted: Counts, counts: Counts, box: Counts) -> Counts:
+    """How far each axis may go from a certified radius, the others unchanged, before the box or a refuted radius."""
+    ceiling = box.copy()
+    axes, near = _all_axes_but_one(refuted <= counts[:, None])
+    np.minimum.at(ceiling, axes, refuted[axes, near] - 1)
+    return ceiling
+
+
+def _raised(candidate: Counts, y: Counts, maximal: Counts, box: Counts) -> Counts:
+    """The candidates that take the place of one, c, below the new maximal radius y, as columns.
+
+    They are c with one count, say the i-th, raised to y_i + 1. That one is minimal among the uncovered iff lowering any
+    other count c_j > 0 makes it covered: iff some maximal radius m has m_j = c_j − 1, reaches y_i + 1 on axis i, and c
+    on the other axes.
+    """
+    axes, near = _all_axes_but_one(maximal >= candidate[:, None])
+    covers = maximal[axes, near] == candidate[axes] - 1
+    # How far the maximal radii that cover the candidate less one on axis j (row) reach on axis i (column).
+    reach = np.full((len(box), len(box)), -1)
+    np.maximum.at(reach, axes[covers], maximal[:, near[covers]].T)
+    minimal = ((reach > y) | (candidate == 0)[:, None] | np.eye(len(box), dtype=bool)).all(axis=0)
+    chosen = np.flatnonzero(minimal & (y < box))
+    raised = np.repeat(candidate[:, None], len(chosen), axis=1)
+    raised[chosen, np.arange(len(chosen))] = y[chosen] + 1
+    return raised
+
+
+def _all_axes(holds: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Where something holds on every axis (row)."""
+    everywhere: npt.NDArray[np.bool_] = np.logical_and.reduce(holds, axis=0)
+    return everywhere
+
+
+def _all_axes_but_one(holds: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where something holds on every axis but one: that axis, and the column."""
+    failing = np.add.reduce(~holds, axis=0, dtype=np.uint8)  # few axes: small numbers are quicker
+    columns = np.flatnonzero(failing == 1)
+    return holds[:, columns].argmin(axis=0), columns

@@ -1,0 +1,273 @@
+"""Weighing: every attack on the listed axes against the votes, by counting bits.
+
+The votes against the class are columns of bits, one a site: bit i says whether the site flipped in vote i. For an
+attack on some of these sites, all that counts is how many votes there are with each number of flips among them. Votes
+of one group (one bin of the pooled axes, one stage of the bet) lie in words of their own.
+
+With more than two values an attack chooses a site and its new value, a *choice*. What a vote shows there is one of
+several outcomes, and a choice has a column for each outcome of a flip. No two choices of an attack take one site.
+
+All attacks on so many sites of each axis are gone through in the order of `itertools.combinations`, axis after axis.
+What is known of all choices but the last is kept: the last one costs one AND and one count of bits a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.arithmetic import compiled
+from starcert.math.attacks import ListedAxis, n_attacks
+from starcert.math.bets import capital_of
+
+__all__ = ["Columns", "Weights", "columns_of", "weigh"]
+
+WORD = 64
+
+Whole = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Columns(NamedTuple):
+    """Votes by site.
+
+    Attributes:
+        words: shape (sites, words); bit i of a word is a vote.
+        groups: in which words each group of votes begins, and where the last one ends.
+        votes: how many votes each group has.
+    """
+
+    words: npt.NDArray[np.uint64]
+    groups: Whole
+    votes: Whole
+
+
+class Weights(NamedTuple):
+    """What an attack weighs.
+
+    Attributes:
+        capital: the logarithm of the capital against it, in `bets.SCALE`.
+        estimate: the estimated probability that the attacked object is not given the class.
+    """
+
+    capital: Whole
+    estimate: Floats
+
+
+def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Columns:
+    """The columns of votes.
+
+    Args:
+        flips: whether each site flipped in each vote, shape (votes, sites).
+        groups: the group of each vote.
+        n_groups: how many groups there are.
+
+    Example:
+        >>> flips = np.array([[True, False], [True, True], [False, True]])
+        >>> columns_of(flips, np.array([1, 0, 1]), 2).words.tolist()
+        [[1, 1], [1, 2]]
+    """
+    votes = np.bincount(groups, minlength=n_groups)
+    lengths = -(-votes // WORD)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    order = np.argsort(groups, kind="stable")
+    first = np.cumsum(votes) - votes
+    place = WORD * starts[groups[order]] + np.arange(len(groups)) - first[groups[order]]
+    spread = np.zeros((flips.shape[1], WORD * int(starts[-1])), dtype=np.bool_)
+    spread[:, place] = flips[order].T
+    words = np.packbits(spread, axis=1, bitorder="little").view(np.uint64)
+    return Columns(np.ascontiguousarray(words), starts.astype(np.int64), votes.astype(np.int64))
+
+
+def weigh(
+    columns: Columns, axes: Sequence[ListedAxis], seen: Whole, quiet: Whole, values: Floats, total: int
+) -> Weights:
+    """Weighs every attack on so many sites of each axis.
+
+    Args:
+        columns: the votes against the class; the choices of the first axis come first, and the outcomes of a flip one
+            after the other for each choice.
+        axes: the axes, at least one of them attacked.
+        seen: what a vote adds to the logarithm of capital, shape (stakes, *cells, groups): for each axis and outcome of
+            a flip there are attacked + 1 cells.
+        quiet: what all votes for the class add together, shape (stakes,).
+        values: what a vote says about the attacked object, shape (*cells, groups).
+        total: how many votes there are, those for the class included.
+    """
+    choices = [axis.size * axis.moves for axis in axes]
+    shape = [axis.attacked + 1 for axis in axes for _ in range(axis.outcomes)]
+    cells, groups = prod(shape), len(columns.votes)
+    strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
+    steps = np.zeros((len(axes), max(axis.outcomes for axis in axes)), dtype=np.int64)
+    for number, axis in enumerate(axes):
+        steps[number, : axis.outcomes] = [strides.pop(0) for _ in range(axis.outcomes)]
+    first_site = np.concatenate([[0], np.cumsum([axis.size for axis in axes])])
+    pools = [axis.pool for axis in axes]
+    owners = [
+        first_site[pools.index(axis.pool) if axis.pool >= 0 else number] + np.arange(choices[number]) // axis.moves
+        for number, axis in enumerate(axes)
+    ]
+    number = n_attacks(axes)
+    capital, estimate = np.empty(number, dtype=np.int64), np.empty(number)
+    _weigh(
+        columns.words,
+        columns.groups,
+        columns.votes,
+        _starts(choices),
+        _starts([size * axis.outcomes for size, axis in zip(choices, axes, strict=True)]),
+        np.repeat(np.arange(len(axes)), [axis.attacked for axis in axes]).astype(np.int64),
+        np.array([axis.outcomes for axis in axes], dtype=np.int64),
+        steps,
+        np.concatenate(owners).astype(np.int64),
+        np.ascontiguousarray(seen.reshape(len(seen), cells * groups)),
+        quiet,
+        np.ascontiguousarray(values.reshape(cells * groups)),
+        (capital, estimate),
+    )
+    return Weights(capital, estimate / total)
+
+
+def _starts(lengths: Sequence[int]) -> Whole:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+@compiled
+def _bits(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many bits are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@compiled
+def _known_votes(words, full, columns, outcomes, steps, known, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Which votes show each combination of outcomes at all attacked sites but the last, as words by cell."""
+    cells, n_words = known.shape
+    for cell in range(cells):
+        used[cell] = cell == 0
+        for w in range(n_words):
+            known[cell, w] = full[w] if cell == 0 else np.uint64(0)
+    for d in range(columns.size - 1):
+        for cell in range(cells - 1, -1, -1):
+            if used[cell]:
+                for outcome in range(outcomes[d]):
+                    there = cell + steps[d, outcome]
+                    used[there] = True
+                    for w in range(n_words):
+                        moved = known[cell, w] & words[columns[d] + outcome, w]
+                        known[there, w] |= moved
+                        known[cell, w] ^= moved
+
+
+@compiled
+def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many votes of each cell and group there are once the last site is known too.
+
+    Its votes in the first cell, where most of them are, are those that are in no other.
+    """
+    groups = starts.size - 1
+    counts[:] = 0
+    for group in range(groups):
+        for outcome in range(words.shape[0]):
+            rest = votes[outcome, group]
+            for cell in range(known.shape[0] - 1, -1, -1):
+                if used[cell]:
+                    moved = 0
+                    if cell == 0:
+                        moved = rest
+                    elif inside[cell, group]:
+                        for w in range(starts[group], starts[group + 1]):
+                            moved += _bits(known[cell, w] & words[outcome, w])
+                    rest -= moved
+                    stayed = inside[cell, group] - moved if outcome == 0 else -moved
+                    counts[cell * groups + group] += stayed
+                    counts[(cell + steps[outcome]) * groups + group] += moved
+
+
+@compiled
+def _bits_by_group(words, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """How many bits are set in each row of words, by group."""
+    for row in range(words.shape[0]):
+        for group in range(starts.size - 1):
+            found[row, group] = 0
+            for w in range(starts[group], starts[group + 1]):
+                found[row, group] += _bits(words[row, w])
+
+
+@compiled
+def _move_on(choices, axes, firsts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The next combination of all choices but the last, which becomes the first that it can be; False after the last.
+
+    It may take a site twice.
+    """
+    for d in range(choices.size - 2, -1, -1):
+        end = firsts[axes[d] + 1]
+        for later in range(d + 1, choices.size):
+            end -= axes[later] == axes[d]
+        if choices[d] + 1 < end:
+            choices[d] += 1
+            for later in range(d + 1, choices.size):
+                choices[later] = choices[later - 1] + 1 if axes[later] == axes[later - 1] else firsts[axes[later]]
+            return True
+    return False
+
+
+@compiled
+def _takes_again(choices, owners, last):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Whether one of the choices before the last one takes its site."""
+    again = False
+    for d in range(last):
+        again |= owners[choices[d]] == owners[choices[last]]
+    return again
+
+
+@compiled
+def _weigh(words, starts, votes, firsts, first_columns, axes, outcomes, steps, owners, seen, quiet, values, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    capital, estimate = found
+    groups, n_words, last = votes.size, words.shape[1], axes.size - 1
+    cells = values.size // groups
+    choices, columns = np.empty(axes.size, np.int64), np.empty(axes.size, np.int64)
+    for d in range(axes.size):
+        choices[d] = firsts[axes[d]] if d == 0 or axes[d - 1] != axes[d] else choices[d - 1] + 1
+    full = np.zeros(n_words, np.uint64)  # the bits that are votes
+    for group in range(groups):
+        for vote in range(votes[group]):
+            full[starts[group] + vote // 64] |= np.uint64(1) << np.uint64(vote % 64)
+    known, used = np.zeros((cells, n_words), np.uint64), np.zeros(cells, np.bool_)
+    inside, counts = np.zeros((cells, groups), np.int64), np.empty(cells * groups, np.int64)
+    flipped = np.empty((words.shape[0], groups), np.int64)
+    _bits_by_group(words, starts, flipped)
+    logarithms = np.empty(quiet.size, np.int64)
+    own = axes[last]
+    own_steps = steps[own]
+    done, more = 0, True
+    while more:
+        twice = False
+        for d in range(last):
+            twice |= _takes_again(choices, owners, d)
+            columns[d] = first_columns[axes[d]] + (choices[d] - firsts[axes[d]]) * outcomes[axes[d]]
+        if not twice:
+            _known_votes(words, full, columns, outcomes[axes], steps[axes], known, used)
+            _bits_by_group(known, starts, inside)
+            for choice in range(choices[last], firsts[own + 1]):
+                choices[last] = choice
+                if _takes_again(choices, owners, last):
+                    continue
+                column = first_columns[own] + (choice - firsts[own]) * outcomes[own]
+                here = slice(column, column + outcomes[own])
+                _count_votes(known, used, starts, words[here], flipped[here], inside, own_steps, counts)
+                logarithms[:] = quiet
+                guess = 0.0
+                for index in range(counts.size):
+                    if counts[index]:
+                        guess += counts[index] * values[index]
+                        for stake in range(quiet.size):
+                            logarithms[stake] += counts[index] * seen[stake, index]
+                capital[done], estimate[done] = capital_of(logarithms), guess
+                done += 1
+        more = _move_on(choices, axes, firsts)

@@ -1,0 +1,305 @@
+"""Where the regions of a noise lie in objects: asked once, by a partition for all graphs or a rule for each.
+
+What is bound is a `Problem`. Votes, certificates, archive and report are all made from the same one: a rule that is
+asked again may give other regions, or hide how it came by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.objects import CleanObject, Graph, Partition, Sites
+from starcert.objects.laws import Flip, Law
+from starcert.objects.laws.outcomes import why_not_alike
+from starcert.objects.noise import Noise
+from starcert.objects.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
+from starcert.objects.vectors import ColumnRegions, Vector, column_sites
+from starcert.system.errors import InvalidParameterError
+
+__all__ = [
+    "MAX_EVIDENCE_SITES",
+    "NO_AXIS",
+    "Problem",
+    "Regions",
+    "acting_laws",
+    "anchored_together",
+    "axes_of_sites",
+    "bind",
+    "bind_all",
+    "check_noise_and_regions",
+    "clean_values",
+    "filled_noise",
+    "object_word",
+    "why_no_evidence",
+]
+
+Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
+"""A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; for
+vectors, the columns of each region; a rule from a graph to its partition; for objects that are no graphs, a function
+from an object to its sites."""
+
+
+def object_word(objects: Iterable[CleanObject]) -> str:
+    """What one of these is called: a graph, a row, or an object where they are neither.
+
+    Example:
+        >>> object_word([Graph(3, [(0, 1)]), Graph(4, [])])
+        'graph'
+    """
+    kinds = {"graph": Graph, "row": Vector}
+    listed = list(objects)
+    return next((word for word, kind in kinds.items() if all(isinstance(each, kind) for each in listed)), "object")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """Objects, a noise, and where its regions lie in each object: what is to be certified, bound once.
+
+    Make one with `SmoothedClassifier.problem`, and give it to `vote`, `certify` and `predict` in place of the graphs.
+
+    Attributes:
+        noise: a law for every region. Laws that left open how many values there are have it filled in.
+        sites: the sites of each object.
+
+    Example:
+        >>> problem = bind_all([Graph(3, [(0, 1)]), Graph(4, [])], Noise(all=0.1), None)
+        >>> problem, problem.capacities, problem.anchored
+        (Problem(2 graphs, Noise(all=0.1)), ((3,), (6,)), ('', ''))
+    """
+
+    noise: Noise
+    sites: tuple[Sites, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", filled_noise(self.noise, self.sites))
+        marked = tuple(_with_frozen_edges(each, self.noise) for each in self.sites)
+        if any(new is not old for new, old in zip(marked, self.sites, strict=True)):
+            object.__setattr__(self, "sites", marked)
+
+    def __len__(self) -> int:
+        return len(self.sites)
+
+    def __repr__(self) -> str:
+        return f"Problem({len(self)} {self.word}{'s' * (len(self) != 1)}, {self.noise!r})"
+
+    @property
+    def word(self) -> str:
+        """What one of the objects is called."""
+        return object_word(self.objects)
+
+    @property
+    def objects(self) -> tuple[CleanObject, ...]:
+        """The clean objects: graphs, mostly."""
+        return tuple(each.clean for each in self.sites)
+
+    @cached_property
+    def capacities(self) -> tuple[tuple[int, ...], ...]:
+        """For each object, how many sites an attacker finds on each axis."""
+        return tuple(each.capacity(self.noise) for each in self.sites)
+
+    @property
+    def anchored(self) -> tuple[str, ...]:
+        """For each object, why its regions are anchored; "" if they are not."""
+        return tuple(each.reason for each in self.sites)
+
+    def under(self, noise: Noise) -> Problem:
+        """The same regions of the same objects under another noise."""
+        return replace(self, noise=noise)
+
+
+def check_noise_and_regions(noise: object, regions: object) -> None:
+    """Refuses what is no noise, and regions that cannot be those of the noise."""
+    if not isinstance(noise, Noise):
+        raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
+    if regions is None and len(noise.regions) > 1:
+        raise InvalidParameterError(
+            "regions",
+            f"say where the {len(noise.regions)} regions of the noise are",
+            None,
+            "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one.",
+        )
+    named = isinstance(regions, Mapping) and all(isinstance(sites, Iterable) for sites in regions.values())
+    if not (regions is None or isinstance(regions, Partition) or named or callable(regions)):
+        hint = 'Or name the layer of each region: {"bonds": "pairs", "atoms": "element"}.'
+        raise InvalidParameterError("regions", "be a Partition or a function from a graph to one", regions, hint)
+
+
+def filled_noise(noise: Noise, sites: Sequence[Sites]) -> Noise:
+    """The noise with all numbers of values filled in, the same for all sites.
+
+    Refuses sites whose regions are not those of the noise, and laws for other values than their sites have.
+
+    Example:
+        >>> from starcert.objects.laws import Categorical
+        >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]}).with_categories("element", tuple("CNO"))
+        >>> sites = Partition.of_layers(atoms="element").sites(graph)
+        >>> filled_noise(Noise(atoms=Categorical(0.05)), [sites])
+        Noise(atoms=Categorical(0.05, 3))
+    """
+    for each in sites:
+        if set(each.regions) != set(noise.regions):
+            wanted = f"be those of the noise, {', '.join(noise.regions)}"
+            hint = "Give every region of the partition a flip law, and no other."
+            near = _near_names(noise.regions, each.regions)
+            raise InvalidParameterError("regions", wanted, ", ".join(each.regions), f"{near} {hint}".lstrip())
+        layers = {region: (of.name, of.alphabet) for region, of in zip(each.regions, each.layers, strict=True)}
+        noise = noise.filled(layers)
+    return noise
+
+
+def _near_names(asked: Sequence[str], there: Sequence[str]) -> str:
+    """Asks whether a region of a noise that is not there is one that has no law; "" where no name is close."""
+    left = [region for region in there if region not in asked]
+    for region in asked:
+        close = [] if region in there else get_close_matches(region, left, n=1)
+        if close:
+            return f"The noise has a law for {region}. Did you mean {close[0]}?"
+    return ""
+
+
+def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
+    """For each region of the sites the law that is drawn there, with as many values as its sites have."""
+    present = {}
+    for layer in sites.layers:
+        _, values = sites.clean.nonzero(layer.name)
+        present[layer.name] = np.bincount(values, minlength=layer.alphabet)[1:].tolist()
+    laws = zip(sites.regions, sites.layers, strict=True)
+    return [noise[region].acting(present[layer.name]) for region, layer in laws]
+
+
+MAX_EVIDENCE_SITES = 2**22
+"""On an object with more sites, votes are not looked at one by one."""
+
+
+def why_no_evidence(sites: Sites, noise: Noise) -> str:
+    """Why there is no evidence for an object beyond the counts of its votes; "" if there is.
+
+    Example:
+        >>> why_no_evidence(bind(Graph(3_000, []), Noise(all=0.1), None), Noise(all=0.1))
+        'it looks at objects of at most 4,194,304 sites'
+    """
+    for region in noise:
+        if reason := why_not_alike(noise[region]):
+            return f"{region}: {reason}"
+    if sites.n_sites > MAX_EVIDENCE_SITES:
+        return f"it looks at objects of at most {MAX_EVIDENCE_SITES:,} sites"
+    return ""
+
+
+NO_AXIS = 2**16 - 1
+"""The number of the axis of a site that lies on none."""
+
+
+def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
+    """For every site the number of the axis that an attack on it counts on, in the order of `noise.axes`.
+
+    A site with more than two values may lie on several axes: it is the first of them. Those on none have `NO_AXIS`.
+
+    Example:
+        >>> from starcert import Flip
+        >>> noise = Noise(bonds=Flip(delete=0.04, add=0.2))
+        >>> noise.axes, axes_of_sites(bind(Graph(3, [(0, 1)]), noise, None), noise).tolist()
+        (('bonds.delete', 'bonds.add'), [0, 1, 1])
+    """
+    found = np.zeros(sites.n_sites, dtype=np.uint16)
+    n_axes = [len(noise[region].moves) for region in noise]
+    first = dict(zip(noise, accumulate(n_axes, initial=0), strict=False))
+    positions, values = sites.nonzero
+    for region, offset, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
+        law = noise[region]
+        axis_of = np.full(law.alphabet, NO_AXIS, dtype=np.uint16)
+        for axis in reversed(range(len(law.moves))):
+            axis_of[[before for before, _ in law.moves[axis]]] = first[region] + axis
+        found[offset : offset + size] = axis_of[0]
+        here = slice(*np.searchsorted(positions, [offset, offset + size]))
+        # A law on two values takes all that is there for 1.
+        found[positions[here]] = axis_of[np.minimum(values[here], law.alphabet - 1)]
+    return found
+
+
+def clean_values(sites: Sites) -> npt.NDArray[np.uint8]:
+    """The clean value of every site."""
+    values = np.zeros(sites.n_sites, dtype=np.uint8)
+    positions, others = sites.nonzero
+    values[positions] = others
+    return values
+
+
+def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | None) -> Problem:
+    """The problem of these objects: each is bound once, in their order."""
+    return Problem(noise, anchored_together([bind(each, noise, regions) for each in objects], regions))
+
+
+def anchored_together(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, ...]:
+    """The sites that a rule has given, all of them anchored if it was seen to read the edges of any graph.
+
+    A rule that remembers its answers may have read off one graph what it says of another. And marks that depend on
+    which graph came first would change when the same graphs are bound again.
+    """
+    if regions is None or not callable(regions) or not was_seen_to_read_edges(regions):
+        return tuple(sites)
+    return tuple(each if each.anchored else each.marked(READS_EDGES) for each in sites)
+
+
+def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
+    """The sites of an object; without `regions`, the one region of the noise is every site.
+
+    Example:
+        >>> bind(Graph(4, [(0, 1)]), Noise(all=0.1), None)
+        Sites(all: 6)
+    """
+    if not isinstance(clean, CleanObject):
+        hint = "Convert it first, for instance with Graph.from_networkx(graph) or Bits.rows(X)."
+        raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
+    if regions is None:
+        everything = Sites.everything(clean, noise.regions[0])
+        return _with_frozen_edges(everything, noise)
+    if isinstance(clean, Vector) and isinstance(regions, Mapping):
+        return column_sites(clean, regions)
+    if isinstance(clean, Graph):
+        if isinstance(regions, Mapping):
+            regions = Partition.of_layers(regions)
+        partition = regions if isinstance(regions, Partition) else partition_by_rule(regions, clean)
+        return _with_frozen_edges(partition.sites(clean), noise)
+    found = regions(clean) if callable(regions) else None
+    if not isinstance(found, Sites) or found.clean is not clean:
+        wanted = f"return the Sites of each object that is no Graph, such as {type(clean).__name__}"
+        raise InvalidParameterError("regions", wanted, regions if found is None else found)
+    return found
+
+
+def _with_frozen_edges(sites: Sites, noise: Noise) -> Sites:
+    """The sites, anchored if edges carry what noise draws and attacks do not change."""
+    if not isinstance(sites.clean, Graph):
+        return sites
+    graph, edges = sites.clean, sites.clean.layers[0].name
+    named = [(region, block) for region, block in zip(sites.regions, sites.blocks, strict=True) if region in noise]
+    laws = [noise[region] for region, block in named if block.layer == edges]
+    sentences = []
+    rules = {_RULES.get(str(law.added), "with given shares") for law in laws if isinstance(law, Flip)}
+    if graph.type_names and rules:
+        sentences.append(f"{TYPES_STAY} ({' or '.join(sorted(rules))}).")
+    if graph.edge_data and laws:
+        sentences.append(DATA_STAY.format(names=" and ".join(graph.edge_data)))
+    for sentence in sentences:
+        if sentence not in sites.reason:
+            sites = sites.marked(f"{sites.reason} {sentence}".lstrip())
+    return sites
+
+
+TYPES_STAY = (
+    "Types of edges are not attacked: an edge of the clean graph keeps its type, and one that is added draws its own"
+)
+DATA_STAY = (
+    "The numbers of edges ({names}) are not attacked: an edge of the clean graph keeps its own, and one that is added "
+    "takes what the graph says for such."
+)
+_RULES = {"uniform": "uniformly", "graph": "as often as in the clean graph"}

@@ -1,0 +1,288 @@
+"""Data of nodes that an attacker may change: bits, or categories. Each is a layer, nodes by columns.
+
+Such data are no part of the frame: a classifier sees them as a noisy copy shows them, in the form in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.objects.content import is_tensor
+from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values
+from starcert.system.errors import InvalidParameterError
+
+__all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "same_in_other_words"]
+
+MOST_CATEGORIES = 256
+
+
+@dataclass(frozen=True)
+class NodeLayer(Layer):
+    """Data of n nodes in so many columns, node after node.
+
+    Attributes:
+        n_nodes: how many nodes there are.
+        n_columns: how many columns.
+
+    Example:
+        >>> layer = NodeLayer("x", 6, 2, 2, 3)
+        >>> layer.coordinates(np.array([4])), layer.numbers(np.array([1]), np.array([1])), layer.everything().size
+        ((array([1]), array([1])), array([4]), 6)
+    """
+
+    n_nodes: int
+    n_columns: int
+
+    @property
+    def ranges(self) -> tuple[tuple[str, int], ...]:
+        """See `Layer`."""
+        return ("node", self.n_nodes), ("column", self.n_columns)
+
+    def coordinates(self, numbers: Indices) -> Coordinates:
+        """See `Layer`."""
+        return np.divmod(numbers, max(1, self.n_columns))
+
+    def numbers(self, *coordinates: Indices) -> Indices:
+        """See `Layer`."""
+        node, column = coordinates
+        return node * self.n_columns + column
+
+    def everything(self) -> Region:
+        """See `Layer`."""
+        return NodeGrid(self)
+
+    def check(self, regions: Mapping[str, Region]) -> None:
+        """See `Layer`: grids are compared by their nodes and columns."""
+        grids = {name: region for name, region in regions.items() if isinstance(region, NodeGrid)}
+        if len(grids) < len(regions):
+            super().check(regions)
+            return
+        for (one, first), (other, second) in combinations(grids.items(), 2):
+            node = np.intersect1d(first.chosen_nodes, second.chosen_nodes)
+            column = np.intersect1d(first.chosen_columns, second.chosen_columns)
+            if len(node) and len(column):
+                got = f"node {node[0]}, column {column[0]} of {self.name} in both {one!r} and {other!r}"
+                raise InvalidParameterError("regions", "be disjoint", got, "Give each site to one region at most.")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeGrid:
+    """Some columns of some nodes, node after node.
+
+    Attributes:
+        of: the layer.
+        nodes: node indices, ascending; None: all.
+        columns: numbers of columns, ascending; None: all.
+    """
+
+    of: NodeLayer
+    nodes: Indices | None = None
+    columns: Indices | None = None
+
+    @property
+    def layer(self) -> str:
+        """See `Region`."""
+        return self.of.name
+
+    @cached_property
+    def chosen_nodes(self) -> Indices:
+        """The node indices."""
+        return np.arange(self.of.n_nodes) if self.nodes is None else self.nodes
+
+    @cached_property
+    def chosen_columns(self) -> Indices:
+        """The numbers of the columns."""
+        return np.arange(self.of.n_columns) if self.columns is None else self.columns
+
+    @property
+    def size(self) -> int:
+        """See `Region`."""
+        return len(self.chosen_nodes) * len(self.chosen_columns)
+
+    @property
+    def content(self) -> tuple[Indices, ...]:
+        """See `Region`."""
+        return self.chosen_nodes, self.chosen_columns
+
+    def coordinates(self, numbers: Indices) -> Coordinates:
+        """See `Region`."""
+        node, column = np.divmod(numbers, max(1, len(self.chosen_columns)))
+        return self.chosen_nodes[node], self.chosen_columns[column]
+
+    def locate(self, *coordinates: Indices) -> Indices:
+        """See `Region`."""
+        row, column = (
+            _places(chosen, wanted)
+            for chosen, wanted in zip((self.chosen_nodes, self.chosen_columns), coordinates, strict=True)
+        )
+        return np.where((row < 0) | (column < 0), -1, row * len(self.chosen_columns) + column)
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Region`: nodes and columns, each number as its distance to the one before; all, if left out."""
+        chosen = {"nodes": self.nodes, "columns": self.columns}
+        listed = {name: np.diff(each, prepend=0).tolist() for name, each in chosen.items() if each is not None}
+        return {"layer": self.layer, "grid": [self.of.n_nodes, self.of.n_columns]} | listed
+
+
+def _places(chosen: Indices, wanted: Indices) -> Indices:
+    if not len(chosen):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    places = np.minimum(np.searchsorted(chosen, wanted), len(chosen) - 1)
+    return np.where(chosen[places] == wanted, places, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSites:
+    """Data of nodes that are sites.
+
+    Attributes:
+        name: what the data are called; the layer too.
+        values: the clean values, shape (nodes, columns), read-only.
+        alphabet: how many values there are.
+        categories: what the values stand for; None for bits and for one-hot rows.
+        one_hot: whether a category is shown as a one-hot row.
+        flat: whether there is one entry for each node, no row.
+        dtype: the numbers in which they came.
+    """
+
+    name: str
+    values: Values
+    alphabet: int
+    categories: tuple[Hashable, ...] | None
+    one_hot: bool
+    flat: bool
+    dtype: str
+
+    @property
+    def layer(self) -> NodeLayer:
+        """The layer."""
+        n_nodes, n_columns = self.values.shape
+        return NodeLayer(self.name, n_nodes * n_columns, self.alphabet, n_nodes, n_columns)
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """All but the values: what noise leaves alone."""
+        return self.name, self.values.shape, self.alphabet, self.categories, self.one_hot, self.flat, self.dtype
+
+    @property
+    def bare(self) -> NodeSites:
+        """The same without the values: all are 0, and take no room."""
+        nothing: Values = np.broadcast_to(np.zeros((), np.uint8), self.values.shape)
+        return replace(self, values=nothing)
+
+    def nonzero(self) -> tuple[Coordinates, Values]:
+        """The coordinates of the values that are not 0, and those."""
+        where = np.nonzero(self.values)
+        return where, self.values[where]
+
+    def shown(self, values: Values) -> npt.NDArray[Any] | tuple[Hashable, ...]:
+        """Values of shape (nodes, columns) in the form in which the data came."""
+        if self.one_hot:
+            return np.eye(self.alphabet, dtype=self.dtype)[values[:, 0]]
+        if self.categories is not None:
+            return tuple(self.categories[value] for value in values[:, 0].tolist())
+        return (values[:, 0] if self.flat else values).astype(self.dtype)
+
+
+def bits_of(name: str, data: object) -> NodeSites:
+    """Node data of zeros and ones as sites."""
+    given = _numbers(name, data)
+    if given is None or not np.isin(given, (0, 1)).all():
+        hint = "Categories are given with graph.with_categories."
+        raise InvalidParameterError(f"node_data[{name}]", "hold only 0 and 1 to become bits", data, hint)
+    return NodeSites(name, _frozen(given), 2, None, False, given.ndim == 1, _dtype(given))
+
+
+def categories_of(name: str, data: object, categories: Sequence[Hashable] | None) -> NodeSites:
+    """Node data as categories: names, or one-hot rows."""
+    given = _numbers(name, data)
+    if categories is None:
+        if given is None or given.ndim != 2 or not np.isin(given, (0, 1)).all() or (given.sum(axis=1) != 1).any():
+            hint = "Or name all categories there may be: graph.with_categories('element', ('C', 'N', 'O'))."
+            raise InvalidParameterError(
+                f"node_data[{name}]", "hold one-hot rows where no categories are named", data, hint
+            )
+        values, alphabet, names = given.argmax(axis=1), given.shape[1], None
+    else:
+        names = tuple(categories) if not isinstance(categories, str) else ()
+        if len(set(names)) < len(names) or not 2 <= len(names) <= MOST_CATEGORIES:
+            wanted = f"be 2 to {MOST_CATEGORIES} different names"
+            raise InvalidParameterError("categories", wanted, categories)
+        number = {each: place for place, each in enumerate(names)}
+        entries = [] if given is not None and given.ndim > 1 else data.tolist() if given is not None else list(data)  # type: ignore[attr-defined, call-overload]
+        if given is not None and given.ndim > 1:
+            raise InvalidParameterError(f"node_data[{name}]", "have one category for each node", data)
+        for entry in entries:
+            if entry not in number:
+                hint = f"They are {', '.join(map(str, names))}."
+                raise InvalidParameterError(f"node_data[{name}]", "have the categories that are named", entry, hint)
+        values, alphabet = np.array([number[entry] for entry in entries], dtype=np.uint8), len(names)
+    if not 2 <= alphabet <= MOST_CATEGORIES:
+        raise InvalidParameterError(f"node_data[{name}]", f"have 2 to {MOST_CATEGORIES} categories", alphabet)
+    dtype = "uint8" if given is None else _dtype(given)
+    return NodeSites(name, _frozen(values), alphabet, names, names is None, True, dtype)
+
+
+def same_in_other_words(sites: NodeSites, data: Mapping[str, object]) -> list[str]:
+    """The names of other node data that have one value for each row of values of the sites, and another for another.
+
+    That is no chance where there are three different ones or more among the nodes, and some nodes are alike.
+
+    Example:
+        >>> sites = categories_of("element", ["C", "N", "O", "C"], ("C", "N", "O"))
+        >>> same_in_other_words(sites, {"number": [6, 7, 8, 6], "charge": [0, 0, 0, 1], "place": [1, 2, 3, 4]})
+        ['number']
+    """
+    own = [each.tobytes() for each in sites.values]
+    n_different = len(set(own))
+    if not FEWEST <= n_different < len(own):
+        return []
+    found = []
+    for name, values in data.items():
+        array = _rows(values)
+        other = None if array is None else [each.tobytes() for each in array]
+        if other is not None and len(set(other)) == n_different == len(set(zip(own, other, strict=True))):
+            found.append(name)
+    return found
+
+
+FEWEST = 3
+
+
+def _rows(values: object) -> npt.NDArray[Any] | None:
+    """The data of nodes as an array with a row for each; None if they are none."""
+    source: Any = values
+    try:
+        array = source.numpy(force=True) if is_tensor(values) else np.asarray(values)
+    except ValueError:
+        return None
+    return None if array.dtype.hasobject else array
+
+
+def _numbers(name: str, data: object) -> npt.NDArray[Any] | None:
+    """The data as an array of numbers in one or two dimensions; None if they are none."""
+    source: Any = data
+    try:
+        array = source.numpy(force=True) if is_tensor(data) else np.asarray(data)
+    except ValueError:
+        return None
+    if array.ndim not in (1, 2):
+        raise InvalidParameterError(f"node_data[{name}]", "have a value or a row for each node", f"shape {array.shape}")
+    return array if array.dtype.kind in "biuf" else None
+
+
+def _dtype(array: npt.NDArray[Any]) -> str:
+    return str(array.dtype)
+
+
+def _frozen(values: npt.NDArray[Any]) -> Values:
+    kept = (values if values.ndim == 2 else values[:, None]).astype(np.uint8)
+    kept.setflags(write=False)
+    return kept

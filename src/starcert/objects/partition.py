@@ -1,0 +1,397 @@
+"""The partition: named regions of a graph's sites, described by the names of nodes, apart from any one graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from starcert.objects.arcs import BothWays, ListedArcs
+from starcert.objects.blocks import Block, Listed
+from starcert.objects.convert import is_index
+from starcert.objects.graph import Graph
+from starcert.objects.layers import Region
+from starcert.objects.pairs import refuse_overlap
+from starcert.objects.pairsets import (
+    Across,
+    ArcSet,
+    Everything,
+    Index,
+    Inside,
+    Node,
+    Nodes,
+    OfLayer,
+    Pair,
+    Pairs,
+    PairSet,
+    SiteSet,
+    region_of,
+    shared_pair,
+)
+from starcert.objects.sites import Sites
+from starcert.system.errors import InvalidParameterError
+
+__all__ = ["Partition", "read_off"]
+
+FEWEST = 2
+"""A single pair that is an edge says nothing."""
+
+
+@dataclass(frozen=True, repr=False)
+class Partition:
+    """Named regions of node pairs or other sites of a graph, disjoint; sites in no region are fixed.
+
+    It speaks of the names of nodes, so that one partition serves every graph that has those nodes. Make one with
+    `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`; of directed graphs these
+    are both arcs of each pair, and `from_arcs` names them one by one. Regions of other layers come from `of_layers`,
+    `from_nodes` and `from_columns`, and `one | other` joins two partitions. Whether regions share a site is asked at
+    the latest when a graph shows which nodes there are: `sites` refuses those that do.
+
+    A certificate holds when the regions are the same for the clean and the attacked graph. Regions that were read
+    off a graph's own edges are *anchored*: the certificate then speaks of a classifier whose regions are frozen at
+    the clean graph.
+
+    Attributes:
+        parts: the regions by name, each with a description of its sites.
+        anchored: whether the regions were read off a graph's own edges. None if nobody says so: then `sites` marks
+            those that look like it, see `read_off`. False is the author's word that they were not.
+        reason: why they are anchored, a sentence; empty if they are not.
+
+    Example:
+        >>> partition = Partition.from_node_sets({"core": range(6), "rest": range(6, 12)})
+        >>> partition
+        Partition(core, rest)
+        >>> partition.sites(Graph(12, [(0, 1), (5, 6)])).sizes
+        (15, 15)
+    """
+
+    parts: tuple[tuple[str, SiteSet], ...]
+    anchored: bool | None = None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for region in self.regions:
+            if not isinstance(region, str) or not re.fullmatch(r"[^\s.,=/]+", region):
+                raise InvalidParameterError("regions", "have names without spaces and without any of . , = /", region)
+            if region in seen:
+                raise InvalidParameterError("regions", "have different names", f"{region!r} twice")
+            seen.add(region)
+        if self.reason and not self.anchored:
+            hint = "Give anchored=True if the regions were read off the graph's own edges."
+            raise InvalidParameterError("reason", "be empty for regions that are not anchored", self.reason, hint)
+        if self.anchored and not self.reason:
+            object.__setattr__(self, "reason", "The regions were read off the graph's own edges.")
+
+    @classmethod
+    def from_node_sets(
+        cls, sets: Mapping[str, Iterable[Node]], *, between: Mapping[str, tuple[str, str]] | None = None
+    ) -> Partition:
+        """Regions of the pairs inside node sets, and of the pairs between two of them.
+
+        Args:
+            sets: the nodes of each set. The pairs inside it are a region of the same name.
+            between: more regions, each by the names of two sets. Its pairs have one node in either.
+
+        Example:
+            >>> atoms = {"ring": ["C1", "C2", "C3"], "tail": ["N", "O"]}
+            >>> Partition.from_node_sets(atoms, between={"bridge": ("ring", "tail")})
+            Partition(ring, tail, bridge)
+        """
+        given = _by_region(sets, "sets", "its nodes", {"motif": [0, 1, 2], "random": [3, 4, 5]})
+        node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
+        parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
+        sides = [(region, (nodes, nodes)) for region, nodes in node_sets.items()]
+        example = {"bridge": (*node_sets, "motif", "random")[:2]}
+        for region, names in _by_region(between or {}, "between", "the names of two sets", example).items():
+            left, right = _two_sets(names, node_sets, f"between[{region}]")
+            parts.append((region, Across((left, right))))
+            sides.append((region, (left, right)))
+        for (region, one), (another, other) in combinations(sides, 2):
+            pair = shared_pair(one, other)
+            if pair is not None:
+                refuse_overlap(pair, region, another)
+        return cls(tuple(parts))
+
+    @classmethod
+    def from_node_labels(
+        cls, labels: Mapping[Node, Hashable] | Sequence[Hashable], *, between: str | None = None
+    ) -> Partition:
+        """A region for each label, of the pairs of nodes that both carry it.
+
+        Args:
+            labels: the label of each node; a sequence labels the nodes 0, 1, …. The region is called str(label), and
+                regions come in the order in which labels are first seen. Pairs with a node that has none are fixed.
+            between: a region for all pairs with different labels, which are fixed otherwise.
+
+        Example:
+            >>> Partition.from_node_labels({"C1": "carbon", "C2": "carbon", "O": "oxygen"}, between="mixed")
+            Partition(carbon, oxygen, mixed)
+        """
+        if between is not None and not isinstance(between, str):
+            raise InvalidParameterError("between", "be the name of one region", between, 'Write between="mixed".')
+        if not isinstance(labels, Iterable):
+            hint = "Write labels={0: 'carbon', 1: 'oxygen'} or labels=['carbon', 'oxygen']."
+            raise InvalidParameterError("labels", "have a label for each node", labels, hint)
+        groups: dict[str, tuple[Hashable, list[Node]]] = {}
+        for node, label in labels.items() if isinstance(labels, Mapping) else enumerate(labels):
+            first, members = groups.setdefault(str(label), (label, []))
+            if first != label:
+                raise InvalidParameterError("labels", "be told apart by their str", (first, label))
+            members.append(node)
+        node_sets = {region: frozenset(members) for region, (_, members) in groups.items()}
+        parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
+        if between is not None:
+            parts.append((between, Across(tuple(node_sets.values()))))
+        return cls(tuple(parts))
+
+    @classmethod
+    def from_pairs(
+        cls, regions: Mapping[str, Iterable[tuple[Node, Node]]], *, anchored: bool | None = None, reason: str = ""
+    ) -> Partition:
+        """Regions of explicit pairs.
+
+        Args:
+            regions: the pairs of each region, each once and in either order.
+            anchored: whether the pairs were read off a graph's own edges. By default a region whose pairs are all
+                edges of the graph at hand, or all its absent ones, is taken to be; False says that it is not.
+            reason: how, a sentence for every certificate.
+
+        Example:
+            >>> Partition.from_pairs({"ring": [(0, 1), (1, 2), (2, 0)]})
+            Partition(ring)
+        """
+        home: dict[Pair, str] = {}
+        parts = []
+        for region, pairs in _by_region(regions, "regions", "its pairs", {"ring": [(0, 1), (1, 2)]}).items():
+            listed = set()
+            for pair in _each(pairs, f"regions[{region}]", "be pairs of nodes"):
+                key = _as_pair(pair, f"regions[{region}]")
+                if key in listed:
+                    raise InvalidParameterError(f"regions[{region}]", "hold each pair once", f"{tuple(pair)!r} twice")
+                if home.setdefault(key, region) != region:
+                    refuse_overlap(tuple(pair), home[key], region)
+                listed.add(key)
+            parts.append((region, Pairs(frozenset(listed))))
+        return cls(tuple(parts), anchored, reason)
+
+    @classmethod
+    def everything(cls, region: str) -> Partition:
+        """Every node pair in one region, whatever the graph.
+
+        Example:
+            >>> Partition.everything("all").sites(Graph(10_000, [])).n_sites
+            49995000
+        """
+        return cls(((region, Everything()),))
+
+    @classmethod
+    def from_present_edges(cls, graph: Graph, *, present: str, absent: str) -> Partition:
+        """The edges of a graph in one region, all its other node pairs in another: the paper's partition of MUTAG.
+
+        It is anchored: an attacked graph has other edges, and would have other regions.
+
+        Example:
+            >>> partition = Partition.from_present_edges(Graph(4, [(0, 1), (1, 2)]), present="bonds", absent="gaps")
+            >>> partition.anchored, partition.sites(Graph(4, [(0, 3)])).sizes
+            (True, (2, 4))
+        """
+        reason = f"The regions {present} and {absent} are the present and the absent edges of the clean graph."
+        if graph.directed:
+            arcs = frozenset((graph.nodes[u], graph.nodes[v]) for u, v in graph.edges.tolist())
+            others = frozenset(permutations(graph.nodes, 2)) - arcs
+            return cls(((present, ArcSet(arcs)), (absent, ArcSet(others))), True, reason)
+        edges = frozenset(frozenset((graph.nodes[u], graph.nodes[v])) for u, v in graph.edges.tolist())
+        return cls(((present, Pairs(edges)), (absent, Inside(frozenset(graph.nodes), edges))), True, reason)
+
+    @classmethod
+    def from_arcs(
+        cls, regions: Mapping[str, Iterable[tuple[Node, Node]]], *, anchored: bool | None = None, reason: str = ""
+    ) -> Partition:
+        """Regions of explicit arcs of a directed graph, each a source and a target; arguments as in `from_pairs`.
+
+        Example:
+            >>> partition = Partition.from_arcs({"forth": [(0, 1), (1, 2)], "back": [(1, 0)]})
+            >>> partition.sites(Graph(3, [(0, 1)], directed=True))
+            Sites(forth: 2, back: 1)
+        """
+        parts = []
+        for region, arcs in _by_region(regions, "regions", "its arcs", {"forth": [(0, 1), (1, 2)]}).items():
+            listed = list(_each(arcs, f"regions[{region}]", "be pairs of nodes"))
+            for arc in listed:
+                _as_pair(arc, f"regions[{region}]")
+            listed = [(source, target) for source, target in listed]
+            if len(set(listed)) < len(listed):
+                raise InvalidParameterError(f"regions[{region}]", "hold each arc once", "one of them twice")
+            parts.append((region, ArcSet(frozenset(listed))))
+        return cls(tuple(parts), anchored, reason)
+
+    @classmethod
+    def of_layers(cls, layers: Mapping[str, Any] | None = None, /, **regions: str) -> Partition:
+        """Regions that are whole layers, each by the name of its layer: "pairs" or "arcs", or data of nodes.
+
+        Example:
+            >>> graph = Graph(3, [(0, 1)], node_data={"x": [0, 1, 1]}).with_bits("x")
+            >>> Partition.of_layers(bonds="pairs", atoms="x").sites(graph)
+            Sites(bonds: 3, atoms: 3)
+        """
+        if layers is not None and not isinstance(layers, Mapping):
+            hint = 'Write Partition.of_layers(bonds="pairs").'
+            raise InvalidParameterError("layers", "give for the name of each region its layer", layers, hint)
+        given = {**(layers or {}), **regions}
+        for region, layer in given.items():
+            if not isinstance(layer, str):
+                raise InvalidParameterError(f"regions[{region}]", "be the name of a layer", layer)
+        return cls(tuple((region, OfLayer(layer)) for region, layer in given.items()))
+
+    @classmethod
+    def from_nodes(cls, layer: str, sets: Mapping[str, Iterable[Node]]) -> Partition:
+        """Regions of data of nodes that are sites: those of some nodes each.
+
+        Args:
+            layer: the name of the data.
+            sets: the nodes of each region.
+
+        Example:
+            >>> graph = Graph(3, [(0, 1)], node_data={"x": [[0, 1], [1, 0], [1, 1]]}).with_bits("x")
+            >>> Partition.from_nodes("x", {"first": [0], "others": [1, 2]}).sites(graph)
+            Sites(first: 2, others: 4)
+        """
+        given = _by_region(sets, "sets", "its nodes", {"first": [0, 1], "others": [2, 3]})
+        found = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
+        return cls(tuple((region, OfLayer(layer, nodes)) for region, nodes in found.items()))
+
+    @classmethod
+    def from_columns(cls, layer: str, sets: Mapping[str, Iterable[int]]) -> Partition:
+        """Regions of data of nodes that are sites: some columns of all nodes each.
+
+        Example:
+            >>> graph = Graph(3, [(0, 1)], node_data={"x": [[0, 1], [1, 0], [1, 1]]}).with_bits("x")
+            >>> Partition.from_columns("x", {"first": [0], "second": [1]}).sites(graph)
+            Sites(first: 3, second: 3)
+        """
+        parts = []
+        for region, columns in _by_region(sets, "sets", "its columns", {"first": [0], "second": [1]}).items():
+            listed = list(_each(columns, f"sets[{region}]", "be numbers of columns, each once"))
+            if not all(is_index(column) for column in listed) or len(set(listed)) < len(listed):
+                raise InvalidParameterError(f"sets[{region}]", "be numbers of columns, each once", columns)
+            parts.append((region, OfLayer(layer, None, frozenset(map(int, listed)))))
+        return cls(tuple(parts))
+
+    def __or__(self, other: Partition) -> Partition:
+        """The regions of both, anchored if either is."""
+        if not isinstance(other, Partition):
+            return NotImplemented
+        unsaid = self.anchored is None or other.anchored is None
+        anchored = True if self.anchored or other.anchored else None if unsaid else False
+        return Partition(self.parts + other.parts, anchored, " ".join(filter(None, (self.reason, other.reason))))
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The names of the regions."""
+        return tuple(region for region, _ in self.parts)
+
+    def sites(self, graph: Graph) -> Sites:
+        """The sites of a graph that has these nodes, layer after layer.
+
+        Raises:
+            InvalidParameterError: if the partition names a node or a layer that the graph does not have, or if two
+                regions share a site.
+        """
+        index = Index(graph)
+        place = {layer.name: number for number, layer in enumerate(graph.layers)}
+        bound = [(region, region_of(part, index)) for region, part in self.parts]
+        bound.sort(key=lambda each: place.get(each[1].layer, -1))
+        regions, blocks = [region for region, _ in bound], [block for _, block in bound]
+        sites = Sites(graph, tuple(regions), tuple(blocks), bool(self.anchored), self.reason)
+        reason = read_off(sites) if self.anchored is None else ""
+        return sites.marked(reason) if reason else sites
+
+    def __repr__(self) -> str:
+        return f"Partition({', '.join(self.regions)}{', anchored' if self.anchored else ''})"
+
+
+def read_off(sites: Sites) -> str:
+    """Why these sites look as if they were read off the edges of their graph; "" if they do not.
+
+    Two kinds of regions do: those whose pairs are named one by one and are all edges of the graph, and those that take
+    in all node pairs, or all inside a set, but for exactly the edges. Regions of node sets are never of that kind, even
+    if somebody has found the sets by the edges: that cannot be seen.
+
+    Example:
+        >>> graph = Graph(4, [(0, 1), (1, 2)])
+        >>> read_off(Partition.from_pairs({"bonds": [(1, 0), (1, 2)]}, anchored=False).sites(graph))
+        'The pairs of the region bonds are edges of the clean graph, as if they were read off it.'
+    """
+    return " ".join(_sentences(sites))
+
+
+def _sentences(sites: Sites) -> Iterator[str]:
+    for region, block, counts in zip(sites.regions, sites.blocks, sites.counts, strict=True):
+        pairs = block.pairs if isinstance(block, BothWays) else block
+        if not isinstance(pairs, Listed | ListedArcs) and not (isinstance(pairs, Block) and len(pairs.holes)):
+            continue
+        n_edges = block.size - counts[0]
+        kind = "arcs" if isinstance(pairs, ListedArcs) else "pairs"
+        if n_edges == block.size >= FEWEST:
+            yield f"The {kind} of the region {region} are edges of the clean graph, as if they were read off it."
+        elif n_edges == 0 and _leaves_out_just_the_edges(block, sites.graph):
+            yield f"The region {region} leaves out just the edges of the clean graph, as if they were read off it."
+
+
+def _leaves_out_just_the_edges(block: Region, graph: Graph) -> bool:
+    """Whether a region without any edge lacks nothing but edges."""
+    pairs = block.pairs if isinstance(block, BothWays) else block
+    if not isinstance(pairs, Block):
+        return block.size >= FEWEST and 0 < graph.n_edges == graph.layers[0].size - block.size
+    edges = pairs.whole.locate(*graph.edges.T)
+    return len(pairs.holes) >= FEWEST and len(np.unique(edges[edges >= 0])) == len(pairs.holes)
+
+
+def _by_region(given: Mapping[str, Any], parameter: str, what: str, example: Mapping[str, object]) -> Mapping[str, Any]:
+    """What is given for each region, checked: a mapping from their names."""
+    if not isinstance(given, Mapping):
+        hint = f"Write {parameter}={example!r}."
+        raise InvalidParameterError(parameter, f"give for the name of each region {what}", given, hint)
+    return given
+
+
+def _each(given: Iterable[Any], name: str, requirement: str) -> Iterable[Any]:
+    """What can be gone through one by one, checked."""
+    if not isinstance(given, Iterable):
+        raise InvalidParameterError(name, requirement, given)
+    return given
+
+
+def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> tuple[Nodes, Nodes]:
+    if not (isinstance(names, Sequence) and len(names) == 2 and all(name in node_sets for name in names)):
+        raise InvalidParameterError(parameter, f"name two of the sets {', '.join(map(repr, node_sets))}", names)
+    left, right = (node_sets[name] for name in names)
+    for node in left & right:
+        common = f"{node!r} in {names[0]!r} and {names[1]!r}"
+        raise InvalidParameterError(parameter, "name two sets without a common node", common)
+    return left, right
+
+
+def _as_nodes(nodes: Iterable[Node], name: str) -> Nodes:
+    if isinstance(nodes, str):
+        raise InvalidParameterError(name, "be a set of nodes", nodes, f"For one node write [{nodes!r}].")
+    try:
+        return frozenset(nodes)
+    except TypeError:
+        raise InvalidParameterError(name, "be names of nodes", nodes) from None
+
+
+def _as_pair(pair: tuple[Node, Node], name: str) -> Pair:
+    try:
+        one, other = pair
+        both = frozenset((one, other))
+    except (TypeError, ValueError):
+        raise InvalidParameterError(name, "be pairs of nodes", pair) from None
+    if len(both) < 2:
+        raise InvalidParameterError(name, "pair each node with another one", (one, other))
+    return both

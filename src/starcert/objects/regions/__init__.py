@@ -1,0 +1,86 @@
+"""Region builders: from a name or a function to a rule that divides the node pairs of any graph.
+
+Each says whether its regions are anchored, that is, read off the graph's own edges, and why one would choose it; see
+`BUILDERS`. What is heavy they import themselves, when they need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from starcert.objects.regions.atoms import (
+    AROMATIC_ATOMS,
+    FUNCTIONAL_GROUPS,
+    RING_ATOMS,
+    aromatic_atoms,
+    functional_groups,
+    ring_atoms,
+)
+from starcert.objects.regions.builder import Builder, RegionRule, parse_rule
+from starcert.objects.regions.groups import COMMUNITIES, EXPLAINED, communities, explained
+from starcert.objects.regions.nodes import NODE_LABELS, NODE_SETS, node_labels, node_sets
+from starcert.objects.regions.scores import LOW_RANK, SIMILAR_FEATURES, low_rank, similar_features
+from starcert.system.errors import InvalidParameterError
+
+__all__ = [
+    "BUILDERS",
+    "Builder",
+    "RegionRule",
+    "aromatic_atoms",
+    "build",
+    "communities",
+    "explained",
+    "functional_groups",
+    "low_rank",
+    "node_labels",
+    "node_sets",
+    "ring_atoms",
+    "similar_features",
+]
+
+BUILDERS: Mapping[str, Builder] = MappingProxyType(
+    {
+        builder.name: builder
+        for builder in (
+            NODE_LABELS,
+            NODE_SETS,
+            RING_ATOMS,
+            AROMATIC_ATOMS,
+            FUNCTIONAL_GROUPS,
+            COMMUNITIES,
+            SIMILAR_FEATURES,
+            LOW_RANK,
+            EXPLAINED,
+        )
+    }
+)
+"""All builders by name."""
+
+
+def build(text: str, **parameters: object) -> RegionRule:
+    """The region rule that a line of text describes: NAME, or NAME:PARAMETER=VALUE,PARAMETER=VALUE.
+
+    Args:
+        text: the name of a builder, with parameters or without.
+        parameters: more parameters, for what text cannot say.
+
+    Example:
+        >>> build("communities:resolution=1.5") == build("communities", resolution=1.5)
+        True
+        >>> build("node_sets:motif=0-9,random=10-19,between=bridge").regions
+        ('motif', 'random', 'bridge')
+    """
+    name, given = parse_rule(text)
+    if name not in BUILDERS:
+        near = get_close_matches(name, BUILDERS, n=1)
+        hint = f"Did you mean {near[0]}?" if near else "A partition of your own is a function from a graph to one."
+        raise InvalidParameterError("regions", f"name one of the builders {', '.join(BUILDERS)}", name, hint)
+    for twice in given.keys() & parameters.keys():
+        raise InvalidParameterError("regions", f"give {twice!r} once", f"{text!r} and {parameters[twice]!r}")
+    return BUILDERS[name](**given, **parameters)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

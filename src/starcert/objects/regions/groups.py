@@ -1,0 +1,265 @@
+"""Regions by nodes that are found in the graph: its communities, or those that a model looks at."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.objects import Graph, Partition
+from starcert.objects.content import digest
+from starcert.objects.pairsets import Across, Inside, Outside, Within
+from starcert.objects.regions.builder import Builder, RegionRule, canonical_order, positive, share
+from starcert.objects.regions.nodes import data_of
+from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
+
+__all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]
+
+COMMUNITY_REGIONS = ("inside", "between")
+
+_METHODS = ("louvain", "greedy")
+
+
+def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:
+    """Regions of the pairs inside one community (`inside`) and of the pairs of different ones (`between`).
+
+    Communities maximise modularity, as networkx finds them. The names of the regions do not depend on how many there
+    are, so that one noise serves all graphs. They are read off the edges: anchored.
+
+    The answer depends on the edges and the names of the nodes, not on their order. Ties are broken along the names.
+
+    Args:
+        resolution: above 1 for more and smaller communities, below 1 for fewer and larger ones.
+        method: "louvain" (Blondel et al. 2008), or "greedy" (Clauset, Newman and Moore 2004), which needs no seed and
+            takes longer.
+        seed: of the Louvain method, which looks at nodes in a random order.
+
+    Example:
+        >>> graph = Graph(6, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5)])
+        >>> communities()(graph).sites(graph).sizes
+        (6, 9)
+    """
+    resolution = positive(resolution, "resolution")
+    if method not in _METHODS:
+        raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
+    seed = whole_number("seed", seed, 0)
+    return COMMUNITIES.rule(
+        {"resolution": resolution, "method": method, "seed": seed},
+        COMMUNITY_REGIONS,
+        partial(_divide_by_community, resolution=resolution, method=method, seed=seed),
+    )
+
+
+def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: int) -> Partition:
+    import networkx as nx  # noqa: PLC0415  (takes its time)
+
+    order = canonical_order(graph)
+    place = {index: position for position, index in enumerate(order)}
+    # Small whole numbers in their order: networkx goes through sets, and sets of names have another order every time.
+    canonical = nx.Graph()
+    canonical.add_nodes_from(range(graph.n_nodes))
+    canonical.add_edges_from(sorted(tuple(sorted((place[u], place[v]))) for u, v in graph.edges.tolist()))
+    found: list[Any]
+    if not graph.n_edges:  # modularity divides by the number of edges; nothing holds these nodes together
+        found = [{position} for position in range(graph.n_nodes)]
+    elif method == "louvain":
+        found = nx.community.louvain_communities(canonical, resolution=resolution, seed=seed)
+    else:
+        found = nx.community.greedy_modularity_communities(canonical, resolution=resolution)
+    groups = tuple(frozenset(graph.nodes[order[position]] for position in group) for group in sorted(found, key=min))
+    return Partition(((COMMUNITY_REGIONS[0], Within(groups)), (COMMUNITY_REGIONS[1], Across(groups))))
+
+
+COMMUNITIES = Builder(
+    "communities",
+    communities,
+    ", ".join(COMMUNITY_REGIONS),
+    why="Edges between communities hold a graph together in few places: they can be given another noise than the rest.",
+    reason="The communities were found from the edges of the clean graph.",
+    kinds={"resolution": float, "method": str, "seed": int},
+)
+
+
+EXPLAINED_REGIONS = ("important", "other")
+
+
+@runtime_checkable
+class HoldsModel(Protocol):
+    """A classifier that was made of a model, as `sc.classifiers.from_pyg` makes one."""
+
+    model: object
+
+
+@runtime_checkable
+class BecomesPyg(Protocol):
+    """A layer that PyG has too."""
+
+    def to_pyg(self) -> Any:  # noqa: ANN401  (torch may be missing)
+        """PyG's layer with the same weights."""
+
+
+def explained(
+    model: object = None, *, quantile: float = 0.8, attribute: str = "x", epochs: int = 100, seed: int = 0
+) -> RegionRule:
+    """Regions of the pairs of two important nodes (`important`) and of all other pairs (`other`).
+
+    GNNExplainer (Ying et al. 2019), as PyTorch Geometric has it, learns a mask of the edges that keeps the model's
+    answer on the clean graph. A mask speaks of present edges only, but regions must cover absent ones too: so a node
+    is as important as the heaviest edge at it, and a pair is important if both of its nodes are. A node without edges,
+    or with none that the answer depends on, is not. The mask is read off the edges: anchored.
+
+    The explanation has its own random numbers; the global ones are left alone. The model is copied, as it is now. It is
+    the same by names of nodes however these are listed, up to rounding. Each graph is explained once in a process.
+
+    Args:
+        model: a module called as `model(x, edge_index, batch)` that returns one row of logits a graph, made of PyG's
+            message-passing layers; or the classifier that `sc.classifiers.from_pyg` made of one.
+        quantile: the share of the nodes that are not important, at least; equal ones are taken in the order of names.
+        attribute: the node data that is x.
+        epochs: how long to learn.
+        seed: of the first mask.
+    """
+    if model is None:
+        hint = "Pass the module: regions.build('explained:quantile=0.8', model=module)."
+        raise InvalidParameterError(
+            "model", "be the model to explain, for this builder has no regions without", None, hint
+        )
+    try:
+        import torch  # noqa: PLC0415  (takes its time)
+    except ModuleNotFoundError as error:
+        raise StarcertError("Explanations need PyTorch Geometric: pip install 'starcert[torch]'") from error
+    module = model.model if isinstance(model, HoldsModel) and not isinstance(model, torch.nn.Module) else model
+    if not isinstance(module, torch.nn.Module):
+        hint = "Pass a module that is called as model(x, edge_index, batch)."
+        raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__, hint)
+    if not isinstance(attribute, str) or not attribute:
+        raise InvalidParameterError("attribute", "be the name of node data", attribute)
+    parameters: dict[str, Any] = {
+        "quantile": share(quantile, "quantile"),
+        "attribute": attribute,
+        "epochs": whole_number("epochs", epochs, 1),
+        "seed": whole_number("seed", seed, 0),
+    }
+    frozen = deepcopy(module).cpu().eval().requires_grad_(False)
+    weights = digest(repr(frozen), dict(frozen.state_dict()))[:16]
+    named = f"{type(frozen).__name__} {weights}"
+    described = "explained:" + ",".join(f"{name}={value}" for name, value in parameters.items()) + f" of {named}"
+    return EXPLAINED.rule(
+        {"model": named, **parameters}, EXPLAINED_REGIONS, _Explain(frozen, **parameters), described=described
+    )
+
+
+class _Explain:
+    """From a graph to the regions of its important nodes; remembers what it has explained."""
+
+    def __init__(self, model: Any, *, quantile: float, attribute: str, epochs: int, seed: int) -> None:  # noqa: ANN401
+        self.model = model
+        self.quantile = quantile
+        self.attribute = attribute
+        self.epochs = epochs
+        self.seed = seed
+        self._known: dict[str, Partition] = {}
+
+    def __call__(self, graph: Graph) -> Partition:
+        if graph.key not in self._known:
+            self._known[graph.key] = self._divide(graph)
+        return self._known[graph.key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_known": {}}
+
+    def _divide(self, graph: Graph) -> Partition:
+        order = np.array(canonical_order(graph), dtype=np.int64)
+        weights = self._weights(graph, order)
+        most = graph.n_nodes - int(np.floor(self.quantile * graph.n_nodes + 1e-9))
+        heaviest = np.argsort(-weights, kind="stable")[:most]
+        important = frozenset(graph.nodes[order[position]] for position in heaviest if weights[position] > 0)
+        return Partition(((EXPLAINED_REGIONS[0], Inside(important)), (EXPLAINED_REGIONS[1], Outside(important))))
+
+    def _weights(self, graph: Graph, order: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """How important each node is, the nodes in this order."""
+        weights = np.zeros(graph.n_nodes)
+        x = np.array(data_of(graph, self.attribute), dtype=np.float32)
+        if not graph.n_edges:
+            return weights
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        arcs = np.concatenate([place[graph.edges], place[graph.edges][:, ::-1]])
+        arcs = arcs[np.lexsort([arcs[:, 1], arcs[:, 0]])]
+        mask = _edge_mask(self.model, x[order], arcs, self.epochs, self.seed)
+        for end in (0, 1):
+            np.maximum.at(weights, arcs[:, end], mask)
+        # What differs in the last digits only is equal: its order must not depend on the machine.
+        return np.round(weights, 6)
+
+
+def _edge_mask(
+    model: Any,  # noqa: ANN401  (torch is imported below)
+    x: npt.NDArray[np.float32],
+    arcs: npt.NDArray[np.int64],
+    epochs: int,
+    seed: int,
+) -> npt.NDArray[np.float64]:
+    """The weight of every arc of a graph, from 0 to 1, as GNNExplainer learns it."""
+    import torch  # noqa: PLC0415
+
+    try:
+        from torch_geometric.explain import Explainer, GNNExplainer  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise StarcertError("Explanations need PyTorch Geometric: pip install 'starcert[torch]'") from error
+
+    class OneGraph(torch.nn.Module):
+        """The model on a single graph: nobody need know what it calls its third argument."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = with_pyg_layers(model).requires_grad_(False)
+
+        def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+            logits: torch.Tensor = self.model(x, edge_index, torch.zeros(len(x), dtype=torch.int64))
+            return logits
+
+    try:
+        with torch.random.fork_rng(devices=[]):
+            explainer = Explainer(
+                OneGraph(),
+                GNNExplainer(epochs=epochs),
+                explanation_type="model",
+                edge_mask_type="object",
+                model_config={"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"},
+            )
+            torch.manual_seed(seed)
+            explanation = explainer(torch.from_numpy(x), torch.from_numpy(np.ascontiguousarray(arcs.T)))
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        what = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise StarcertError(
+            f"The model cannot be explained: {what}. "
+            "'explained' needs a module that is called as model(x, edge_index, batch), takes the node data named by "
+            "'attribute' as x, and passes messages with layers of PyTorch Geometric."
+        ) from error
+    mask: npt.NDArray[np.float64] = explanation.edge_mask.detach().numpy().astype(np.float64)
+    return mask
+
+
+def with_pyg_layers(module: Any) -> Any:  # noqa: ANN401  (torch may be missing)
+    """A copy of a module where PyG's layers stand in for those that can become one: explainers know no others."""
+    copied = deepcopy(module)
+    for owner in list(copied.modules()):
+        for name, part in owner.named_children():
+            if isinstance(part, BecomesPyg):
+                owner.add_module(name, part.to_pyg())
+    return copied
+
+
+EXPLAINED = Builder(
+    "explained",
+    explained,
+    ", ".join(EXPLAINED_REGIONS),
+    why="The model tells which part of a graph its answer rests on: that part is given less noise than the rest.",
+    reason="Which nodes are important was learned from the model's answer on the edges of the clean graph.",
+    kinds={"quantile": float, "attribute": str, "epochs": int, "seed": int},
+    needs_model=True,
+)

@@ -1,0 +1,260 @@
+"""Regions by what is known of the nodes: which they are (`node_sets`), or what kind they are of (`node_labels`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from starcert.objects import Graph, Partition
+from starcert.objects.content import is_tensor
+from starcert.objects.pairsets import Across, Nodes, Within
+from starcert.objects.regions.builder import Builder, RegionRule, divided, text_of, words_of
+from starcert.system.errors import InvalidParameterError
+
+__all__ = ["NODE_LABELS", "NODE_SETS", "OTHER", "REST", "data_of", "node_labels", "node_sets"]
+
+
+REST = "*"
+"""In place of nodes: all that are in no other set."""
+
+_LONGEST_RANGE = 10_000_000
+
+_Given: TypeAlias = str | Iterable[Hashable]
+_Set: TypeAlias = frozenset[Hashable] | None
+
+
+def node_sets(sets: Mapping[str, _Given], *, between: str | Mapping[str, tuple[str, str]] | None = None) -> RegionRule:
+    """Regions of the pairs inside given node sets, and of the pairs between them.
+
+    They follow from the names of the nodes alone: not anchored.
+
+    Args:
+        sets: the nodes of each set by name, disjoint; the pairs inside a set are a region of the same name. Nodes are
+            an iterable of names, or text: `0-9` for the nodes 0 to 9, both included, `0-4+7` for several pieces, other
+            words for nodes called so, and `*`, for one set at most, for all nodes that are in no other set.
+        between: the region of all pairs between different sets; or, region by region, the names of two sets.
+            Pairs in no region are fixed.
+
+    Example:
+        >>> rule = node_sets({"motif": "0-9", "random": "*"}, between="bridge")
+        >>> rule.description
+        'node_sets:motif=0-9,random=*,between=bridge'
+        >>> rule(Graph(12, [])).sites(Graph(12, [])).sizes
+        (45, 1, 20)
+    """
+    if not isinstance(sets, Mapping) or not sets or not all(isinstance(region, str) for region in sets):
+        hint = "Write for instance node_sets:motif=0-9,random=10-19,between=bridge."
+        raise InvalidParameterError("sets", "name at least one set of nodes", sets, hint)
+    chosen = {region: _nodes(given, f"sets[{region}]") for region, given in sets.items()}
+    rests = [region for region, nodes in chosen.items() if nodes is None]
+    if len(rests) > 1:
+        raise InvalidParameterError("sets", "leave the remaining nodes, *, to one set", " and ".join(rests))
+    home: dict[Hashable, str] = {}
+    for region, nodes in chosen.items():
+        for node in nodes or ():
+            if home.setdefault(node, region) != region:
+                twice = f"{node!r} in both {home[node]!r} and {region!r}"
+                raise InvalidParameterError("sets", "have no common node", twice)
+    more = () if between is None else (between,) if isinstance(between, str) else tuple(between)
+    rule = NODE_SETS.rule(
+        {
+            **{region: given if isinstance(given, str) else _text(chosen[region]) for region, given in sets.items()},
+            "between": between,
+        },
+        (*chosen, *more),
+        partial(
+            _divide_by_sets,
+            sets=chosen,
+            between=between if between is None or isinstance(between, str) else dict(between),
+        ),
+    )
+    if not rests:
+        rule(Graph(0, []))  # a name that no region can have, or an unknown set, is refused now
+    return rule
+
+
+def _divide_by_sets(
+    graph: Graph, *, sets: Mapping[str, _Set], between: str | Mapping[str, tuple[str, str]] | None
+) -> Partition:
+    named = {node for nodes in sets.values() for node in nodes or ()}
+    full = {
+        region: frozenset(node for node in graph.nodes if node not in named) if nodes is None else nodes
+        for region, nodes in sets.items()
+    }
+    if between is None or isinstance(between, str):
+        return divided(full, between=between)
+    return Partition.from_node_sets(full, between=between)
+
+
+def _nodes(given: _Given, parameter: str) -> _Set:
+    """The nodes that were given; None for those that are in no other set."""
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise InvalidParameterError(parameter, "be nodes", given, "Write for instance 0-9, 0-4+7 or *.")
+    if not isinstance(given, str):
+        try:
+            return frozenset(given)
+        except TypeError:
+            raise InvalidParameterError(parameter, "be names of nodes", given) from None
+    if given.strip() == REST:
+        return None
+    nodes: set[Hashable] = set()
+    for piece in map(str.strip, given.split("+")):
+        if not piece or piece == REST:
+            hint = "Write for instance 0-9 or 0-4+7; * stands alone."
+            raise InvalidParameterError(parameter, "be nodes and ranges of nodes, with a + between them", given, hint)
+        if re.fullmatch(r"\d+(-\d+)?", piece):
+            first, _, last = piece.partition("-")
+            low, high = int(first), int(last or first)
+            if not low <= high <= low + _LONGEST_RANGE:
+                raise InvalidParameterError(parameter, "be ranges from the smaller node to the larger", piece)
+            nodes.update(range(low, high + 1))
+        else:
+            nodes.add(piece)
+    return frozenset(nodes)
+
+
+def _text(nodes: _Set) -> str:
+    """Nodes as `_nodes` reads them, runs of whole numbers as ranges."""
+    numbers = sorted(node for node in nodes or () if isinstance(node, int) and node >= 0)
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    words = sorted(str(node) for node in nodes or () if not (isinstance(node, int) and node >= 0))
+    return "+".join([f"{low}-{high}" if low < high else str(low) for low, high in runs] + words)
+
+
+NODE_SETS = Builder(
+    "node_sets",
+    node_sets,
+    "one for each set that is named; between=… for pairs of different sets",
+    why="You know which nodes matter: the certificate then speaks of them and of the others apart.",
+    kinds={"between": str},
+    collects="sets",
+    example="node_sets:motif=0-9,random=10-19,between=bridge",
+)
+
+
+OTHER = "other"
+"""The region of the labels that are not listed."""
+
+
+def node_labels(
+    attribute: str = "label",
+    *,
+    between: str | None = None,
+    inside: str | None = None,
+    labels: str | list[str] | tuple[str, ...] | None = None,
+) -> RegionRule:
+    """Regions of the pairs whose nodes carry the same label, and of those whose labels differ.
+
+    They follow from the data of the nodes alone, which no attack on edges changes: not anchored. (That is true as long
+    as the data are: a label that was computed from the edges, such as a degree, is anchored in fact, and only its
+    author can know. Labels among the graph's `anchored_data` are known to be, and so are regions that are read off
+    them.)
+
+    A noise has the same regions for all graphs, but a graph may lack a label. One-hot rows have a region for each
+    column, used or not. For plain labels either say which have a region of their own (`labels`), or put all pairs of
+    equal labels into one region (`inside`).
+
+    Args:
+        attribute: the node data with the labels: one for each node, or one-hot rows, whose label is their column.
+        between: the region of all pairs with different labels, which are fixed otherwise.
+        inside: one region for all pairs with equal labels; by default each label has a region, called as the label.
+        labels: the labels that have a region of their own in every graph, in text 0/1/2; all others share the region
+            `other`. By default those that a graph has, in the order in which its nodes first show them.
+
+    Example:
+        >>> graph = Graph(4, [(0, 1)], node_data={"label": [6, 6, 8, 8]})
+        >>> node_labels("label", between="mixed")(graph)
+        Partition(6, 8, mixed)
+        >>> node_labels("label", inside="same", between="mixed")(graph).sites(graph).sizes
+        (2, 4)
+    """
+    if not isinstance(attribute, str) or not attribute:
+        raise InvalidParameterError("attribute", "be the name of node data", attribute, "TU graphs have 'label', 'x'.")
+    for name, region in (("between", between), ("inside", inside)):
+        if not (region is None or isinstance(region, str)):
+            raise InvalidParameterError(name, "be the name of a region", region)
+    listed = None if labels is None else words_of(labels, "labels")
+    if inside is not None and listed is not None:
+        raise InvalidParameterError("labels", "be left out where 'inside' joins all labels", labels)
+    of_labels = (inside,) if inside is not None else None if listed is None else (*listed, OTHER)
+    regions = None if of_labels is None else of_labels if between is None else (*of_labels, between)
+    return NODE_LABELS.rule(
+        {
+            "attribute": attribute,
+            "between": between,
+            "inside": inside,
+            "labels": text_of(listed),
+        },
+        regions,
+        partial(_divide_by_labels, attribute=attribute, between=between, inside=inside, listed=listed),
+    )
+
+
+def _divide_by_labels(
+    graph: Graph, *, attribute: str, between: str | None, inside: str | None, listed: tuple[str, ...] | None
+) -> Partition:
+    found, known = _labels(graph, attribute)
+    names = known if listed is None else (*listed, OTHER)
+    groups: dict[str, list[object]] = {name: [] for name in names}
+    for node, label in zip(graph.nodes, found, strict=True):
+        groups[label if label in groups else OTHER].append(node)
+    sets: dict[str, Nodes] = {label: frozenset(members) for label, members in groups.items()}
+    if inside is None:
+        return divided(sets, between=between)
+    both = ((inside, Within(tuple(sets.values()))), (between or "", Across(tuple(sets.values()))))
+    return Partition(both if between is not None else both[:1])
+
+
+def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
+    """The label of every node, and all labels that have a region."""
+    data = data_of(graph, attribute)
+    rows = np.asarray(data) if isinstance(data, np.ndarray) or is_tensor(data) else None
+    if rows is not None and rows.ndim == 2:
+        wrong = ~(((rows == 0) | (rows == 1)).all(axis=1) & (rows.sum(axis=1) == 1))
+        if wrong.any():
+            first = int(wrong.argmax())
+            raise InvalidParameterError(
+                f"node_data[{attribute}]",
+                "hold one label or one one-hot row for each node",
+                f"{rows[first].tolist()} at node {graph.nodes[first]!r}",
+                "Features that are no labels go to the builder similar_features.",
+            )
+        return [str(column) for column in rows.argmax(axis=1)], tuple(map(str, range(rows.shape[1])))
+    values = rows.tolist() if rows is not None else list(data)  # type: ignore[call-overload]
+    # A region cannot be called 6.0, and a file of numbers means the label 6 by it.
+    found = [str(int(value) if isinstance(value, float) and value.is_integer() else value) for value in values]
+    said: dict[str, object] = {}
+    for text, value in zip(found, values, strict=True):
+        if said.setdefault(text, value) != value:
+            raise InvalidParameterError(f"node_data[{attribute}]", "be told apart by their str", (said[text], value))
+    return found, tuple(said)
+
+
+def data_of(graph: Graph, attribute: str) -> object:
+    """The data of the nodes by name, anchored or not, or an error that says which there are."""
+    if attribute in graph.node_data:
+        return graph.node_data[attribute]
+    if attribute in graph.anchored_data:
+        return graph.anchored_data[attribute]
+    known = ", ".join(map(repr, [*graph.node_data, *graph.anchored_data])) or "none"
+    raise InvalidParameterError(
+        "attribute", "name data that every node has", attribute, f"{graph!r} has {known}; choose one of its data."
+    )
+
+
+NODE_LABELS = Builder(
+    "node_labels",
+    node_labels,
+    "one for each label, or one for all (inside=…); between=… for pairs of different labels",
+    why="The kind of a node is known apart from its edges, and ties inside a kind differ from ties between kinds.",
+    kinds={"attribute": str, "between": str, "inside": str, "labels": str},
+)

@@ -1,0 +1,282 @@
+"""The sites of an object: those that an attacker may change, region after region, as one flat row.
+
+Sampling and voting work on flat positions, values and region numbers alone; what a site is, its layer knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.objects.blocks import PAIRS
+from starcert.objects.content import digest
+from starcert.objects.graph import Graph
+from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Region, Values
+from starcert.system.errors import InvalidParameterError
+
+__all__ = ["Sites"]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class _Law(Protocol):
+    def capacity(self, counts: Sequence[int]) -> tuple[int, ...]: ...
+
+
+class _Laws(Protocol):
+    """The laws of regions, by name: a noise."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __getitem__(self, region: str, /) -> _Law: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sites:
+    """Regions bound to a clean object: its sites, numbered consecutively, region after region.
+
+    However they are made, the regions are disjoint: those that share a site are refused. Nothing here is as large as
+    the number of sites: positions and coordinates are turned into one another by arithmetic.
+
+    Attributes:
+        clean: the object, whose values are the clean ones.
+        regions: the names of the regions.
+        blocks: the regions themselves, each a subset of one of the object's layers.
+        anchored: whether the regions were read off a graph's own edges.
+        reason: why they are anchored, a sentence; empty if they are not.
+
+    Example:
+        >>> from starcert.objects import Partition
+        >>> sites = Partition.from_node_sets({"core": range(3), "rest": range(3, 5)}).sites(Graph(5, [(0, 2), (2, 3)]))
+        >>> sites.sizes, sites.offsets, sites.n_sites, sites.n_fixed
+        ((3, 1), (0, 3), 4, 6)
+        >>> sites.coordinates([1, 3]), sites.locate([2, 2], [0, 3])
+        ((array([0, 3]), array([2, 4])), array([ 1, -1]))
+        >>> sites.ones, sites.counts, sites.fixed_edges
+        ((array([1]), array([], dtype=int64)), ((2, 1), (1, 0)), array([[2, 3]]))
+    """
+
+    clean: CleanObject
+    regions: tuple[str, ...]
+    blocks: tuple[Region, ...]
+    anchored: bool = False
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        named = list(zip(self.regions, self.blocks, strict=True))
+        known = [layer.name for layer in self.clean.layers]
+        for region, block in named:
+            if block.layer not in known:
+                raise InvalidParameterError(f"regions[{region}]", f"lie in a layer of {', '.join(known)}", block.layer)
+        for layer in self.clean.layers:
+            layer.check({region: block for region, block in named if block.layer == layer.name})
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self.clean, self.regions, self.blocks, self.anchored, self.reason)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{region}: {size:,}" for region, size in zip(self.regions, self.sizes, strict=True))
+        return f"Sites({sizes}{', anchored' if self.anchored else ''})"
+
+    @classmethod
+    def everything(cls, clean: CleanObject, region: str) -> Sites:
+        """Every site of an object in one region.
+
+        Example:
+            >>> Sites.everything(Graph(4, [(0, 1)]), "all")
+            Sites(all: 6)
+        """
+        if len(clean.layers) != 1:
+            names = ", ".join(layer.name for layer in clean.layers)
+            raise InvalidParameterError("regions", f"say where the regions are in the layers {names}", None)
+        return cls(clean, (region,), (clean.layers[0].everything(),))
+
+    def marked(self, reason: str) -> Sites:
+        """These sites, anchored for this reason."""
+        return _restore(self.clean, self.regions, self.blocks, True, reason)
+
+    @property
+    def graph(self) -> Graph:
+        """The clean object, for those who need a graph."""
+        if not isinstance(self.clean, Graph):
+            raise InvalidParameterError("sites", "be those of a Graph", type(self.clean).__name__)
+        return self.clean
+
+    @property
+    def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
+        """What noise leaves alone: of a graph its `Frame`."""
+        return self.clean.frame
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layer of each region."""
+        return tuple(self._layer(block.layer) for block in self.blocks)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many sites each region has."""
+        return tuple(block.size for block in self.blocks)
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The position of the first site of each region."""
+        return tuple(accumulate(self.sizes, initial=0))[:-1]
+
+    @property
+    def n_sites(self) -> int:
+        """How many sites there are in all regions."""
+        return sum(self.sizes)
+
+    @property
+    def n_fixed(self) -> int:
+        """How many sites of the object lie in no region: no noise there, and nothing is certified."""
+        return sum(layer.size for layer in self.clean.layers) - self.n_sites
+
+    @cached_property
+    def key(self) -> str:
+        """A hex digest of what the sites are: regions, their sites, anchored or not.
+
+        The values of the object play no part: a graph and its noisy copy have the same sites.
+        """
+        layers = [block.layer for block in self.blocks]
+        # Sites of node pairs keep the digest that they had when there were no others.
+        more = () if set(layers) <= {PAIRS} else (layers,)
+        return digest("sites", self.regions, [block.content for block in self.blocks], self.anchored, *more)
+
+    def span(self, layer: str) -> tuple[int, int]:
+        """The positions of the sites of a layer: from the first to before the second."""
+        here = [number for number, block in enumerate(self.blocks) if block.layer == layer]
+        if not here:
+            return 0, 0
+        if here[-1] - here[0] >= len(here):
+            raise InvalidParameterError("regions", "come layer after layer", [block.layer for block in self.blocks])
+        return self.offsets[here[0]], self.offsets[here[-1]] + self.sizes[here[-1]]
+
+    def coordinates(self, positions: npt.ArrayLike) -> tuple[Indices, ...]:
+        """The coordinates of sites of one layer: of a node pair its node indices u < v.
+
+        Args:
+            positions: flat positions of sites, from 0 to n_sites − 1, in any order.
+        """
+        flat = _as_indices(positions, self.n_sites, "positions", "positions of sites")
+        layer = self.layers[int(np.searchsorted(self.offsets, flat[0], side="right")) - 1] if len(flat) else None
+        found = tuple(np.empty_like(flat) for _ in (layer or self.clean.layers[0]).ranges)
+        for block, offset in zip(self.blocks, self.offsets, strict=True):
+            where = (flat >= offset) & (flat < offset + block.size)
+            if where.all():
+                return tuple(block.coordinates(flat - offset)) if len(flat) else found
+            if where.any():
+                for values, part in zip(found, block.coordinates(flat[where] - offset), strict=True):
+                    values[where] = part
+        return found
+
+    def locate(self, *coordinates: npt.ArrayLike, layer: str | None = None) -> Indices:
+        """The flat positions of sites by their coordinates, −1 for fixed ones.
+
+        Args:
+            coordinates: for each coordinate of the layer a row of numbers; of node pairs the two node indices, either
+                the smaller one. A node with itself is a fixed pair.
+            layer: the layer; the object's first if left out.
+        """
+        of = self._layer(layer)
+        given = [
+            _as_indices(values, limit, name, f"coordinates of {of.name}")
+            for values, (name, limit) in zip(coordinates, of.ranges, strict=True)
+        ]
+        for values, (name, _) in zip(given[1:], of.ranges[1:], strict=True):
+            if len(values) != len(given[0]):
+                raise InvalidParameterError(name, f"be as long as {of.ranges[0][0]!r}, {len(given[0])}", len(values))
+        return self._located(of, given)
+
+    def _located(self, layer: Layer, coordinates: Coordinates) -> Indices:
+        positions = np.full(len(coordinates[0]), -1, dtype=np.int64)
+        for block, offset in zip(self.blocks, self.offsets, strict=True):
+            if block.layer == layer.name:
+                numbers = block.locate(*coordinates)
+                np.copyto(positions, numbers + offset, where=numbers >= 0)
+        return positions
+
+    def _layer(self, name: str | None) -> Layer:
+        known = {layer.name: layer for layer in self.clean.layers}
+        if name is None or name in known:
+            return self.clean.layers[0] if name is None else known[name]
+        raise InvalidParameterError("layer", f"be one of {', '.join(known)}", name)
+
+    @cached_property
+    def _positions(self) -> tuple[Indices, ...]:
+        """For each layer of the object where its values are that are not 0, −1 for fixed ones."""
+        return tuple(self._located(layer, self.clean.nonzero(layer.name)[0]) for layer in self.clean.layers)
+
+    @cached_property
+    def nonzero(self) -> tuple[Indices, Values]:
+        """The flat positions of the sites whose clean value is not 0, ascending, and those values; read-only."""
+        positions = np.concatenate(self._positions)
+        values = np.concatenate([self.clean.nonzero(layer.name)[1] for layer in self.clean.layers])
+        order = np.argsort(positions)[int((positions < 0).sum()) :]
+        return _read_only(positions[order]), _read_only(values[order])
+
+    def _of_regions(self, positions: Indices) -> list[slice]:
+        """Where in ascending positions those of each region are."""
+        bounds = [(offset, offset + size) for offset, size in zip(self.offsets, self.sizes, strict=True)]
+        return [slice(*np.searchsorted(positions, bound)) for bound in bounds]
+
+    @cached_property
+    def ones(self) -> tuple[Indices, ...]:
+        """For each region the flat positions of the sites whose clean value is 1, ascending, read-only."""
+        positions, values = self.nonzero
+        positions = positions[values == 1]
+        return tuple(_read_only(positions[part].copy()) for part in self._of_regions(positions))
+
+    @cached_property
+    def counts(self) -> tuple[tuple[int, ...], ...]:
+        """For each region how many of its sites have each clean value, from 0 on."""
+        positions, values = self.nonzero
+        found = []
+        for layer, size, part in zip(self.layers, self.sizes, self._of_regions(positions), strict=True):
+            others = np.bincount(values[part], minlength=layer.alphabet)[1:].tolist()
+            found.append((size - sum(others), *others))
+        return tuple(found)
+
+    def capacity(self, laws: _Laws) -> tuple[int, ...]:
+        """How many sites an attacker finds on each axis of a noise: more flips than these are no further attack."""
+        counts = dict(zip(self.regions, self.counts, strict=True))
+        return tuple(count for region in laws for count in laws[region].capacity(counts[region]))
+
+    @cached_property
+    def fixed_edges(self) -> Indices:
+        """The edges of a graph that lie in no region, shape (k, 2), read-only."""
+        return _read_only(self.graph.edges[self._positions[0] < 0])
+
+    @cached_property
+    def fixed_types(self) -> Values:
+        """The values of these edges: their types, or 1."""
+        return _read_only(self.graph.nonzero(self.clean.layers[0].name)[1][self._positions[0] < 0])
+
+
+def _restore(*values: object) -> Sites:
+    """Sites that were checked when they were first made: nobody need do that again."""
+    sites = object.__new__(Sites)
+    for field, value in zip(fields(Sites), values, strict=True):
+        object.__setattr__(sites, field.name, value)
+    return sites
+
+
+def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    array.setflags(write=False)
+    return array
+
+
+def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indices:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InvalidParameterError(name, f"be a row of {what}", values)
+    wrong = (array < 0) | (array >= limit)
+    if wrong.any():
+        raise InvalidParameterError(name, f"be {what} below {limit}, 0 or more", array[wrong.argmax()].item())
+    return array.astype(np.int64, copy=False)

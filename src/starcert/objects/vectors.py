@@ -1,0 +1,345 @@
+"""Plain vectors as clean objects: rows of bits or of categories, for tables, binarised images and sets of tokens.
+
+A row has one layer, "columns", and each column is a site. Regions are sets of columns, by number or by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.objects.content import digest
+from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
+from starcert.objects.sites import Sites
+from starcert.system.errors import InvalidParameterError, whole_number
+
+__all__ = [
+    "COLUMNS",
+    "Bits",
+    "Categories",
+    "ColumnRegions",
+    "Vector",
+    "VectorFrame",
+    "column_sites",
+    "joined",
+    "matrix_of",
+]
+
+COLUMNS = "columns"
+"""The name of the layer."""
+
+MOST_VALUES = 256
+
+ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
+"""For each region its columns: numbers from 0, names, or a truth value for every column; or "columns" for all."""
+
+
+@dataclass(frozen=True)
+class VectorFrame:
+    """What noise leaves alone of a row: how many columns it has, their names, and the values that they may take.
+
+    Attributes:
+        n_columns: how many columns there are.
+        names: their names; empty if they have none.
+        alphabet: how many values a column may take; in a noisy copy they are 0 … alphabet − 1.
+        categories: what these values are called; empty if they are but numbers.
+    """
+
+    n_columns: int
+    names: tuple[Hashable, ...] = ()
+    alphabet: int = 2
+    categories: tuple[Hashable, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """A hex digest of the content: the same for equal ones everywhere."""
+        return digest("columns", self.n_columns, self.names, self.alphabet, self.categories)
+
+    def numbers(self, columns: Iterable[Any], parameter: str = "columns") -> Indices:
+        """The numbers of some columns, ascending, each once.
+
+        Args:
+            columns: their numbers or their names, or a truth value for every column; or the name of the layer, for all.
+            parameter: what errors call them.
+
+        Example:
+            >>> VectorFrame(3, names=("age", "smoker", "sport")).numbers(["sport", "age"])
+            array([0, 2])
+        """
+        if isinstance(columns, str) and columns == COLUMNS:
+            return np.arange(self.n_columns)
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            hint = "Write a list of columns for each region, for instance {'border': [0, 1, 2]}."
+            raise InvalidParameterError(parameter, "be a list of columns", columns, hint)
+        given: list[Any] = columns.tolist() if isinstance(columns, np.ndarray) else list(columns)
+        if len(given) == self.n_columns and all(isinstance(each, bool | np.bool_) for each in given):
+            return np.flatnonzero(given)
+        named = {name: number for number, name in enumerate(self.names)}
+        found: list[Any] = [named.get(each, each) if isinstance(each, Hashable) else each for each in given]
+        for each in found:
+            whole = isinstance(each, int | np.integer) and not isinstance(each, bool | np.bool_)
+            if not whole or not 0 <= each < self.n_columns:
+                names = " or names of columns" if self.names else ""
+                raise InvalidParameterError(parameter, f"hold numbers from 0 to {self.n_columns - 1}{names}", each)
+        numbers = np.array(sorted(found), dtype=np.int64)
+        if (np.diff(numbers) == 0).any():
+            raise InvalidParameterError(parameter, "hold each column once", int(numbers[:-1][np.diff(numbers) == 0][0]))
+        return numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Vector:
+    """A row of values from a small alphabet: `Bits` or `Categories`. See `starcert.objects.layers.CleanObject`.
+
+    Attributes:
+        row: the values, read-only, shape (columns,).
+        frame: what noise leaves alone.
+    """
+
+    row: Values
+    frame: VectorFrame
+
+    @classmethod
+    def _of(cls, row: Values, frame: VectorFrame) -> Self:
+        """A row that was checked."""
+        made = object.__new__(cls)
+        made._set(row, frame)
+        return made
+
+    def _set(self, row: Values, frame: VectorFrame) -> None:
+        row.setflags(write=False)
+        object.__setattr__(self, "row", row)
+        object.__setattr__(self, "frame", frame)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self)._of, (self.row, self.frame)
+
+    @cached_property
+    def key(self) -> str:
+        """A hex digest of the values, the names of the columns and of the values."""
+        return digest("vector", self.row, self.frame.key)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The one kind of sites: the columns."""
+        return (Layer(COLUMNS, self.frame.n_columns, self.frame.alphabet),)
+
+    def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
+        """The columns whose value is not 0, and their values."""
+        assert layer == COLUMNS
+        where = np.flatnonzero(self.row)
+        return (where,), self.row[where]
+
+    def __len__(self) -> int:
+        return self.frame.n_columns
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Vector) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+class Bits(Vector):
+    """A row of zeros and ones.
+
+    Args:
+        row: zeros and ones, as truth values, whole numbers or floats; they are copied.
+        names: the names of the columns, if they have any.
+
+    Example:
+        >>> Bits([0, 1, 1, 0, 1])
+        Bits(5 columns, 3 ones)
+        >>> Bits.rows([[0, 1], [1, 1]])
+        [Bits(2 columns, 1 one), Bits(2 columns, 2 ones)]
+    """
+
+    _ROWS: ClassVar[str] = "Bits.rows(X) takes many."
+
+    def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
+        values = _numbers(row, "row", 1, 2, self._ROWS)
+        self._set(values, VectorFrame(len(values), _column_names(names, len(values))))
+
+    @classmethod
+    def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
+        """Each row of an array, or of a sparse matrix of scipy, shape (rows, columns)."""
+        values = _numbers(X, "X", 2, 2, "Bits(row) takes one row.")
+        frame = VectorFrame(values.shape[1], _column_names(names, values.shape[1]))
+        return [cls._of(row.copy(), frame) for row in values]
+
+    def __repr__(self) -> str:
+        ones = int(self.row.sum())
+        return f"Bits({len(self)} column{'s' * (len(self) != 1)}, {ones} one{'s' * (ones != 1)})"
+
+
+class Categories(Vector):
+    """A row of categories: every column takes one of the same few values.
+
+    Where columns have different numbers of values, give the largest. Noisy copies may then show a value that a column
+    never has in the data, and an attacker may set it: certificates hold for these too.
+
+    Args:
+        row: the values, copied. Where their names are letters, a text is a row, too.
+        values: how many there are, the row then holds numbers from 0; or their names, which the row then holds. A
+            classifier sees numbers in any case.
+        names: the names of the columns, if they have any.
+
+    Example:
+        >>> Categories([2, 0, 1], values=3)
+        Categories(3 columns, 3 values)
+        >>> Categories("GAT", values="ACGT").row
+        array([2, 0, 3], dtype=uint8)
+    """
+
+    _ROWS: ClassVar[str] = "Categories.rows(X, values=…) takes many."
+
+    def __init__(
+        self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
+    ) -> None:
+        alphabet, categories = _alphabet(values)
+        numbers = _categories(_letters(row, categories), "row", 1, alphabet, categories, self._ROWS)
+        self._set(numbers, VectorFrame(len(numbers), _column_names(names, len(numbers)), alphabet, categories))
+
+    @classmethod
+    def rows(
+        cls,
+        X: npt.ArrayLike,  # noqa: N803
+        *,
+        values: int | Iterable[Hashable],
+        names: Iterable[Hashable] | None = None,
+    ) -> list[Categories]:
+        """Each row of an array, shape (rows, columns), or each of several texts of the same length."""
+        alphabet, categories = _alphabet(values)
+        listed = [_letters(row, categories) for row in X] if isinstance(X, list | tuple) else X
+        numbers = _categories(listed, "X", 2, alphabet, categories, "Categories(row, values=…) takes one row.")
+        n_columns = numbers.shape[1]
+        frame = VectorFrame(n_columns, _column_names(names, n_columns), alphabet, categories)
+        return [cls._of(row.copy(), frame) for row in numbers]
+
+    def __repr__(self) -> str:
+        return f"Categories({len(self)} column{'s' * (len(self) != 1)}, {self.frame.alphabet} values)"
+
+
+def column_sites(clean: Vector, regions: ColumnRegions) -> Sites:
+    """The sites of a row in which each region is some of its columns; columns in no region are fixed.
+
+    Example:
+        >>> column_sites(Bits([0, 1, 1, 0]), {"outer": [0, 3], "inner": [1]})
+        Sites(outer: 2, inner: 1)
+    """
+    (layer,) = clean.layers
+    numbers = [clean.frame.numbers(columns, f"regions[{region}]") for region, columns in regions.items()]
+    return Sites(clean, tuple(regions), tuple(Numbered(layer, each) for each in numbers))
+
+
+def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
+    """The values of rows with the same columns, shape (rows, columns), as a classifier sees them.
+
+    Example:
+        >>> matrix_of(Bits.rows([[0, 1], [1, 1]])).tolist()
+        [[0, 1], [1, 1]]
+    """
+    values = []
+    for number, each in enumerate(rows):
+        if not isinstance(each, Vector):
+            hint = "Make them with Bits.rows(X) or Categories.rows(X, values=…)."
+            raise InvalidParameterError("rows", "be Bits or Categories", type(each).__name__, hint)
+        if each.frame != rows[0].frame:
+            got = f"{each.frame} in row {number}, {rows[0].frame} in row 0"
+            raise InvalidParameterError("rows", "have the same columns", got)
+        values.append(each.row)
+    return np.array(values, dtype=np.int64).reshape(len(rows), -1)
+
+
+def joined(rows: Sequence[Vector]) -> Vector:
+    """All rows one after the other, as a single one; its columns have no names."""
+    frame = VectorFrame(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
+    return Vector._of(np.concatenate([each.row for each in rows]), frame)
+
+
+def _numbers(given: object, parameter: str, ndim: int, alphabet: int, hint: str) -> Values:
+    """Whole numbers below `alphabet`, copied; what is wrong is named with its place."""
+    array = _array(given, parameter, ndim, None, hint)
+    if array.size and array.dtype.kind not in "biuf":
+        got = array.flat[0].item() if array.dtype.kind != "O" else next(iter(array.flat))
+        hint = "" if alphabet == 2 else "Names of values are given as values=('red', 'green', …)."
+        raise InvalidParameterError(parameter, f"hold {_wanted(alphabet)}", got, hint)
+    right = (array >= 0) & (array < alphabet)
+    right &= array == np.floor(array.astype(np.float64))
+    if not right.all():
+        raise InvalidParameterError(parameter, f"hold {_wanted(alphabet)}", _first_wrong(array, right))
+    return array.astype(np.uint8)
+
+
+def _categories(
+    given: object, parameter: str, ndim: int, alphabet: int, categories: tuple[Hashable, ...], hint: str
+) -> Values:
+    if not categories:
+        return _numbers(given, parameter, ndim, alphabet, hint)
+    array = _array(given, parameter, ndim, object, hint)
+    known = {name: number for number, name in enumerate(categories)}
+    found = np.array([known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat], dtype=np.int64)
+    found = found.reshape(array.shape)
+    if (found < 0).any():
+        shown = ", ".join(map(repr, categories[:8])) + ", …" * (len(categories) > 8)
+        raise InvalidParameterError(parameter, f"hold the values {shown}", _first_wrong(array, found >= 0))
+    return found.astype(np.uint8)
+
+
+def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: str) -> npt.NDArray[Any]:
+    wanted = "be one row of values" if ndim == 1 else "be rows of values, all of one length"
+    from scipy import sparse  # noqa: PLC0415  (a tenth of a second)
+
+    try:
+        array = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=dtype)  # type: ignore[attr-defined]
+    except ValueError:  # rows of several lengths
+        raise InvalidParameterError(parameter, wanted, given, hint) from None
+    if array.ndim != ndim:
+        got = f"an array of shape {array.shape}" if array.ndim else given
+        raise InvalidParameterError(parameter, wanted, got, hint)
+    return array
+
+
+def _wanted(alphabet: int) -> str:
+    return "zeros and ones alone" if alphabet == 2 else f"whole numbers from 0 to {alphabet - 1}"
+
+
+def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
+    place = tuple(int(each[0]) for each in np.nonzero(~right))
+    value = array[place]
+    shown = value.item() if isinstance(value, np.generic) else value
+    return f"{shown!r} in " + (f"column {place[0]}" if len(place) == 1 else f"row {place[0]}, column {place[1]}")
+
+
+def _alphabet(values: object) -> tuple[int, tuple[Hashable, ...]]:
+    """How many values there are, and their names."""
+    if not isinstance(values, Iterable):
+        return whole_number("values", values, 2, MOST_VALUES, "Values that are seldom may share one."), ()
+    categories = tuple(values)
+    if not all(isinstance(each, Hashable) for each in categories) or len(set(categories)) < len(categories):
+        hint = "All columns share their values: where they have different numbers of them, give the largest number."
+        raise InvalidParameterError("values", "be a number, or names that differ", values, hint)
+    whole_number("values", len(categories), 2, MOST_VALUES, "Values that are seldom may share one.")
+    return len(categories), categories
+
+
+def _letters(row: Any, categories: tuple[Hashable, ...]) -> Any:  # noqa: ANN401  (whatever numpy takes)
+    """A text as its letters, where these are the names of the values; anything else as it is."""
+    lettered = (
+        isinstance(row, str) and categories and all(isinstance(each, str) and len(each) == 1 for each in categories)
+    )
+    return list(row) if lettered else row
+
+
+def _column_names(names: Iterable[Hashable] | None, n_columns: int) -> tuple[Hashable, ...]:
+    if names is None:
+        return ()
+    given = tuple(names)
+    if len(given) != n_columns or len(set(given)) < n_columns:
+        raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", given)
+    return given

@@ -1,0 +1,152 @@
+"""A document: a template filled with text, data and scripts, one HTML file that loads nothing and runs its own scripts.
+
+Everything that comes from data is escaped: by the templates (jinja2, autoescape) as text in the page, as JSON in a
+block that no name can break out of, and as text nodes in the browser. The page's own policy forbids every other script
+and every connection.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.files import write_whole
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["KeyFigure", "as_bytes", "assemble", "render", "resources", "target", "templates", "write_page"]
+
+LONGEST_VALUE = 2_000
+"""A value with more characters is cut: a page is for reading, the settings file for repeating."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One of the numbers that stand first.
+
+    Attributes:
+        value: the number.
+        what: what it is.
+        name: of its element.
+        class_name: the class that it is about, shown in brackets; None: it is about none.
+    """
+
+    value: str
+    what: str
+    name: str
+    class_name: str | None = None
+
+
+def render(template: str, said: Mapping[str, object]) -> str:
+    """The text that a template makes of what it is told.
+
+    Args:
+        template: a file of the package, by its path there.
+        said: what it says; everything is escaped.
+
+    Example:
+        >>> "<title>a &lt; b</title>" in render("pages/templates/studies.html", {"title": "a < b", "finished": []})
+        True
+    """
+    return templates().get_template(template).render(said)
+
+
+def assemble(template: str, said: Mapping[str, object], *, title: str, style: str, script: str, data: object) -> str:
+    """The page with plots that a template makes, which extends `pages/templates/page.html`.
+
+    Args:
+        template: as `render` takes it.
+        said: what the page says: `numbers`, `notices`, `origin`, and what its own sections want.
+        title: the heading, as text.
+        style: the style sheet.
+        script: the page's own script.
+        data: what the script draws from, as JSON can say it.
+    """
+    drawing = resources("starcert.pages", ["svg_plot.js"])
+    policy = (
+        f"default-src 'none'; script-src {_hash(drawing)} {_hash(script)}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    ours = {"style": style, "data": _json(data), "drawing": drawing, "script": script}
+    trusted = {name: _Trusted(text) for name, text in ours.items()}
+    return render(template, {**said, "policy": policy, "title": title, **trusted})
+
+
+class _Trusted(str):
+    """Text of our own that templates put in as it is."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
+
+
+def as_bytes(html: str) -> bytes:
+    """A page as its file holds it; a lone surrogate, as file names may have, is no text: it is shown as its number."""
+    return html.encode("utf-8", "backslashreplace")
+
+
+def write_page(path: Path, html: str) -> None:
+    """Writes a page; it appears under its name only when it is complete."""
+    write_whole(path, [as_bytes(html)])
+
+
+def target(path: str | os.PathLike[str]) -> Path:
+    """The file that a page shall be written to, in a folder that is there."""
+    try:
+        found = Path(path)
+    except TypeError:
+        raise InvalidParameterError("path", "name a file", path) from None
+    if not found.parent.is_dir():
+        raise StarcertError(f"{found}: the folder {found.parent} does not exist. Make it first, or name another file.")
+    if found.is_dir():
+        raise StarcertError(f"{found}: is a folder. Name a file in it, such as {found / 'report.html'}.")
+    return found
+
+
+def resources(package: str, names: Sequence[str]) -> str:
+    """The texts of files that lie in a package, one after the other."""
+    return "\n".join((files(package) / name).read_text(encoding="utf-8") for name in names)
+
+
+@cache
+def templates() -> Environment:
+    """The templates of the package: text is escaped, and a name that nobody gave is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (only where a page is written)
+
+    found = Environment(
+        loader=PackageLoader("starcert", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.filters["cut"] = _cut
+    return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… ({len(text):,} characters)"
+
+
+def _json(value: object) -> str:
+    """JSON in ASCII without <, > and &: it cannot end the element that it stands in."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

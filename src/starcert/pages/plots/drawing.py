@@ -1,0 +1,248 @@
+"""What the plots share: a figure to draw on, and how they look; and graphs with their regions coloured.
+
+The same colour for the same thing, legible to the colour-blind, readable at column width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.system.errors import InvalidParameterError, StarcertError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
+
+__all__ = [
+    "COLOURS",
+    "COLUMN",
+    "FIXED",
+    "MAJORITY",
+    "PAGE",
+    "SHADES",
+    "TONES",
+    "colour_of",
+    "layout",
+    "new_axes",
+    "new_figure",
+    "noise_matrix",
+    "region_graph",
+    "region_matrix",
+    "style",
+    "two_axes",
+]
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+"""Okabe and Ito's palette: regions, classes and curves take these in their order."""
+
+FIXED = "#999999"
+"""What lies in no region."""
+
+MAJORITY = "#D55E00"
+"""The share of the most frequent class, in every plot that has an accuracy."""
+
+SHADES = "cividis"
+"""The colour map of every number from low (dark) to high (light)."""
+
+TONES = {
+    "certified by p_A": "#0072B2",
+    "certified by evidence": "#7CC4EE",
+    "open": "#E3E7EB",
+    "broken": "#D55E00",
+}
+"""What is known of a radius, and its colour: told apart by the colour-blind, and in grey."""
+
+ATTACK = "#C1121F"
+"""The node pairs of an attack."""
+
+LEAST_SHARE = 0.05
+"""Pairs with less than this share of the greatest influence are as narrow as those without any."""
+
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 3)))
+"""How edges of each type are drawn; after the last it begins anew."""
+
+COLUMN, PAGE = 3.4, 7.0
+"""Widths of a column and of a page, in inches."""
+
+
+def colour_of(number: int) -> str:
+    """The colour of the region, class or curve with this number."""
+    return COLOURS[number % len(COLOURS)]
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Small clean type, vector text that can be searched, and files that do not depend on when they were made."""
+    from matplotlib import rc_context  # noqa: PLC0415  (only where something is drawn)
+
+    settings: dict[Any, Any] = {
+        "font.size": 8,
+        "axes.titlesize": 8,
+        "axes.labelsize": 8,
+        "legend.fontsize": 7,
+        "xtick.labelsize": 7,
+        "ytick.labelsize": 7,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "savefig.dpi": 200,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "starcert",
+    }
+    with rc_context(settings):
+        yield
+
+
+def two_axes(noise: Noise) -> tuple[str, str]:
+    """The names of the axes of a noise that has two."""
+    if len(noise.axes) != 2:
+        raise InvalidParameterError("noise", "have two axes to be drawn as a map", noise, f"It has {len(noise.axes)}.")
+    return noise.axes[0], noise.axes[1]
+
+
+def new_figure(width: float, height: float, *, dpi: float = 150) -> Figure:
+    """A figure that no window belongs to, its size in inches."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  (only where something is drawn)
+    except ModuleNotFoundError as error:
+        raise StarcertError("Plots need matplotlib: pip install 'starcert[plots]'") from error
+    return Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+
+
+def new_axes(ax: Axes | None) -> Axes:
+    """The axes that were given, or those of a new figure."""
+    return new_figure(6.4, 3.6).add_subplot() if ax is None else ax
+
+
+Positions = npt.NDArray[np.float64]
+
+
+def region_matrix(sites: Sites) -> npt.NDArray[np.int64]:
+    """The number of the region of every node pair, −1 for fixed ones; shape (nodes, nodes), symmetric.
+
+    Of a directed graph entry [u, v] is that of the arc from u to v. Regions of other sites play no part.
+
+    Example:
+        >>> from starcert.objects import Graph, Partition
+        >>> sites = Partition.from_node_sets({"core": [0, 1], "rest": [2, 3]}).sites(Graph(4, [(0, 1)]))
+        >>> region_matrix(sites)[[0, 0, 3], [1, 2, 2]].tolist()
+        [0, -1, 1]
+    """
+    n = sites.graph.n_nodes
+    regions = np.full((n, n), -1, dtype=np.int64)
+    for number, block in enumerate(sites.blocks):
+        if block.layer == sites.graph.layers[0].name:
+            u, v = block.coordinates(np.arange(block.size))
+            regions[u, v] = number
+            if not sites.graph.directed:
+                regions[v, u] = number
+    return regions
+
+
+def layout(sites: Sites, *, seed: int = 0) -> Positions:
+    """Where to draw the nodes: forces along the edges, from a start that depends on the seed alone."""
+    import networkx as nx  # noqa: PLC0415  (slow to import)
+
+    graph = nx.Graph(sites.graph.edges.tolist())
+    graph.add_nodes_from(range(sites.graph.n_nodes))
+    places = nx.kamada_kawai_layout(graph, pos=nx.random_layout(graph, seed=seed))
+    return np.array([places[node] for node in range(sites.graph.n_nodes)])
+
+
+def region_graph(
+    sites: Sites,
+    *,
+    positions: Positions | None = None,
+    influence: npt.NDArray[np.float64] | None = None,
+    attack: Sequence[int] = (),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draws a graph: each edge in the colour of its region, each node in that of the region most of its pairs are in.
+
+    Arcs have heads, and types of edges are told apart by their dashes.
+
+    Args:
+        sites: the graph and its regions.
+        positions: where the nodes are, shape (nodes, 2); by default from `layout`.
+        influence: for each site how much it says, as `influences` computes it: the more, the wider the pair is
+            drawn. Pairs that are no edges are dashed.
+        attack: sites to draw in red, such as those of `Certificate.attack(level)`.
+        ax: where to draw.
+    """
+    ax = new_axes(ax)
+    places = layout(sites) if positions is None else positions
+    regions = region_matrix(sites)
+    colours: Mapping[int, str] = {-1: FIXED} | {i: colour_of(i) for i in range(len(sites.regions))}
+    edges = {(u, v) for u, v in sites.graph.edges.tolist()}
+    types = np.zeros(len(edges), dtype=int) if sites.graph.edge_types is None else sites.graph.edge_types - 1
+    for (u, v), number in zip(sites.graph.edges.tolist(), types.tolist(), strict=True):
+        look = {"color": colours[int(regions[u, v])], "lw": 0.9, "ls": DASHES[number % len(DASHES)], "zorder": 1}
+        if sites.graph.directed:
+            bend = {"connectionstyle": "arc3,rad=0.15"} if (v, u) in edges else {}
+            arrow = {"arrowstyle": "-|>", "shrinkA": 3, "shrinkB": 3, "mutation_scale": 8, **bend, **look}
+            ax.annotate("", places[v], places[u], arrowprops=arrow, zorder=1)
+        else:
+            ax.plot(*places[[u, v]].T, solid_capstyle="round", **look)
+    ends = {position: block.layer == sites.graph.layers[0].name for position, block in enumerate(sites.blocks)}
+
+    def pair(site: int, **look: Any) -> None:  # noqa: ANN401  (what a line of matplotlib's takes)
+        if not ends[int(np.searchsorted(np.cumsum(sites.sizes), site, side="right"))]:
+            return  # a feature of a node, which is no pair
+        u, v = (int(end[0]) for end in sites.coordinates([site]))
+        there = (u, v) in edges or (not sites.graph.directed and (v, u) in edges)
+        dashes = "-" if there else (0, (2, 1.5))
+        ax.plot(*places[[u, v]].T, ls=dashes, **{"color": colours[int(regions[u, v])], **look})
+
+    if influence is not None and influence.max(initial=0) > 0:
+        shares = influence / influence.max()
+        for site in np.flatnonzero(shares >= LEAST_SHARE).tolist():
+            pair(site, lw=0.5 + 3 * shares[site], alpha=0.25 + 0.65 * shares[site], zorder=1.2)
+    for site in attack:
+        pair(site, color=ATTACK, lw=2.5, zorder=1.5)
+    for node, place in enumerate(places):
+        counts = [int((regions[node] == i).sum()) for i in range(len(sites.regions))]
+        home = int(np.argmax(counts)) if any(counts) else -1
+        ax.plot(*place, "o", ms=5, color=colours[home], mec="white", mew=0.6, zorder=2)
+    for i, region in enumerate(sites.regions):
+        if ends[i]:
+            ax.plot([], [], color=colours[i], marker="o", lw=0.9, ms=4, label=region)
+    for number, name in enumerate(sites.graph.type_names):
+        ax.plot([], [], color=FIXED, lw=0.9, ls=DASHES[number % len(DASHES)], label=str(name))
+    if len(sites.fixed_edges):
+        ax.plot([], [], color=FIXED, lw=0.9, label="fixed")
+    if len(attack):
+        ax.plot([], [], color=ATTACK, lw=2.5, label="attack")
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    return ax
+
+
+def noise_matrix(sites: Sites, noise: Noise, *, ax: Axes | None = None) -> Axes:
+    """Draws the probability with which every node pair flips, in the upper triangle; fixed pairs are left white.
+
+    Of a directed graph both triangles are drawn: row u, column v has the arc from u to v.
+    """
+    ax = new_axes(ax)
+    regions = region_matrix(sites)
+    n = sites.graph.n_nodes
+    present = np.zeros((n, n), dtype=bool)
+    present[tuple(sites.graph.edges.T)] = True
+    if not sites.graph.directed:
+        present |= present.T
+    flips = np.full((n, n), np.nan)
+    for i, region in enumerate(sites.regions):
+        flips[(regions == i) & present] = noise[region].change(1)
+        flips[(regions == i) & ~present] = noise[region].change(0)
+    if not sites.graph.directed:
+        flips[np.tril_indices(n)] = np.nan
+    image = ax.imshow(flips, cmap=SHADES, vmin=0, vmax=0.5, interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label="probability of a flip")
+    ax.set(xlabel="node", ylabel="node")
+    return ax

@@ -1,0 +1,272 @@
+"""Maps of two axes: the share certified at each radius, the verdicts on one graph, slacks, and any table of numbers.
+
+Computing and drawing are apart: a map is computed once, and drawn on any matplotlib axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.metrics import certified_counts, certified_share, majority_share, open_ended
+from starcert.certificates.slack import slack_table
+from starcert.math.confidence import Votes, clopper_pearson
+from starcert.pages.plots.drawing import MAJORITY, PAGE, SHADES, TONES, new_axes, new_figure, two_axes
+from starcert.system.errors import InvalidParameterError
+from starcert.system.output import at_most
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+    from starcert.certificates.certificate import Certificate, Certificates
+    from starcert.objects.noise import Noise, RadiusLike
+
+__all__ = ["NumberGrid", "RadiusMap", "SlackMap", "VerdictMap", "stacked"]
+
+
+@dataclass(frozen=True)
+class RadiusMap:
+    """Certified accuracy on two axes.
+
+    Attributes:
+        axes: the names of the two axes.
+        share: the share of graphs certified (and answered right, if labels were given), shape (first, second axis).
+        majority_share: the share of the most frequent class among the labels; None without labels.
+        anchored: whether any of the certificates is anchored.
+        many: what is certified, in the plural.
+    """
+
+    axes: tuple[str, str]
+    share: npt.NDArray[np.float64]
+    majority_share: float | None
+    anchored: bool
+    many: str = "graphs"
+
+    @classmethod
+    def from_certificates(
+        cls,
+        certificates: Certificates,
+        labels: npt.ArrayLike | None = None,
+        *,
+        max_radius: RadiusLike,
+        many: str = "graphs",
+    ) -> RadiusMap:
+        """Computes the map of all radii up to `max_radius`, for a noise with two axes; `many`: what the rows are."""
+        axes = two_axes(certificates.noise)
+        share = certified_share(certificates, labels, max_radius=max_radius)
+        majority = None if labels is None else majority_share(certificates.truth(labels))
+        return cls(axes, share, majority, any(certificates.anchored), many if certificates.nodes is None else "nodes")
+
+    def plot(self, ax: Axes | None = None, *, bar: bool = True) -> Axes:
+        """Draws it: one cell a radius, light where every graph is certified; `bar`: with the scale beside it."""
+        ax = new_axes(ax)
+        edges = (np.arange(size + 1) - 0.5 for size in reversed(self.share.shape))  # a radius is the middle of its cell
+        image = ax.pcolormesh(*edges, self.share, cmap=SHADES, vmin=0, vmax=1, edgecolors="none", rasterized=True)
+        if bar:
+            self.bar(image, [ax])
+        ax.set(xlabel=f"flips in {self.axes[1]}", ylabel=f"flips in {self.axes[0]}")
+        ax.set_title("Certified at each radius" + self._anchor)
+        return ax
+
+    @property
+    def _anchor(self) -> str:
+        return " (anchored regions)" if self.anchored else ""
+
+    def bar(self, image: ScalarMappable, axes: Sequence[Axes]) -> None:
+        """Draws the scale beside one map or several, with a mark where a constant answer would be."""
+        meaning = "certified" if self.majority_share is None else "right and certified"
+        bar = axes[0].figure.colorbar(image, ax=list(axes), label=f"share of {self.many}\n{meaning}", pad=0.02)
+        if self.majority_share is not None:
+            bar.ax.axhline(self.majority_share, color=MAJORITY, lw=2)
+            bar.ax.set_title("― majority\nclass", color=MAJORITY, fontsize="x-small")
+
+
+def stacked(maps: Mapping[str, RadiusMap], height: float) -> Figure:
+    """Several maps of one box above each other, with one scale; `height` of each in inches."""
+    figure = new_figure(PAGE, height * len(maps) + 0.5)
+    axes = np.atleast_1d(figure.subplots(len(maps), 1, sharex=True)).tolist()
+    for ax, (title, each) in zip(axes, maps.items(), strict=True):
+        each.plot(ax, bar=False).set(title=title + each._anchor, yticks=range(each.share.shape[0]))
+        if ax is not axes[-1]:
+            ax.set_xlabel("")
+    each.bar(axes[0].collections[0], axes)
+    return figure
+
+
+@dataclass(frozen=True)
+class VerdictMap:
+    """What is known of one graph at each radius of two axes: certified by p_A, certified by evidence, open, or broken.
+
+    A radius is broken if an attack within it is known.
+
+    Attributes:
+        axes: the names of the two axes.
+        tones: for each radius the number of its tone in `TONES`, shape (first, second axis).
+        anchored: whether the certificate is anchored.
+    """
+
+    axes: tuple[str, str]
+    tones: npt.NDArray[np.int64]
+    anchored: bool
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate, *, max_radius: RadiusLike | None = None) -> VerdictMap:
+        """Computes the map of all radii up to `max_radius`; by default one flip beyond all that is decided."""
+        axes = two_axes(certificate.noise)
+        radii, counted, broken = certificate.frontier.radii, certificate.counted.radii, certificate.broken
+        if max_radius is None:
+            furthest = (max((each[axis] for each in (*radii, *broken)), default=0) + 1 for axis in range(2))
+            limits = [certificate.capacity, certificate.max_radius]
+            box = [min(column) for column in zip(furthest, *(each for each in limits if each is not None), strict=True)]
+        else:
+            box = list(certificate.noise.radius(max_radius, "max_radius"))
+        grid = [range(limit + 1) for limit in box]
+        by_counts, by_any = (
+            certified_counts({open_ended(each, certificate.capacity): 1}, grid) > 0 for each in (counted, radii)
+        )
+        tones = np.where(by_counts, 0, np.where(by_any, 1, 2))
+        for first, second in broken:
+            tones[first:, second:] = 3
+        return cls(axes, tones, bool(certificate.anchored))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws it: one cell a radius, in four tones, with a legend of those that are there."""
+        ax = new_axes(ax)
+        from matplotlib import colors, patches  # noqa: PLC0415  (only where something is drawn)
+
+        edges = (np.arange(size + 1) - 0.5 for size in reversed(self.tones.shape))  # a radius is the middle of its cell
+        tones = colors.ListedColormap(list(TONES.values()))
+        ax.pcolormesh(*edges, self.tones, cmap=tones, vmin=-0.5, vmax=3.5, edgecolors="white", lw=0.5, rasterized=True)
+        there = set(self.tones.ravel().tolist())
+        shown = [
+            patches.Patch(fc=colour, ec="#9AA4AE", lw=0.4, label=name)
+            for number, (name, colour) in enumerate(TONES.items())
+            if number in there
+        ]
+        ax.legend(handles=shown, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize="small")
+        ax.locator_params(integer=True)
+        anchor = " (anchored regions)" if self.anchored else ""
+        ax.set(xlabel=f"flips in {self.axes[1]}{anchor}", ylabel=f"flips in {self.axes[0]}")
+        return ax
+
+
+@dataclass(frozen=True)
+class SlackMap:
+    """The slack of every radius on two axes, and the failure bounds of unanimous votes.
+
+    Attributes:
+        axes: the names of the two axes.
+        slack: shape (first axis, second axis).
+        failures: for each number of votes, the bound on 1 − p_A if all of them agree.
+        alpha: the failure probability of those bounds.
+    """
+
+    axes: tuple[str, str]
+    slack: npt.NDArray[np.float64]
+    failures: dict[int, float]
+    alpha: float
+
+    @classmethod
+    def from_noise(
+        cls,
+        noise: Noise,
+        max_radius: RadiusLike,
+        *,
+        votes: Sequence[int] = (100, 1_000, 10_000, 100_000),
+        alpha: float = 0.01,
+    ) -> SlackMap:
+        """Computes the map of a noise with two axes.
+
+        Example:
+            >>> from starcert.objects.noise import Noise
+            >>> SlackMap.from_noise(Noise(motif=0.02, random=0.45), (8, 45)).slack.shape
+            (9, 46)
+        """
+        axes = two_axes(noise)
+        bounds = clopper_pearson(Votes([[n, 0] for n in votes], selection=[[1, 0]] * len(votes)), alpha=alpha)
+        return cls(axes, slack_table(noise, max_radius), dict(zip(votes, bounds.failure.tolist(), strict=True)), alpha)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws it: dark where there is little slack; a line is the frontier of so many unanimous votes."""
+        ax = new_axes(ax)
+        from matplotlib import colors  # noqa: PLC0415  (only where something is drawn)
+
+        shown = np.maximum(self.slack, self.slack[self.slack > 0].min())
+        edges = (np.arange(size + 1) - 0.5 for size in reversed(shown.shape))  # a radius is the middle of its cell
+        image = ax.pcolormesh(*edges, shown, cmap=SHADES, norm=colors.LogNorm(), edgecolors="none", rasterized=True)
+        ax.figure.colorbar(image, ax=ax, label="slack: certified iff 1 − p_A is below")
+        for n, failure in self.failures.items():
+            reach = (self.slack > failure).sum(axis=1)
+            reach = reach[reach > 0]
+            if not reach.size:
+                continue
+            across = np.append(np.repeat(reach, 2), 0) - 0.5
+            up = np.append(np.repeat(np.arange(reach.size + 1), 2)[1:-1], reach.size) - 0.5
+            ax.plot(across, up, color="white", lw=3, solid_joinstyle="miter")
+            ax.plot(across, up, color="black", lw=1.4, solid_joinstyle="miter")
+            # The label stands inside its line, in the highest row that is wide enough for it.
+            row = max(np.flatnonzero(reach >= 0.3 * shown.shape[1]), default=0)
+            ax.annotate(
+                f"{n:,} votes ", (reach[row] - 0.5, row + 0.45), ha="right", va="top", fontsize=8, fontweight="bold"
+            )
+        ax.set(xlabel=f"flips in {self.axes[1]}", ylabel=f"flips in {self.axes[0]}")
+        ax.set_title(f"What unanimous votes certify (alpha = {at_most(self.alpha)})")
+        return ax
+
+
+@dataclass(frozen=True)
+class NumberGrid:
+    """Numbers by row and column.
+
+    Attributes:
+        values: shape (rows, columns); NaN where there is none.
+        rows: what each row is called.
+        columns: what each column is called.
+        row_name: what the rows are.
+        column_name: what the columns are.
+        value_name: what the numbers are.
+        limits: the numbers at the dark and at the light end; None: the least and the greatest.
+        digits: after the point.
+    """
+
+    values: npt.NDArray[np.float64]
+    rows: Sequence[object]
+    columns: Sequence[object]
+    row_name: str
+    column_name: str
+    value_name: str
+    limits: tuple[float, float] | None = None
+    digits: int = 0
+
+    def __post_init__(self) -> None:
+        if np.shape(self.values) != (len(self.rows), len(self.columns)):
+            shape = (len(self.rows), len(self.columns))
+            raise InvalidParameterError("values", f"have the shape {shape}", np.shape(self.values))
+
+    def plot(self, ax: Axes | None = None, *, bar: bool = True, font_size: float = 6) -> Axes:
+        """Draws it: the first row at the top; a number is black on light cells and white on dark ones."""
+        ax = new_axes(ax)
+        low, high = self.limits or (float(np.nanmin(self.values)), float(np.nanmax(self.values)))
+        image = ax.imshow(self.values, cmap=SHADES, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+        for (i, j), value in np.ndenumerate(self.values):
+            if np.isfinite(value):
+                light = value - low > 0.5 * (high - low)
+                ax.text(
+                    j, i, f"{value:.{self.digits}f}", ha="center", va="center", fontsize=font_size,
+                    color="black" if light else "white",
+                )  # fmt: skip
+        ax.set_xticks(range(len(self.columns)), [str(column) for column in self.columns])
+        ax.set_yticks(range(len(self.rows)), [str(row) for row in self.rows])
+        ax.tick_params(length=0)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+        ax.set(xlabel=self.column_name, ylabel=self.row_name)
+        if bar:
+            ax.figure.colorbar(image, ax=ax, label=self.value_name)
+        return ax

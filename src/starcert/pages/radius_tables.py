@@ -1,0 +1,316 @@
+"""What the page looks up, two axes at a time, all others at 0: slices of frontiers, slacks, and shares of graphs.
+
+With one or two axes a slice is the whole frontier; with more, a slice is a part of it: its radii say nothing about
+flips on three axes at once. All slices are searched in one box that holds every graph's own, and cut down to the graph
+afterwards: certified radii are a down-set, so the frontier in a smaller box is made of the maximal ones among
+min(radius, limits). A slice is then searched and proved once for all graphs with the same bounds, whatever their sizes.
+
+Slack depends on the noise alone, and a graph with failure probability f = 1 − p_lower is certified at a radius in the
+two-class margin iff f ≤ the largest float below slack, which is proved. So a table of these floats is all that a
+page needs to move a frontier with p_lower, and its verdicts are those of the library.
+
+An axis may reach thousands of flips. It is then tabulated in steps, and every verdict is still about the very radius
+that it stands at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, takewhile
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates import metrics
+from starcert.certificates.certificate import margin_of
+from starcert.certificates.metrics import certified_counts, has_sites, open_ended, right
+from starcert.certificates.slack import slacks_of
+from starcert.files import Archive
+from starcert.math.frontier import Frontiers
+from starcert.objects.noise import Noise
+
+__all__ = [
+    "Limits",
+    "Pair",
+    "Radii",
+    "SlackTables",
+    "Slices",
+    "Surfaces",
+    "box_of",
+    "clip",
+    "limits_of",
+    "pairs_of",
+    "slack_tables",
+    "surfaces",
+    "ticks",
+]
+
+Pair: TypeAlias = tuple[int, ...]
+"""The numbers of the two axes of a slice in ascending order; of the one axis if the noise has no more."""
+
+Radii: TypeAlias = tuple[tuple[int, ...], ...]
+Limits: TypeAlias = tuple[int | None, ...]
+Tables: TypeAlias = tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]
+"""For each slice how many graphs are certified at each radius, and how many are also answered right."""
+
+
+def pairs_of(noise: Noise) -> list[Pair]:
+    """All slices of a noise.
+
+    Example:
+        >>> pairs_of(Noise(a=0.1, b=0.2, c=0.3)), pairs_of(Noise(a=0.1))
+        ([(0, 1), (0, 2), (1, 2)], [(0,)])
+    """
+    numbers = range(len(noise.axes))
+    return list(combinations(numbers, min(2, len(numbers))))
+
+
+def limits_of(archive: Archive) -> list[Limits]:
+    """For each graph the most flips to look at on each axis: what was asked about, and what there is; None: no end."""
+    open_ended: Limits = (None,) * len(archive.noise.axes)
+    asked = archive.max_radius or open_ended
+    return [tuple(_least(pair) for pair in zip(asked, box or open_ended, strict=True)) for box in archive.boxes]
+
+
+def box_of(archive: Archive) -> Limits:
+    """On each axis the most flips that any graph has; None: no end."""
+    return tuple(_most(column) for column in zip(*limits_of(archive), strict=True))
+
+
+def clip(radii: Radii, limits: Limits) -> Radii:
+    """The maximal radii inside smaller limits, in lexicographic order.
+
+    Example:
+        >>> clip(((0, 9), (1, 5), (3, 2)), (2, 6))
+        ((0, 6), (1, 5), (2, 2))
+        >>> clip(((0, 9), (1, 5), (3, 2)), (None, 4))
+        ((1, 4), (3, 2))
+    """
+    cut = {tuple(r if limit is None else min(r, limit) for r, limit in zip(x, limits, strict=True)) for x in radii}
+    # From the largest first count down, a radius is maximal iff its last count is a record.
+    found: list[tuple[int, ...]] = []
+    for radius in sorted(cut, reverse=True):
+        if not found or (len(radius) > 1 and radius[-1] > found[-1][-1]):
+            found.append(radius)
+    return tuple(reversed(found))
+
+
+class Slices:
+    """The slices of an archive's graphs, each searched and proved once.
+
+    Attributes:
+        pairs: the axes of each slice.
+        box: on each axis the most flips that any graph has.
+        verified: whether every verdict so far is proved, those beyond the frontiers included.
+    """
+
+    def __init__(self, archive: Archive) -> None:
+        self.pairs = pairs_of(archive.noise)
+        self._limits = limits_of(archive)
+        self.box = box_of(archive)
+        self.verified = True
+        self._certificates = archive.certificates
+        self._frontiers: dict[int, Radii] = {}
+        bounds = archive.certificates.bounds
+        self._failure: list[float] = bounds.failure.tolist()
+        self._other: list[float] = bounds.other.tolist()
+        self._noise, product = archive.noise, archive.noise.product
+        self._searched = {pair: Frontiers(slacks_of(product), self._box_of(pair)) for pair in self.pairs}
+
+    @property
+    def with_evidence(self) -> bool:
+        """Whether there is more than the bounds on the class probabilities."""
+        return self._certificates.verdicts is not None
+
+    def of(self, graph: int, pair: Pair) -> Radii:
+        """The maximal certified radii of a graph on the axes of `pair`, by whichever argument; none if it abstains."""
+        counted = self.counted(graph, pair)
+        if not counted or not self.with_evidence:
+            return counted
+        if graph not in self._frontiers:
+            self._frontiers[graph] = self._certificates[graph].frontier.radii
+        known = project(self._frontiers[graph], pair)
+        return clip((*counted, *known), tuple(self._limits[graph][axis] for axis in pair))
+
+    def counted(self, graph: int, pair: Pair) -> Radii:
+        """Those that the bounds on the class probabilities certify alone."""
+        frontier = self._searched[pair].of(margin_of(self._noise, self._failure[graph], self._other[graph]))
+        self.verified = self.verified and frontier.verified
+        return clip(project(frontier.radii, pair), tuple(self._limits[graph][axis] for axis in pair))
+
+    def reach(self, axis: int, failure: float) -> int:
+        """How far an axis alone is certified, in the two-class margin, for any graph with this bound on 1 − p_A."""
+        radii = self._searched[next(pair for pair in self.pairs if axis in pair)].at(failure).radii
+        return max((radius[axis] for radius in radii), default=0)
+
+    def _box_of(self, pair: Pair) -> Limits:
+        return tuple(limit if axis in pair else 0 for axis, limit in enumerate(self.box))
+
+
+def project(radii: Iterable[Sequence[int]], pair: Pair) -> Radii:
+    """The counts of radii on the axes of a pair."""
+    return tuple(tuple(radius[axis] for axis in pair) for radius in radii)
+
+
+def _least(values: Iterable[int | None]) -> int | None:
+    """The smallest value; None, no end, if there is no other."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def _most(values: Iterable[int | None]) -> int | None:
+    """The largest value; None, no end, is larger than any."""
+    known = list(values)
+    return None if None in known else max((value for value in known if value is not None), default=0)
+
+
+MOST_TICKS = 200
+"""The most counts of one axis in the table of a page that has one table; more tables share the same room."""
+
+SMALLEST_FAILURE = 1e-6
+"""The slider goes at least so far: about what two million unanimous votes show."""
+
+
+def ticks(end: int, most: int) -> list[int]:
+    """The counts from 0 to `end` that are tabulated: all of them, or in steps, about `most` of them.
+
+    Example:
+        >>> ticks(4, 10), ticks(25, 10)
+        ([0, 1, 2, 3, 4], [0, 3, 6, 9, 12, 15, 18, 21, 24])
+    """
+    return list(range(0, end + 1, max(1, -(-end // most))))
+
+
+def _most_ticks(n_pairs: int) -> int:
+    return max(10, int(MOST_TICKS / math.sqrt(n_pairs)))
+
+
+@dataclass(frozen=True)
+class SlackTables:
+    """The slacks of all slices.
+
+    Attributes:
+        least: the smallest failure probability that the tables serve.
+        ticks: on each axis the counts that are tabulated.
+        rows: for each slice, and for each count on its first axis, the largest floats below slack along the other
+            axis, for as long as they serve `least`. A slice with one axis has one row.
+    """
+
+    least: float
+    ticks: list[list[int]]
+    rows: list[list[list[float]]]
+
+
+def slack_tables(archive: Archive, slices: Slices) -> SlackTables:
+    """The slacks as far as the slider can go: down to a power of ten that no graph's failure probability is below."""
+    smallest = float(archive.certificates.bounds.failure.min())
+    least = min(SMALLEST_FAILURE, 10.0 ** math.floor(math.log10(smallest)), smallest)
+    most = _most_ticks(len(slices.pairs))
+    axes = [ticks(slices.reach(axis, least), most) for axis in range(len(archive.noise.axes))]
+    return SlackTables(least, axes, [_rows(archive.noise, pair, axes, least) for pair in slices.pairs])
+
+
+def _rows(noise: Noise, pair: Pair, axes: Sequence[Sequence[int]], least: float) -> list[list[float]]:
+    slacks = slacks_of(noise.product)
+
+    def below(*counts: int) -> float:
+        placed = dict(zip(pair, counts, strict=True))
+        return slacks.bracket(tuple(placed.get(axis, 0) for axis in range(len(noise.axes)))).below
+
+    def serves(value: float) -> bool:
+        return value >= least
+
+    first, last = axes[pair[0]], axes[pair[-1]]
+    if len(pair) == 1:
+        return [list(takewhile(serves, map(below, last)))]
+    rows = (list(takewhile(serves, (below(up, across) for across in last))) for up in first)
+    return list(takewhile(bool, rows))
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """How many graphs are certified at each radius, slice by slice.
+
+    A slice counts the graphs that have sites on each of its axes: the others would be certified there for nothing.
+
+    Attributes:
+        ticks: on each axis the counts that are tabulated.
+        n_graphs: for each slice how many graphs it counts.
+        n_labelled: how many of these have a known class.
+        majority: the most frequent class among these and how many graphs have it; None without labels.
+        certified: for each slice the number of graphs certified at each radius, shape (first axis, other axis).
+        right: the same for the graphs that are also answered right.
+        by_counts: with evidence, the same two by the bounds on the class probabilities alone; else None.
+    """
+
+    ticks: list[list[int]]
+    n_graphs: list[int]
+    n_labelled: list[int]
+    majority: list[tuple[int, int] | None]
+    certified: list[npt.NDArray[np.int64]]
+    right: list[npt.NDArray[np.int64]]
+    by_counts: Tables | None
+
+
+def surfaces(archive: Archive, slices: Slices) -> Surfaces:
+    """Counts the graphs that are certified at each radius.
+
+    An attacker who may flip more sites than a graph has flips them all: a graph that is certified up to its capacity
+    is certified at every larger count too.
+    """
+    there = has_sites(archive.certificates)
+    counted = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
+    by_pair = list(zip(slices.pairs, counted, strict=True))
+    is_right = right(archive.certificates, archive.labels)
+    nowhere: Limits = (None,) * len(archive.noise.axes)
+
+    def tally(
+        graphs: Iterable[int], pair: Pair, radii_of: Callable[[int, Pair], Radii]
+    ) -> dict[metrics.Radii, list[int]]:
+        """How many graphs have which radii, and how many of these are answered right."""
+        found: dict[metrics.Radii, list[int]] = {(): [0, 0]}
+        for graph in graphs:
+            sizes = [(archive.capacities[graph] or nowhere)[axis] for axis in pair]
+            counts = found.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
+            counts[0] += 1
+            counts[1] += int(is_right[graph])
+        return found
+
+    ends = [0] * len(archive.noise.axes)
+    for pair, graphs in by_pair:
+        for radius in chain.from_iterable(slices.of(graph, pair) for graph in graphs):
+            for axis, count in zip(pair, radius, strict=True):
+                ends[axis] = max(ends[axis], count)
+    most = _most_ticks(len(slices.pairs))
+    # One count beyond the furthest shows that nothing is certified there, unless nobody asked or nothing is there.
+    axes = [
+        ticks(end + 1 if limit is None else min(end + 1, limit), most)
+        for end, limit in zip(ends, slices.box, strict=True)
+    ]
+
+    def tables(radii_of: Callable[[int, Pair], Radii]) -> Tables:
+        found = [
+            certified_counts(tally(graphs, pair, radii_of), [axes[axis] for axis in pair]).reshape(
+                2, -1, len(axes[pair[-1]])
+            )
+            for pair, graphs in by_pair
+        ]
+        return [counts[0] for counts in found], [counts[1] for counts in found]
+
+    classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in counted]
+    return Surfaces(
+        axes,
+        [len(each) for each in counted],
+        [each.total() for each in classes],
+        [most_frequent(each) for each in classes],
+        *tables(slices.of),
+        tables(slices.counted) if slices.with_evidence else None,
+    )
+
+
+def most_frequent(classes: Counter[int]) -> tuple[int, int] | None:
+    """The most frequent class, of equals the first, and how often it is there; None if there is none."""
+    return min(classes.items(), key=lambda item: (-item[1], item[0]), default=None)

@@ -1,0 +1,379 @@
+"""The page: what is said about the certificates in words, and the data that its scripts draw from.
+
+The data are one plain value, column by column, from which the browser makes everything that moves. A row is what is
+classified: a graph, a node of a graph, or an object that is no graph. What is known of the object itself (how large it
+is, how it is drawn) is there once, however many rows are about it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.metrics import right
+from starcert.files import Archive
+from starcert.math.confidence import share_of_alpha, spends_on_all_classes
+from starcert.objects import Graph
+from starcert.objects.binding import Problem
+from starcert.objects.sites import Sites
+from starcert.pages.document import KeyFigure, assemble, resources, target, write_page
+from starcert.pages.drawings import DRAWN_EDGES, DRAWN_NODES, drawings, is_large
+from starcert.pages.findings import (
+    Notice,
+    ReportSummary,
+    Words,
+    counted,
+    fixed_pairs,
+    notices,
+    summary,
+    votes_to_settle,
+)
+from starcert.pages.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
+from starcert.pages.verdict_data import any_flip, any_flips_of, verdict_data, verdict_rows
+from starcert.system.errors import InvalidParameterError
+from starcert.system.output import at_most, holds_at_least
+from starcert.system.stages import HEADER, StageTimes
+
+__all__ = ["PageData", "page_data", "write_report"]
+
+SCRIPTS = ("text.js", "charts.js", "frontier.js", "layout.js", "drawing.js", "plots.js", "table.js", "page.js")
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    archive: Archive,
+    problem: Problem | Sequence[Sites],
+    *,
+    title: str = "Robustness certificates",
+    base: Sequence[int] | None = None,
+    times: StageTimes | None = None,
+) -> None:
+    """Writes certificates as one self-contained HTML page.
+
+    The page opens from disk in any browser and loads nothing. It appears under its name only when it is complete.
+
+    Args:
+        path: the file to write; one that is there is replaced.
+        archive: the certificates and what they are about.
+        problem: what was certified, as `SmoothedClassifier.problem` makes it, or the sites of its objects: they are
+            drawn.
+        title: the heading of the page.
+        base: the base classifier's answer on each clean row; None: not known.
+        times: where the time went when they were made; None: the page says nothing of it.
+
+    Raises:
+        InvalidParameterError: if the sites are not those of the archive's graphs.
+        StarcertError: if the file cannot be written.
+    """
+    if not isinstance(archive, Archive):
+        hint = "Make one with Archive.from_result(certificates)."
+        raise InvalidParameterError("archive", "be an Archive", type(archive).__name__, hint)
+    file = target(path)
+    sites = list(problem.sites if isinstance(problem, Problem) else problem)
+    _check_sites(archive, sites)
+    if base is not None and len(base) != len(archive):
+        raise InvalidParameterError("base", f"have an answer for each of {len(archive)} rows", len(base))
+    archive = archive.confirmed()  # where a file states a capacity, the sites have it
+    write_page(file, _page(archive, page_data(archive, sites), title, base, times))
+
+
+def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None, times: StageTimes | None) -> str:
+    said = {
+        "n_graphs": len(archive),
+        "words": found.words,
+        "nodes": archive.nodes is not None,
+        "holds": holds_at_least(_alpha(archive)),
+        "whose": _whose(archive),
+        "verdicts": verdict_rows(archive),
+        "weighed": archive.certificates.verdicts is not None,
+        "advice": votes_to_settle(any_flips_of(archive), found.words),
+        "known": any(label is not None for label in archive.labels),
+        "numbers": list(_numbers(archive, found.counts, found.words, base)),
+        "notices": found.notices,
+        "times": times,
+        "times_header": HEADER,
+        "origin": [
+            {"Noise by region": list(_regions(archive, found)), "Settings": list(_settings(archive, found.words))},
+            {"Provenance": [(name, text) for name, text in archive.provenance.items() if text]},
+        ],
+    }
+    return assemble(
+        "pages/templates/report.html",
+        said,
+        title=title,
+        style=resources("starcert.pages", ["page.css"]),
+        script=resources("starcert.pages", SCRIPTS),
+        data=found.data,
+    )
+
+
+def _regions(archive: Archive, found: PageData) -> Iterator[tuple[str, str]]:
+    yield from ((region, archive.noise[region].words()) for region in archive.noise.regions)
+    if found.fixed:
+        yield "in no region", found.fixed
+
+
+def _alpha(archive: Archive) -> float:
+    """The alpha of all that the certificates say; their bounds alone have a share of it where there is evidence."""
+    alpha = archive.certificates.alpha
+    return archive.alpha if alpha is None else alpha
+
+
+def _whose(archive: Archive) -> str:
+    return "each certificate by itself" if archive.together == 1 else f"all {archive.together:,} certificates together"
+
+
+def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None) -> Iterator[KeyFigure]:
+    yield KeyFigure(f"{counts.n_graphs:,}", words.one if counts.n_graphs == 1 else words.many, "number-graphs")
+    if counts.majority is not None:
+        among = "" if counts.n_labelled == counts.n_graphs else f" of the {counts.n_labelled:,} with a known class"
+        yield KeyFigure(f"{counts.n_right / counts.n_labelled:.1%}", f"answered right{among}", "number-accuracy")
+        if base is not None:
+            n_right = sum(answer == label for answer, label in zip(base, archive.labels, strict=True))
+            clean = f"right without noise: the base classifier{among}"
+            yield KeyFigure(f"{n_right / counts.n_labelled:.1%}", clean, "number-base")
+        share = f"{counts.majority[1] / counts.n_labelled:.1%}"
+        name = archive.class_names[counts.majority[0]]
+        yield KeyFigure(share, "majority-class share", "number-majority", name)
+    else:
+        yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
+    yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
+    whose = "each certificate" if archive.together == 1 else _whose(archive)
+    yield from any_flip(archive)
+    yield KeyFigure(at_most(_alpha(archive)), f"alpha, the failure probability of {whose}", "number-alpha")
+
+
+def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
+    totals = archive.votes.counts.sum(axis=1)
+    least, most = int(totals.min()), int(totals.max())
+    yield f"estimation votes per {words.one}", f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    if archive.votes.selection is None:
+        yield (
+            f"selection votes per {words.one}",
+            "none: the class is chosen on the estimation votes, at the price of alpha",
+        )
+    else:
+        chosen = archive.votes.selection.sum(axis=1)
+        least, most = int(chosen.min()), int(chosen.max())
+        yield f"selection votes per {words.one}", f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    if archive.votes.audit is not None:
+        yield "audit", str(archive.votes.audit)
+    if archive.max_radius is not None:
+        asked = zip(archive.noise.axes, archive.max_radius, strict=True)
+        yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)
+    said = {"noise"} if archive.settings.get("noise") == archive.noise.to_dict() else set()
+    for name, votes in (("samples", archive.votes.counts), ("selection_samples", archive.votes.selection)):
+        if votes is not None and set(votes.sum(axis=1).tolist()) == {archive.settings.get(name)}:
+            said.add(name)
+    yield from _flattened({name: value for name, value in archive.settings.items() if name not in said})
+
+
+def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flattened(value, f"{prefix}{name}.")
+        elif value is not None:  # a setting that was left out
+            yield prefix + name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
+    objects = objects_of(archive)
+    if len(sites) != int(objects.max()) + 1:
+        raise InvalidParameterError("sites", f"have one entry for each of {objects.max() + 1} graphs", len(sites))
+    first = dict(zip(objects[::-1].tolist(), range(len(archive) - 1, -1, -1), strict=True))
+    for number, each in enumerate(sites):
+        if number not in first:
+            raise InvalidParameterError("archive", f"have rows of graph {number}", archive)
+        row = first[number]
+        known = archive.boxes[row]
+        if not isinstance(each, Sites):
+            hint = "Make them with SmoothedClassifier.sites(graph)."
+            raise InvalidParameterError(f"sites[{number}]", "be Sites", type(each).__name__, hint)
+        if set(each.regions) != set(archive.noise.regions):
+            wanted = f"have the regions {', '.join(archive.noise.regions)}"
+            raise InvalidParameterError(f"sites[{number}]", wanted, list(each.regions))
+        if known is not None and each.capacity(archive.noise) != known:
+            wanted = f"offer an attacker the sites of {archive.names[row]!r}, {known}"
+            hint = "Give the sites of the archive's graphs in the archive's order."
+            raise InvalidParameterError(f"sites[{number}]", wanted, each.capacity(archive.noise), hint)
+        if each.reason and not archive.anchored[row]:
+            wanted = f"not be anchored, as the archive says of {archive.names[row]!r}"
+            raise InvalidParameterError(f"sites[{number}]", wanted, each.reason, "Certify the graphs again.")
+
+
+def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
+    """For each row the number of the object that it is about: its own, unless objects have several targets."""
+    several = archive.nodes is not None or archive.votes.targets.any()
+    return archive.votes.objects if several else np.arange(len(archive))
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+"""The numbers of samples that the page can try at the observed share of votes."""
+
+
+@dataclass(frozen=True)
+class PageData:
+    """Everything that the page says.
+
+    Attributes:
+        data: what the browser draws from, as JSON can say it.
+        counts: the numbers that stand first.
+        notices: what a reader must know.
+        fixed: how many node pairs lie in no region, a sentence; "" if none do.
+        words: what rows and sites are called.
+    """
+
+    data: dict[str, Any]
+    counts: ReportSummary
+    notices: list[Notice]
+    fixed: str
+    words: Words
+
+
+def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
+    """Computes the page of an archive; `sites` are those of its graphs, or other objects."""
+    objects = objects_of(archive).tolist()
+    words = Words.of(sites, nodes=archive.nodes is not None)
+    slices = Slices(archive)
+    radii = [_once([slices.of(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
+    abstained = [not radii[0][0][number] for number in radii[0][1]]
+    counts = summary(archive, abstained)
+    tables = slack_tables(archive, slices)
+    shares = surfaces(archive, slices)
+    bounds = archive.certificates.bounds
+    drawn = drawings(sites, archive.noise.regions)
+    anchors = _once(list(archive.anchored))
+    boxes = _once(limits_of(archive))
+    data = {
+        "axes": list(archive.noise.axes),
+        "regions": [
+            {
+                "name": region,
+                "law": law.words(),
+                "axes": [archive.noise.axes.index(region + each) for each in law.suffixes],
+            }
+            for region, law in ((region, archive.noise[region]) for region in archive.noise.regions)
+        ],
+        "classes": list(archive.class_names),
+        "holds": holds_at_least(_alpha(archive)),
+        "labelled": counts.n_labelled,
+        "pairs": [list(pair) for pair in slices.pairs],
+        "slack": {"least": tables.least, "ticks": tables.ticks, "rows": tables.rows},
+        "surface": {
+            "ticks": shares.ticks,
+            "graphs": shares.n_graphs,
+            "labelled": shares.n_labelled,
+            "majority": shares.majority,
+            "certified": [table.tolist() for table in shares.certified],
+            "right": [table.tolist() for table in shares.right],
+        },
+        "slices": _flat(radii),
+        "graphs": {
+            "names": list(archive.names),
+            "truth": [-1 if label is None else label for label in archive.labels],
+            "answer": bounds.labels.tolist(),
+            "right": right(archive.certificates, archive.labels).astype(int).tolist(),
+            "failure": bounds.failure.tolist(),
+            "multi": (bounds.other < bounds.failure).astype(int).tolist(),
+            "votes": archive.votes.counts.tolist(),
+            "limits": {"different": boxes[0], "of": boxes[1]},
+            "anchored": {"different": anchors[0], "of": anchors[1]},
+            "object": objects,
+            "node": None if archive.nodes is None else list(archive.nodes),
+        },
+        "objects": {
+            "about": [_about(each) for each in sites],
+            "drawable": [isinstance(each.clean, Graph) for each in sites],
+            "large": [is_large(each.clean) for each in sites],
+            "region_sites": [_by_region(archive, each, each.sizes) for each in sites],
+            "region_edges": [_by_region(archive, each, [sum(n[1:]) for n in each.counts]) for each in sites],
+            "fixed_pairs": [each.n_fixed for each in sites],
+            "fixed_edges": [_n_fixed_edges(each) for each in sites],
+        },
+        "words": asdict(words) | {"whole": words.whole},
+        "more_samples": _more_samples(archive),
+        "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
+        "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
+    }
+    shown = [drawn.graphs[each] is not None for each in objects]
+    beyond = verdict_data(archive, [sites[each] for each in objects], shown)
+    if beyond is not None and shares.by_counts is not None:
+        by_p_A = [_once([slices.counted(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]  # noqa: N806
+        certified, are_right = ([table.tolist() for table in tables] for tables in shares.by_counts)
+        data["evidence"] = {"slices": _flat(by_p_A), "surface": {"certified": certified, "right": are_right}, **beyond}
+    fixed = fixed_pairs([each.n_fixed for each in sites], words)
+    return PageData(data, counts, notices(archive, counts, slices, words), fixed, words)
+
+
+def _about(sites: Sites) -> str:
+    """How large an object is, in words."""
+    clean = sites.clean
+    if not isinstance(clean, Graph):
+        return ", ".join(f"{layer.size:,} {layer.name}" for layer in clean.layers)
+    edges = counted(clean.n_edges, "arc" if clean.directed else "edge")
+    types = f" of {len(clean.type_names)} types" if clean.type_names else ""
+    return f"{counted(clean.n_nodes, 'node')}, {edges}{types}"
+
+
+def _n_fixed_edges(sites: Sites) -> int:
+    """How many sites of an object that are not 0 lie in no region."""
+    all_of_them = sum(len(sites.clean.nonzero(layer.name)[1]) for layer in sites.clean.layers)
+    return all_of_them - sum(sum(counts[1:]) for counts in sites.counts)
+
+
+def _flat(slices: Sequence[tuple[list[Radii], list[int]]]) -> list[dict[str, Any]]:
+    return [{"radii": [list(chain.from_iterable(each)) for each in different], "of": of} for different, of in slices]
+
+
+def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[int]:
+    found = dict(zip(sites.regions, values, strict=True))
+    return [found[region] for region in archive.noise.regions]
+
+
+def _once(values: Sequence[Key]) -> tuple[list[Key], list[int]]:
+    """The different values in the order of their coming, and for each value which one it is."""
+    numbers: dict[Key, int] = {}
+    of = [numbers.setdefault(value, len(numbers)) for value in values]
+    return list(numbers), of
+
+
+def _more_samples(archive: Archive) -> dict[str, Any]:
+    """The failure probability that other numbers of samples would show if the votes fell in the same shares.
+
+    That is a question, not a certificate: the limits are computed in floats and rounded up, not proved. Votes for
+    other classes are rounded up too, so that fewer samples never look better than they are.
+    """
+    from scipy.special import betainccinv  # noqa: PLC0415  (as in core.confidence)
+
+    counts, labels = archive.votes.counts, archive.certificates.labels
+    totals = counts.sum(axis=1)
+    others = totals - counts[np.arange(len(labels)), labels]
+    everything = spends_on_all_classes(
+        archive.votes, alpha=archive.counts_alpha, together=archive.together, margins=archive.margins
+    )
+    rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
+    samples = np.array(SAMPLES)
+    wrong = np.ceil(np.round(rows[:, :1] * (samples / rows[:, 1:2]), 6))
+    shares = [
+        share_of_alpha(
+            archive.counts_alpha,
+            counts.shape[1],
+            selected_apart=archive.votes.selection is not None,
+            all_classes=all_classes,
+            together=archive.together,
+        )
+        for all_classes in (False, True)
+    ]
+    inside = wrong < samples
+    limits = betainccinv(wrong + 1, np.where(inside, samples - wrong, 1), np.array(shares, dtype=float)[rows[:, 2:]])
+    failure = np.where(inside, np.minimum(limits * (1 + 1e-9), 1.0), 1.0)
+    return {"samples": list(SAMPLES), "failure": failure.tolist(), "of": of.reshape(-1).tolist()}

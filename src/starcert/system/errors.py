@@ -1,0 +1,174 @@
+"""The exceptions a user can catch, and the check that most parameters need.
+
+Every message names the parameter, what it must be, what came, and the next step.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from numbers import Integral
+
+__all__ = [
+    "ArchiveError",
+    "ClassifierError",
+    "ExecutorError",
+    "InvalidParameterError",
+    "PrecisionError",
+    "StarcertError",
+    "StarcertWarning",
+    "StoreError",
+    "StoreSettingsError",
+    "WriteError",
+    "whole_number",
+]
+
+
+class StarcertError(Exception):
+    """Whatever starcert raises on purpose."""
+
+
+class StarcertWarning(UserWarning):
+    """Something was left out or changed on the way, and a user should know; the command shows it as a note."""
+
+
+class InvalidParameterError(StarcertError, ValueError):
+    """A parameter has a value that starcert cannot work with.
+
+    Args:
+        parameter: its name, as the caller writes it.
+        requirement: what it must be, to be read after "must".
+        got: what came instead, as the message shall show it.
+        hint: the next step, a sentence of its own.
+
+    Example:
+        >>> str(InvalidParameterError("alpha", "be below 0.5", 0.99, "Did you mean 0.01?"))
+        "'alpha' must be below 0.5. Got 0.99 instead. Did you mean 0.01?"
+    """
+
+    def __init__(self, parameter: str, requirement: str, got: object, hint: str = "") -> None:
+        # The arguments go to Exception unchanged, so that the error survives a trip between processes.
+        super().__init__(parameter, requirement, got, hint)
+        self.parameter = parameter
+
+    def __str__(self) -> str:
+        parameter, requirement, got, hint = self.args
+        return f"'{parameter}' must {requirement}. Got {_shown(got)} instead. {hint}".rstrip()
+
+
+def whole_number(parameter: str, value: object, least: int, most: int | None = None, hint: str = "") -> int:
+    """The value of a parameter that must be a whole number from `least` on, up to `most`; no truth value is one.
+
+    Example:
+        >>> whole_number("samples", 0, 1)
+        Traceback (most recent call last):
+        ...
+        starcert.system.errors.InvalidParameterError: 'samples' must be a whole number, 1 or more. Got 0 instead.
+    """
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
+    if number < least or (most is not None and number > most):
+        limits = f"{least} or more" if most is None else f"from {least} to {most}"
+        raise InvalidParameterError(parameter, f"be a whole number, {limits}", value, hint)
+    return number
+
+
+def _shown(got: object, most: int = 1000) -> str:
+    """What came, on paper: not too long, and in words where it cannot be written down."""
+    try:
+        text = repr(got)
+    except (RecursionError, ValueError):  # nested too deep, or a number of more digits than Python writes
+        return f"a {type(got).__name__} too large to be shown"
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+class ClassifierError(StarcertError, RuntimeError):
+    """A base classifier raised an exception, or answered something that is no class."""
+
+
+class ExecutorError(StarcertError, RuntimeError):
+    """An executor has lost work: its scheduler or its workers are gone, or it was shut down."""
+
+
+class StoreError(StarcertError, OSError):
+    """A file of votes cannot be read or written; the message names the file, the reason and the next step."""
+
+
+class StoreSettingsError(StarcertError, ValueError):
+    """A file of votes belongs to another run: other settings or other graphs.
+
+    Args:
+        path: the file.
+        differences: every difference, as "name: stored X, now Y".
+
+    Example:
+        >>> str(StoreSettingsError("votes.db", ["seed: stored 1, now 2"])).partition(". ")[0]
+        'votes.db: holds the votes of another run (seed: stored 1, now 2)'
+    """
+
+    def __init__(self, path: str, differences: Sequence[str]) -> None:
+        # As above: the arguments go on unchanged.
+        super().__init__(path, differences)
+        self.differences = tuple(differences)
+
+    def __str__(self) -> str:
+        path, differences = self.args
+        advice = "Go on with the settings and graphs that are stored, or write into another file."
+        # The attribute has them all; a message about a thousand graphs would help nobody.
+        more = [f"and {len(differences) - 100} more"] if len(differences) > 100 else []
+        return f"{path}: holds the votes of another run ({'; '.join([*differences[:100], *more])}). {advice}"
+
+
+class ArchiveError(StarcertError, ValueError):
+    """A file of certificates cannot be read or written; the message names the file, the field and what is wrong.
+
+    Args:
+        path: the file.
+        problem: what is wrong, a sentence that names the field.
+
+    Example:
+        >>> str(ArchiveError("certificates.json", "'alpha' must be a number. Got 'low' instead."))
+        "certificates.json: 'alpha' must be a number. Got 'low' instead."
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        # As above: the arguments go on unchanged.
+        super().__init__(path, problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return ": ".join(map(str, self.args))
+
+
+class WriteError(StarcertError, OSError):
+    """A file cannot be written; `errno`, `strerror` and `filename` are as in the error of the system.
+
+    Example:
+        >>> print(WriteError(errno.ENOSPC, "No space left on device", "a.csv"))
+        a.csv: cannot be written (No space left on device). Free some space on its disk, then run the same again.
+    """
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.problem}"
+
+    @property
+    def problem(self) -> str:
+        """The reason and the next step, in sentences."""
+        return f"{self.reason}. {self.advice}, then run the same again."
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, to be read after the name of the file."""
+        return f"cannot be written ({self.strerror})"
+
+    @property
+    def advice(self) -> str:
+        """What would make it possible to write the file."""
+        if self.errno in (errno.ENOSPC, errno.EDQUOT):
+            return "Free some space on its disk"
+        if self.errno == errno.EFBIG:
+            return "Raise the limit on the size of files (ulimit -f)"
+        return "Check that its folder exists and can be written to"
+
+
+class PrecisionError(StarcertError, ArithmeticError):
+    """A number lies beyond what the engine can compute."""

@@ -1,0 +1,1 @@
+"""Votes: chunks of noisy copies, drawn, asked about, counted and kept."""

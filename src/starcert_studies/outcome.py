@@ -1,0 +1,278 @@
+"""What a study ends with: tables, pictures and checks of the paper's claims, in the order of reading; and its page.
+
+A check has what was published, what is measured here, and whether that is what we document. Numbers are compared by
+prediction intervals. The machine of the synthetic study hangs on two to nine support vectors, so that another draw of
+the training graphs moves every figure by far more than the votes' own error. The study is therefore repeated on
+independent draws of the data; the published value, which comes from one more draw, must lie where the next draw is
+expected.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from starcert.pages.document import render
+from starcert.system.output import csv_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "LEVEL",
+    "Check",
+    "Finished",
+    "Outcome",
+    "Picture",
+    "Table",
+    "all_page",
+    "failure_within",
+    "next_draw",
+    "published",
+    "study_page",
+    "within",
+]
+
+LEVEL = 0.999
+"""A true figure of the paper falls out of a prediction interval once in a thousand."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim of the paper, and what became of it.
+
+    Attributes:
+        claim: the claim in words.
+        published: what the paper has.
+        measured: what was found here.
+        holds: whether it holds here; None: this run has too few votes or draws to tell.
+        documented: whether the project documents that it holds.
+        note: how it was decided, or why a claim that does not hold fails.
+
+    Example:
+        >>> check = Check("the sky is blue", "blue", "grey", holds=False, documented=False, note="Clouds.")
+        >>> check.as_documented, check.verdict
+        (True, 'does not hold, as documented')
+    """
+
+    claim: str
+    published: str
+    measured: str
+    holds: bool | None
+    documented: bool
+    note: str = ""
+
+    @property
+    def as_documented(self) -> bool:
+        """Whether the outcome is the documented one; an undecided check contradicts nothing."""
+        return self.holds is None or self.holds == self.documented
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        if self.holds is None:
+            return "not decided"
+        outcome = "holds" if self.holds else "does not hold"
+        if not self.as_documented:
+            return outcome + ", UNLIKE DOCUMENTED"
+        return outcome if self.documented else outcome + ", as documented"
+
+    def undecided(self, reason: str) -> Check:
+        """The same claim where this run cannot tell."""
+        return replace(self, holds=None, note=f"{self.note} {reason}".strip())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `results.json` has it."""
+        return asdict(self)
+
+
+def next_draw(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
+    """Where one more value is expected, with probability `level`, if all are normal and independent (Student's t).
+
+    Fewer than three values predict nothing: anywhere.
+
+    Example:
+        >>> low, high = next_draw([0.9, 1.0, 1.1], level=0.9)
+        >>> round(low, 3), round(high, 3)
+        (0.663, 1.337)
+    """
+    from scipy.stats import t  # noqa: PLC0415  (slow to import)
+
+    n = len(values)
+    if n < 3:
+        return -math.inf, math.inf
+    centre, spread = float(np.mean(values)), float(np.std(values, ddof=1))
+    reach = float(t.ppf((1 + level) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
+    return centre - reach, centre + reach
+
+
+def within(
+    claim: str,
+    value: float,
+    draws: Iterable[float],
+    measured: float,
+    *,
+    rounding: float = 0.0,
+    digits: int = 3,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Check:
+    """Checks that a published number lies where the next draw of the data is expected.
+
+    Args:
+        claim: what the number is, in words.
+        value: the published number.
+        draws: the same number from independent draws of the data, the study's own among them.
+        measured: the study's own.
+        rounding: half a unit of the last published digit.
+        digits: after the point, in the words.
+        limits: the least and the greatest value there can be.
+    """
+    found = list(draws)
+    low, high = (min(max(end, limits[0]), limits[1]) for end in next_draw(found))
+    decided = len(found) >= 3
+    note = (
+        f"{len(found)} draws of the data, the study's own among them, predict {low:.{digits}f} to "
+        f"{high:.{digits}f} for the next one ({LEVEL:.1%} prediction interval); "
+        f"{sum(each > value for each in found)} of them are greater than the published one."
+        if decided
+        else "Fewer than three draws of the data, which predict nothing."
+    )
+    holds = low - rounding <= value <= high + rounding if decided else None
+    return Check(claim, f"{value:.{digits}f}", f"{measured:.{digits}f}", holds, True, note)
+
+
+def failure_within(claim: str, p_lower: float, draws: Sequence[float], *, rounding: float) -> Check:
+    """The same for a bound near 1: 1 − p_lower is compared by its logarithm, which is closer to normal.
+
+    Args:
+        claim: what the bound is, in words.
+        p_lower: the published bound.
+        draws: the same bound from independent draws of the data, the study's own first.
+        rounding: half a unit of the last published digit.
+    """
+
+    def log(bound: float) -> float:
+        return math.log10(1 - bound)
+
+    unit = rounding / (1 - p_lower) / math.log(10)
+    check = within(claim, log(p_lower), map(log, draws), log(draws[0]), rounding=unit, limits=(-math.inf, 0.0))
+    note = check.note.replace("them, predict ", "them, predict log10(1 − p_lower) from ")
+    return replace(check, published=f"{p_lower:.5f}", measured=f"{draws[0]:.5f}", note=note)
+
+
+@cache
+def published(study: str) -> dict[str, Any]:
+    """What the paper shows of a study, as `published.json` has it.
+
+    Example:
+        >>> published("kernels")["smallest_p_lower"]["nspd"]
+        0.99934
+    """
+    text = resources.files("starcert_studies").joinpath("published.json").read_text("utf-8")
+    figures: dict[str, Any] = json.loads(text)[study]
+    return figures
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under column names, for a CSV file and the page.
+
+    Attributes:
+        name: the name of the file.
+        caption: what it shows, a sentence or two.
+        columns: the names of the columns.
+        rows: the values, one for each column. Numbers are written so that they can be read back exactly.
+        shown: whether the page shows it; long tables are linked only.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    shown: bool = True
+
+    def to_csv(self) -> str:
+        r"""The table as CSV; floats in the shortest form that reads back exactly.
+
+        Example:
+            >>> Table("t", "", ["p", "name"], [[0.1, "a,b"]]).to_csv()
+            'p,name\n0.1,"a,b"\n'
+        """
+        rows = [[float(x) if isinstance(x, float) else x for x in row] for row in self.rows]
+        return "".join(map(csv_line, [self.columns, *rows]))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn when it is written.
+
+    Attributes:
+        name: the name of the files.
+        caption: what it shows, a sentence or two.
+        draw: makes the figure.
+    """
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that a study found.
+
+    Attributes:
+        summary: sentences that say what was found.
+        pictures: its figures.
+        tables: its tables.
+        checks: the paper's claims.
+        values: more for `results.json`.
+    """
+
+    summary: Sequence[str]
+    pictures: Sequence[Picture]
+    tables: Sequence[Table]
+    checks: Sequence[Check]
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A study that was written to its folder.
+
+    Attributes:
+        name: what it is called.
+        about: what it shows.
+        folder: where its `index.html` is.
+        checks: the paper's claims.
+        seconds: how long this run took, without what was there before.
+        peak_bytes: the most memory that this process held, with the largest of its workers for each of them.
+    """
+
+    name: str
+    about: str
+    folder: Path
+    checks: Sequence[Check]
+    seconds: float
+    peak_bytes: int
+
+
+def study_page(title: str, outcome: Outcome, results: dict[str, Any]) -> str:
+    """The page of one study: what was found, the claims, the figures and the tables; it opens from disk."""
+    made = {name: results[name] for name in ("settings", "seconds", "peak_bytes", "provenance")}
+    return render(
+        "pages/templates/study.html", {"title": title, "outcome": outcome, "made": json.dumps(made, indent=2)}
+    )
+
+
+def all_page(finished: Sequence[Finished]) -> str:
+    """The page that leads to several studies."""
+    return render("pages/templates/studies.html", {"title": "The paper, reproduced", "finished": finished})

@@ -1,0 +1,332 @@
+"""Metrics against loops over the certificates themselves."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_worlds import weighed
+
+import starcert as sc
+from starcert.certificates.metrics import (
+    accuracy,
+    certified_counts,
+    certified_ratio,
+    certified_share,
+    has_sites,
+    majority_share,
+    open_ended,
+    radii_of_flips,
+    radius_verdicts,
+    right,
+    score,
+    shares_by_axis,
+    too_few_votes,
+    volume,
+    votes_needed,
+)
+from starcert.files import Archive
+from starcert.math.confidence import anytime_bounds
+from starcert.pages.findings import summary
+from starcert.pages.radius_tables import Slices, surfaces
+from starcert.runs.sweep_levels import measure_levels, outcome_of
+from starcert.system.errors import InvalidParameterError
+
+NOISE = sc.Noise(a=0.1, b=0.4)
+VOTES = sc.Votes(
+    [[9990, 10], [9000, 1000], [3000, 7000], [4900, 5100], [40, 9960]],
+    selection=[[99, 1], [90, 10], [70, 30], [49, 51], [0, 100]],
+)
+CERTIFICATES = sc.certify(sc.clopper_pearson(VOTES), NOISE)
+LABELS = [0, 1, 1, 1, 1]
+# By selection votes: right, wrong, wrong (its estimation votes say otherwise), the true class but abstains, right.
+RIGHT = [True, False, False, False, True]
+BOX = (3, 4)
+RADII = list(product(range(4), range(5)))
+
+
+@given(st.data())
+def test_counts_are_those_of_a_loop_over_radii_and_graphs(data):
+    n_axes = data.draw(st.integers(1, 3))
+    radius = st.tuples(*[st.integers(0, 4) | st.just(np.inf)] * n_axes)
+    frontiers = data.draw(
+        st.dictionaries(st.lists(radius, max_size=3).map(tuple), st.tuples(st.integers(0, 3), st.integers(0, 3)))
+    )
+    ticks = [sorted(data.draw(st.sets(st.integers(0, 6), min_size=1))) for _ in range(n_axes)]
+    found = certified_counts(frontiers or {(): (0, 0)}, ticks)
+    for place in product(*map(range, map(len, ticks))):
+        at = [axis[i] for axis, i in zip(ticks, place, strict=True)]
+        inside = [
+            n
+            for radii, n in frontiers.items()
+            if any(all(i <= r for i, r in zip(at, each, strict=True)) for each in radii)
+        ]
+        assert found[(slice(None), *place)].tolist() == [sum(n[0] for n in inside), sum(n[1] for n in inside)]
+
+
+def test_all_sites_of_an_axis_have_no_end():
+    assert open_ended(((0, 4), (1, 2)), (1, None)) == ((0, 4), (np.inf, 2))
+    assert open_ended(((0, 4),), None) == ((0, 4),)
+
+
+def test_the_certified_share_is_counted_graph_by_graph():
+    found = certified_share(CERTIFICATES, LABELS, max_radius=BOX)
+    anyway = certified_share(CERTIFICATES, max_radius={"b": 4, "a": 3})
+    assert found.shape == anyway.shape == (4, 5)
+    for radius in RADII:
+        verdicts = [one.certified(radius) for one in CERTIFICATES]
+        assert anyway[radius] == sum(verdicts) / 5
+        both = sum(verdict and right for verdict, right in zip(verdicts, RIGHT, strict=True))
+        assert found[radius] == both / 5 == CERTIFICATES.certified_accuracy(LABELS, radius)
+    assert (anyway[0, 0], found[0, 0]) == (3 / 5, 2 / 5)  # two abstain, one is wrong
+    assert len(np.unique(found)) > 2
+
+
+def test_one_axis_and_three():
+    bounds = sc.Bounds.certain([0.9, 0.7])
+    assert certified_share(sc.certify(bounds, sc.Noise(all=0.2)), max_radius=2).tolist() == [1, 0.5, 0]
+    three = sc.certify(bounds, sc.Noise(a=0.2, b=0.3, c=0.4))
+    found = certified_share(three, max_radius=(1, 1, 2))
+    assert found.shape == (2, 2, 3)
+    for radius in product(range(2), range(2), range(3)):
+        assert found[radius] == np.mean([one.certified(radius) for one in three])
+
+
+def test_the_certified_ratio_is_of_the_right_ones():
+    found = certified_ratio(CERTIFICATES, LABELS, max_radius=BOX)
+    for radius in RADII:
+        among = [one.certified(radius) for one, right in zip(CERTIFICATES, RIGHT, strict=True) if right]
+        assert found[radius] == pytest.approx(sum(among) / 2, abs=1e-15)
+    assert found[0, 0] == 1  # what is answered right is certified where nothing is flipped
+    assert len(np.unique(found)) > 2
+
+
+def test_without_right_answers_there_is_no_ratio():
+    wrong = 1 - CERTIFICATES.labels
+    assert np.isnan(certified_ratio(CERTIFICATES, wrong, max_radius=BOX)).all()
+    assert certified_share(CERTIFICATES, wrong, max_radius=BOX).max() == 0
+
+
+def test_the_score_wants_strictly_more_than_half():
+    bounds = sc.Bounds.certain([0.999, 0.999, 0.4, 0.4])
+    noise = sc.Noise(all=0.2)
+    labels = [0, 0, 0, 0]
+    # Two of four are certified up to some radius: that is half of them, not more.
+    assert certified_share(sc.certify(bounds, noise), labels, max_radius=9)[0] == 0.5
+    assert score(sc.certify(bounds, noise), labels, max_radius=9) == 0
+    three = sc.certify(sc.Bounds.certain([0.999, 0.999, 0.999, 0.4]), noise)
+    reach = max(three[0].frontier.radii)[0]
+    assert score(three, labels, max_radius=9) == reach + 1 == 6
+    assert score(three, labels, max_radius=1) == 2
+    assert score(three, [0, 0, 1, 1], max_radius=9) == 0  # certified, but wrong
+    shares = [
+        sum(one.certified(radius) and right for one, right in zip(CERTIFICATES, RIGHT, strict=True)) for radius in RADII
+    ]
+    assert score(CERTIFICATES, LABELS, max_radius=BOX) == sum(2 * share > 5 for share in shares)
+
+
+def test_the_volume_counts_radii():
+    found = volume(CERTIFICATES, max_radius=BOX)
+    assert found.tolist() == [sum(one.certified(radius) for radius in RADII) for one in CERTIFICATES]
+    assert found[2] == found[3] == 0  # abstentions
+    assert found[0] > found[1] > 0
+
+
+def test_an_abstention_is_no_right_answer():
+    assert right(CERTIFICATES, LABELS).tolist() == RIGHT
+    assert CERTIFICATES[3].abstained
+    assert CERTIFICATES[3].label == LABELS[3]
+    assert accuracy(CERTIFICATES, LABELS) == 2 / 5 == certified_share(CERTIFICATES, LABELS, max_radius=(0, 0))[0, 0]
+
+
+def test_a_class_that_is_not_known_counts_for_nothing():
+    some = [0, None, 1, 1, None]
+    assert right(CERTIFICATES, some).tolist() == [True, False, False, False, False]
+    assert accuracy(CERTIFICATES, some) == certified_share(CERTIFICATES, some, max_radius=(0, 0))[0, 0] == 1 / 3
+    assert certified_ratio(CERTIFICATES, some, max_radius=(0, 0))[0, 0] == 1
+    assert np.isnan(accuracy(CERTIFICATES, [None] * 5))
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 60)] * 3).filter(any), min_size=1, max_size=6),
+    st.integers(2, 3),
+    st.booleans(),
+    st.data(),
+)
+def test_right_is_answered_and_true_wherever_it_is_counted(rows, n_classes, apart, data):
+    """One meaning for votes of every kind, in metrics, archives, reports and sweeps."""
+    counts = np.array(rows)[:, :n_classes] + np.eye(n_classes, dtype=int)[0]
+    labels = [data.draw(st.integers(0, n_classes - 1)) for _ in rows]
+    votes = sc.Votes(counts, selection=counts[:, ::-1] if apart else None)
+    found = sc.certify(sc.clopper_pearson(votes, alpha=0.1), NOISE, capacity=[(3, 3)] * len(rows), max_radius=(1, 1))
+    expected = [not one.abstained and one.label == label for one, label in zip(found, labels, strict=True)]
+    assert right(found, labels).tolist() == expected
+    n_right = sum(expected)
+    assert accuracy(found, labels) == n_right / len(rows)
+    archive = Archive.from_result(found, labels=labels)
+    assert [row["right"] for row in archive.rows()] == expected
+    assert summary(archive, [one.abstained for one in found]).n_right == n_right
+    (level,) = measure_levels([outcome_of(found, labels, labels, [(3, 3)] * len(rows))])
+    assert level.n_right == n_right
+    (counted,) = surfaces(archive, Slices(archive)).right
+    assert counted[0, 0] == n_right  # certified where nothing is flipped means answered
+    for radius in product(range(2), range(2)):
+        assert found.certified_accuracy(labels, radius) == (found.certified(radius) & expected).mean()
+
+
+def test_graphs_without_sites_on_an_axis_are_counted_apart():
+    capacity = [(0, 4), (5, 4), (0, 4), (5, 4), None]
+    found = sc.certify(sc.clopper_pearson(VOTES), NOISE, capacity=capacity, max_radius=(2, 9))
+    assert has_sites(found).tolist() == [[False, True], [True, True], [False, True], [True, True], [True, True]]
+    # Nothing to flip: certified whatever the number, which says nothing about the votes.
+    assert found.certified((2, 0))[0]
+    for labels in (None, LABELS, [None, *LABELS[1:]]):
+        for axis, each in enumerate(shares_by_axis(found, labels, flips=[1, 2, 5])):
+            among = [
+                i for i in range(5) if has_sites(found)[i, axis] and (labels is None or labels[i] is not None)
+            ]  # fmt: skip
+            known = 5 if labels is None else sum(label is not None for label in labels)
+            assert (each.axis, each.n_graphs, each.n_without) == ("ab"[axis], len(among), known - len(among))
+            for step, share in zip([1, 2, 5], each.shares, strict=True):
+                radius = (step, 0) if axis == 0 else (0, step)
+                if axis == 0 and step == 5:
+                    assert share is None  # beyond the box
+                    continue
+                verdicts = found.certified(radius) & (True if labels is None else np.array(RIGHT))
+                assert share == verdicts[among].mean()
+    nothing = sc.certify(sc.clopper_pearson(VOTES), NOISE, capacity=[(0, 4)] * 5)
+    first, second = shares_by_axis(nothing, LABELS, flips=[1])
+    assert (first.n_graphs, first.n_without, first.shares) == (0, 5, (None,))
+    assert second.n_without == 0
+
+
+def test_majority_shares():
+    assert majority_share(LABELS) == 4 / 5
+    assert majority_share([2, 2, 7, 7]) == 0.5
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [[0], [1], [1], [1], [1]], 1, []])
+def test_labels_of_another_shape_are_refused(labels):
+    for metric in (certified_share, certified_ratio, score):
+        with pytest.raises(InvalidParameterError, match="'labels' must have one class for each of 5 graphs"):
+            metric(CERTIFICATES, labels, max_radius=BOX)
+    with pytest.raises(InvalidParameterError, match="'labels' must have one class for each of 5 graphs"):
+        accuracy(CERTIFICATES, labels)
+    if np.ndim(labels) != 1 or not labels:
+        with pytest.raises(InvalidParameterError, match="'labels' must be a row of classes, one or more"):
+            majority_share(labels)
+
+
+def test_radii_of_other_axes_are_refused():
+    for metric in (certified_share, volume):
+        with pytest.raises(InvalidParameterError, match="max_radius"):
+            metric(CERTIFICATES, max_radius={"a": 1})
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("alpha", [0.01, 0.2])
+def test_the_votes_needed_are_the_fewest_that_certify_a_flip(apart, n_classes, alpha):
+    noise = sc.Noise(a=0.02, b=sc.Flip(delete=0.3, add=0.001), c=0.5, never=0.0, always=1.0)
+    needed = votes_needed(noise, alpha, n_classes, selected_apart=apart)
+    assert list(needed) == list(noise.axes)
+    assert needed["never"] is needed["always"] is None
+    for axis in ("a", "b.delete", "b.add", "c"):
+        radius = {each: int(each == axis) for each in noise.axes}
+        for n, enough in ((needed[axis] - 1, False), (needed[axis], True)):
+            if n:
+                row = [[n] + [0] * (n_classes - 1)]
+                bounds = sc.clopper_pearson(sc.Votes(row, row if apart else None), alpha=alpha)
+                assert sc.certify(bounds, noise)[0].certified(radius) is enough
+
+
+@pytest.mark.parametrize("spent", [{}, {"family": "all"}, {"margins": "multi-class"}], ids=repr)
+@pytest.mark.parametrize("radius", [{"a": 2, "b.delete": 1, "b.add": 0}, (1, 0, 1), (0, 0, 0)], ids=repr)
+def test_the_votes_needed_for_a_radius_are_the_fewest_that_certify_it(radius, spent):
+    noise = sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.01))
+    together = 3 if spent.get("family") == "all" else 1
+    needed = votes_needed(noise, 0.01, 3, radius=radius, together=together, margins=spent.get("margins", "chosen"))
+    for n, enough in ((needed - 1, False), (needed, True)):
+        rows = [[n, 0, 0]] * 3
+        bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
+        assert sc.certify(bounds, noise)[0].certified(radius) is enough
+
+
+def test_a_radius_on_an_axis_that_gives_attacks_away_needs_more_votes_than_there_are():
+    noise = sc.Noise(a=0.1, never=0.0)
+    assert votes_needed(noise, 0.01, 2, radius=(1, 1)) is None
+    assert votes_needed(noise, 0.01, 2, radius=(1, 0)) == votes_needed(noise, 0.01, 2)["a"]
+    with pytest.raises(InvalidParameterError, match="Missing: never"):
+        votes_needed(noise, 0.01, 2, radius={"a": 1})
+
+
+def test_too_few_votes_are_named_by_axis():
+    assert too_few_votes(228, {"motif": 228, "random": 8}) == ""
+    said = too_few_votes(227, {"motif": 228, "random": 8})
+    assert "all 227 votes" in said
+    assert "motif (228 votes could)." in said
+    assert "random" not in said
+    assert votes_needed(sc.Noise(all=1e-12), 0.01, 2)["all"] > 10**12
+    assert votes_needed(sc.Noise(all=1e-300), 0.01, 2) == {"all": None}  # more than can be counted
+
+
+@pytest.mark.parametrize("spent", [{"family": "all"}, {"margins": "multi-class"}, {}], ids=repr)
+def test_the_votes_needed_follow_the_share_of_alpha(spent):
+    noise = sc.Noise(a=0.02)
+    together = 7 if spent.get("family") == "all" else 1
+    needed = votes_needed(noise, 0.01, 5, together=together, margins=spent.get("margins", "chosen"))["a"]
+    for n, enough in ((needed - 1, False), (needed, True)):
+        rows = [[n, 0, 0, 0, 0]] * 7
+        bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
+        assert sc.certify(bounds, noise)[0].certified(1) is enough
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+@pytest.mark.parametrize("together", [1, 7])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_votes_needed_under_a_plan_that_stops_are_the_fewest_that_certify_a_flip(n_classes, together, evidence):
+    noise = sc.Noise(a=0.02, b=sc.Flip(delete=0.3, add=0.001), never=0.0)
+    needed = votes_needed(noise, 0.01, n_classes, together=together, evidence=evidence, plan="decided")
+    assert needed["never"] is None
+    for axis in ("a", "b.delete", "b.add"):
+        radius = {each: int(each == axis) for each in noise.axes}
+        for n, enough in ((needed[axis] - 1, False), (needed[axis], True)):
+            row = [[n] + [0] * (n_classes - 1)]
+            bounds = anytime_bounds(
+                sc.Votes(row, row, stopped=True), alpha=0.0025 if evidence else 0.01, together=together
+            )
+            assert sc.certify(bounds, noise)[0].certified(radius) is enough
+
+
+def test_evidence_leaves_the_counts_a_quarter_of_alpha():
+    noise = sc.Noise(a=0.02, b=0.3)
+    assert votes_needed(noise, 0.01, 2, evidence=True) == votes_needed(noise, 0.0025, 2)
+    with pytest.raises(InvalidParameterError, match="'plan' must be"):
+        votes_needed(noise, 0.01, 2, plan="undecided")
+
+
+def test_verdicts_at_radii_are_counted_graph_by_graph():
+    certificates, _ = weighed()
+    labels = [1, None, 0]
+    radii = radii_of_flips(certificates, 2)
+    assert radii == [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+    for found in radius_verdicts(certificates, labels, radii=radii):
+        judged = [one for one, label in zip(certificates, labels, strict=True) if one.label == label]
+        assert (found.n_graphs, found.n_right) == (2, len(judged))
+        assert found.n_certified == sum(one.certified(found.radius) for one in judged)
+        assert found.n_by_p_A == sum(one.counted.covers(found.radius) for one in judged)
+        within = [any(all(map(int.__le__, level, found.radius)) for level in one.broken) for one in judged]
+        assert found.n_broken == sum(within)
+        assert found.n_open == found.n_right - found.n_certified - found.n_broken >= 0
+    everything = radius_verdicts(certificates, radii=[(1, 0)])[0]
+    assert (everything.n_graphs, everything.n_right) == (3, 3)
+    # A graph with fewer sites is left out.
+    small = radius_verdicts(certificates, radii=[(0, 3), (0, 4)])
+    assert [each.n_graphs for each in small] == [3, 0]
+
+
+def test_radii_of_flips_stay_in_the_box():
+    bounds = sc.Bounds.certain([0.9, 0.9])
+    found = sc.certify(bounds, sc.Noise(a=0.1, b=0.2), max_radius=(1, 5), capacity=[(9, 1), None])
+    assert radii_of_flips(found, 2) == [(1, 0), (0, 1), (1, 1), (0, 2)]

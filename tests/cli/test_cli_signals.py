@@ -1,0 +1,157 @@
+"""What ends a command from outside ends it in one sentence, and nothing else is left of it."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import kills_worlds as kills
+import pytest
+import runs_worlds as worlds
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at processes in /proc")
+
+KEPT = "Interrupted. What was counted is kept: the same command goes on.\n"
+SLOW = "import pathlib, time\n\ndef shapes(batch):\n    pathlib.Path({here!r}).touch()\n    time.sleep(0.05)"
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+@pytest.fixture
+def slow(project):
+    """A project whose classifier takes its time, and leaves a trace when it has begun."""
+    model = project / "model.py"
+    slow = SLOW.format(here=str(project / "begun"))
+    model.write_text(model.read_text().replace("def shapes(batch):", slow))
+    return project
+
+
+def begin(words, cwd, **options):
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL} | options
+    command = [sys.executable, "-m", "starcert", *map(str, words)]
+    return subprocess.Popen(command, cwd=cwd, text=True, env=worlds.environment(), start_new_session=True, **given)
+
+
+def until(condition, process):
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    assert condition()
+
+
+def nothing_left(session):
+    deadline = time.monotonic() + 20
+    while kills.left_of(session) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    left = kills.left_of(session)
+    for process in left:
+        os.kill(int(process), signal.SIGKILL)
+    assert left == []
+
+
+VOTING = ["run.toml", "--samples", 20000]
+
+
+@pytest.mark.parametrize(
+    ("command", "workers", "sent", "whole_group"),
+    [
+        ("certify", 1, signal.SIGTERM, False),
+        ("certify", 2, signal.SIGTERM, True),  # as a service manager does: workers too
+        ("certify", 2, signal.SIGHUP, True),  # as a terminal does that is closed
+        ("sweep", 2, signal.SIGTERM, False),
+        ("sweep", 1, signal.SIGHUP, False),
+    ],
+)
+def test_signals_end_a_run_quietly_and_keep_its_votes(slow, command, workers, sent, whole_group):
+    grid = ["--grid", "hub=0.02,0.1"] if command == "sweep" else []
+    process = begin([command, *VOTING, *grid, "--workers", workers], slow)
+    until((slow / "begun").exists, process)
+    place = slow / ("results.partial/votes.db" if command == "certify" else "sweep.partial/votes/level-1.db")
+    until(place.exists, process)
+    (os.killpg if whole_group else os.kill)(process.pid, sent)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (SIGNALS[sent], KEPT)
+    assert re.fullmatch(r"Classes: .*\n.*: about .* workers?\.\n(Votes before one flip .*\n)?", out)  # and no table
+    assert place.exists()
+    nothing_left(process.pid)
+
+
+SLOWLY = [
+    pytest.param(signal.SIGTERM),
+    *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP)),
+]
+
+
+@pytest.mark.parametrize("sent", SLOWLY)
+def test_signals_end_a_study_quietly(tmp_path, sent):
+    process = begin(["reproduce", "synthetic", "--out", "out", "--workers", 2], tmp_path)
+    until(lambda: len(kills.left_of(process.pid)) >= 4, process)
+    time.sleep(1)
+    (os.killpg if sent == signal.SIGINT else os.kill)(process.pid, sent)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (SIGNALS[sent], "", KEPT)
+    nothing_left(process.pid)
+
+
+@pytest.mark.parametrize("sent", SLOWLY)
+def test_signals_end_other_commands_quietly(slow, sent, here):
+    assert here("certify", "run.toml", "--samples", 300)[0] == 0
+    archive = json.loads((slow / "results/certificates.json").read_text())
+    archive["graphs"] *= 3000
+    (slow / "many.json").write_text(json.dumps(archive))
+    process = begin(["verify", "many.json"], slow)
+    until(lambda: "numba" in Path(f"/proc/{process.pid}/maps").read_text("utf-8"), process)
+    time.sleep(0.5)
+    os.kill(process.pid, sent)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (SIGNALS[sent], "", "Interrupted.\n")
+
+
+def test_a_terminal_that_is_gone_is_no_error(slow):
+    above, below = pty.openpty()
+    process = begin(["certify", *VOTING], slow, stdout=below, stderr=below, stdin=below)
+    os.close(below)
+    until((slow / "begun").exists, process)
+    os.close(above)  # nobody reads what is written there any more
+    os.kill(process.pid, signal.SIGHUP)
+    assert process.wait(timeout=60) == 129
+    nothing_left(process.pid)
+
+
+def test_what_is_ignored_stays_ignored(slow):
+    """As nohup does it."""
+    words = ["nohup", sys.executable, "-m", "starcert", "certify", "run.toml", "--samples", "300"]
+    process = subprocess.Popen(
+        words,
+        cwd=slow,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env=worlds.environment(),
+        start_new_session=True,
+    )
+    until((slow / "begun").exists, process)
+    os.kill(process.pid, signal.SIGHUP)
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("n_kills", [2, pytest.param(50, marks=pytest.mark.slow)])
+def test_workers_end_by_themselves_when_the_command_is_killed(slow, n_kills):
+    for number in range(n_kills):
+        process = begin(["certify", *VOTING, "--workers", 2], slow)
+        if number % 3 == 0:
+            time.sleep(0.3 + 0.1 * (number % 20))  # also while the workers begin
+        else:
+            (slow / "begun").unlink(missing_ok=True)
+            until((slow / "begun").exists, process)
+            time.sleep(0.05 * (number % 7))
+        process.kill()
+        process.wait()
+        nothing_left(process.pid)
+        process.communicate()

@@ -1,0 +1,102 @@
+import json
+
+import archive_worlds
+import pytest
+import runs_worlds
+
+from starcert import files as archives
+from starcert.files.verification import TAKEN_AS_STATED
+
+
+@pytest.fixture
+def path(tmp_path):
+    archives.write(tmp_path / "certificates.json", archive_worlds.two_classes())
+    return tmp_path / "certificates.json"
+
+
+def test_a_true_file_ends_with_status_zero(starcert, path):
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "proved. Every claim about 3 graphs" in done.stdout
+    assert TAKEN_AS_STATED in done.stdout
+    assert "Anchored: The rule for the regions" in done.stdout
+    told = json.loads(starcert("verify", str(path), "--json").stdout)
+    assert (told["verdict"], told["graphs"], told["mismatches"]) == ("proved", 3, [])
+    assert told["proved_in_whole_numbers"] > 0
+    assert (told["taken_as_stated"], told["together"]) == (TAKEN_AS_STATED, 1)
+
+
+def test_a_false_claim_ends_with_status_one_and_a_weaker_one_with_zero(starcert, path):
+    told = json.loads(path.read_text())
+    told["graphs"][1]["claims"] |= {"frontier": [[3, 45]]}
+    told["graphs"][0]["claims"] |= {"p_lower": 0.5}
+    path.write_text(json.dumps(told))
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "refuted" in done.stdout
+    assert "(3, 45)" in done.stdout
+    assert "\x1b" not in done.stdout  # the name of this graph would colour the terminal
+    done = starcert("verify", str(path), "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)["mismatches"]
+    assert [(each["graph"], each["field"], each["kind"]) for each in found] == [
+        (0, "p_lower", "weaker"),
+        (1, "frontier", "false"),
+    ]
+    del told["graphs"][1]
+    path.write_text(json.dumps(told))
+    done = starcert("verify", str(path))
+    assert done.returncode == 0
+    assert "1 says less than can be proved" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text", ["", "import starcert", "{}", '{"format": "starcert certificates", "version": 9}', None]
+)
+def test_what_cannot_be_read_ends_with_status_two_and_one_line(starcert, path, text):
+    if text is None:
+        path = path.with_name("missing.json")
+    else:
+        path.write_text(text)
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {path}: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith(" Give a certificates.json that starcert certify has written.\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize(("frontier", "status"), [(None, 0), ([[3, 45]], 1), ("none", 2)])
+def test_the_status_does_not_depend_on_who_reads_the_output(path, frontier, status, more):
+    if frontier is not None:
+        told = json.loads(path.read_text())
+        told["graphs"][1]["claims"]["frontier"] = frontier
+        path.write_text(json.dumps(told))
+    done = runs_worlds.unread("verify", path, *more, cwd=path.parent)
+    assert done.returncode == status
+    assert done.stderr.count("\n") == (status == 2)
+    assert runs_worlds.unread("verify", path, *more, cwd=path.parent, also_errors=True).returncode == status
+
+
+def test_help_has_an_example(starcert):
+    assert "starcert verify certificates.json" in starcert("verify", "--help").stdout
+
+
+def test_alpha_of_all_graphs_together_is_said_to_be(starcert, path):
+    archives.write(path, archive_worlds.three_classes(family="all"))
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "alpha 0.01 for all 2 graphs together" in done.stdout
+    assert json.loads(starcert("verify", str(path), "--json").stdout)["together"] == 2
+
+
+def test_a_search_without_end_ends_with_status_two_and_one_line(starcert, path):
+    told = json.loads(path.read_text())
+    told["noise"][0] |= {"flip": 0.5, "exact": {"flip": "1/2"}}
+    told["graphs"][2]["capacity"] = None
+    told["graphs"][2] |= {"estimation": [9_000, 10]}
+    path.write_text(json.dumps(told))
+    done = starcert("verify", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {path}: 'graphs[2]' has a frontier that cannot be found: ")
+    assert done.stderr.count("\n") == 1

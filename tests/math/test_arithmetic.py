@@ -1,0 +1,54 @@
+import math
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from flint import arb, fmpq
+
+from starcert.math.arithmetic import exact_number, float_at_least, float_below, lower_end, midpoint, upper_end
+
+
+def fraction(x: arb | fmpq) -> Fraction:
+    x = x if isinstance(x, fmpq) else x.fmpq()
+    return Fraction(int(x.p), int(x.q))
+
+
+@pytest.mark.parametrize("x", [fmpq(1, 3), fmpq(1, 8), fmpq(0), fmpq(1, 10**320), arb(0.1), arb(1) / 3])
+def test_floats_around_an_exact_number(x):
+    x = x if isinstance(x, fmpq) else x.lower()
+    below, at_least = float_below(x), float_at_least(x)
+    assert Fraction(below) < fraction(x) <= Fraction(at_least)
+    assert math.nextafter(below, math.inf) == at_least
+
+
+def test_a_ball_has_ends_and_a_fraction_is_its_own():
+    third = exact_number(Fraction(1, 3))
+    assert fraction(lower_end(third)) < Fraction(1, 3) < fraction(upper_end(third))
+    assert fraction(lower_end(third)) <= fraction(midpoint(third)) <= fraction(upper_end(third))
+    exact = exact_number(Fraction(1, 3), None)
+    assert fraction(lower_end(exact)) == fraction(midpoint(exact)) == fraction(upper_end(exact)) == Fraction(1, 3)
+
+
+WITHOUT_A_PLACE = """
+import sys
+import numba.core.caching as caching
+caching.CacheImpl._locator_classes = []
+sys.argv = ["starcert", *{words!r}]
+from starcert.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "words", [pytest.param(["slack", "--noise", "all=0.1", "--radius", "all=1"], marks=pytest.mark.slow), ["--help"]]
+)
+def test_without_a_place_for_compiled_code_commands_work_and_say_once_how_to_get_it_back(words, here):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_PLACE.format(words=words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    needs_code = words != ["--help"]
+    assert done.stderr.count("NUMBA_CACHE_DIR") == needs_code
+    assert done.stderr.count("\n") == needs_code
+    assert done.stdout == here(*words)[1] or not needs_code  # the same numbers as with code that is kept

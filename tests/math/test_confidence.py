@@ -1,0 +1,198 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+import starcert as sc
+from starcert.math.confidence import share_of_alpha, spends_on_all_classes
+from starcert.math.limits import upper_limit
+from starcert.system.errors import InvalidParameterError
+
+
+def test_unanimous_votes_have_the_closed_form():
+    bounds = sc.clopper_pearson(sc.Votes([[100_000, 0]], selection=[[100, 0]]), alpha=0.01)
+    assert bounds.failure[0] == pytest.approx(-math.expm1(math.log(0.01) / 100_000), rel=1e-14)
+
+
+def test_it_is_a_lower_bound_and_not_an_upper_one():
+    bounds = sc.clopper_pearson(sc.Votes([[900, 100]], selection=[[9, 1]]), alpha=0.01)
+    assert bounds.p_lower[0] < 0.9
+    assert bounds.p_lower[0] == pytest.approx(beta.ppf(0.01, 900, 101), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("counts", "selection", "other", "share"),
+    [
+        ([90, 10], [9, 1], 10, Fraction(1)),
+        ([90, 10], None, 10, Fraction(1, 2)),
+        ([90, 5, 5], [9, 0, 0], 10, Fraction(1)),  # the two-class margin is chosen: the whole of alpha for p_A
+        ([90, 5, 5], [90, 5, 5], 5, Fraction(1, 3)),  # the multi-class margin
+        ([90, 5, 5], None, 5, Fraction(1, 6)),
+        ([90, 5, 3, 2], [90, 5, 3, 2], 5, Fraction(1, 4)),
+        ([90, 5, 3, 2], [9, 0, 0, 0], 10, Fraction(1)),
+    ],
+)
+def test_alpha_is_shared_by_everything_that_is_bounded(counts, selection, other, share):
+    votes = sc.Votes([counts], selection=None if selection is None else [selection])
+    bounds = sc.clopper_pearson(votes, alpha=0.02)
+    assert bounds.failure[0] == upper_limit(10, 100, Fraction(0.02) * share)
+    assert bounds.other[0] == upper_limit(other, 100, Fraction(0.02) * share)
+
+
+def test_ten_classes_with_votes_that_agree_are_as_good_as_two():
+    """The failing case was: radius 3 with two classes, radius 2 with ten."""
+    noise = sc.Noise(all=0.1)
+    reached = []
+    for n_classes in (2, 10):
+        rest = [0] * (n_classes - 1)
+        bounds = sc.clopper_pearson(sc.Votes([[20_000, *rest]], selection=[[200, *rest]]), alpha=0.01)
+        reached.append((bounds.failure[0], bounds.other[0], sc.certify(bounds, noise)[0].frontier.radii))
+    assert reached[0] == reached[1]
+
+
+def test_the_margin_is_chosen_without_a_look_at_the_estimation_votes():
+    rng = np.random.default_rng(5)
+    selection = rng.multinomial(60, [0.98, 0.01, 0.006, 0.004], size=200)
+    chosen = [
+        spends_on_all_classes(sc.Votes(rng.multinomial(500, p, size=200), selection=selection), alpha=0.01)
+        for p in ([0.97, 0.01, 0.01, 0.01], [0.5, 0.5, 0.0, 0.0], [0.25] * 4)
+    ]
+    assert 20 < chosen[0].sum() < 180
+    assert all((each == chosen[0]).all() for each in chosen)
+
+
+def test_the_multi_class_margin_everywhere_is_the_rule_of_version_0_1_0():
+    votes = sc.Votes([[90, 5, 5], [99, 1, 0]], selection=[[9, 0, 0], [9, 0, 0]])
+    before = sc.clopper_pearson(votes, alpha=0.02, margins="multi-class")
+    share = Fraction(0.02) / 3
+    assert before.failure.tolist() == [upper_limit(10, 100, share), upper_limit(1, 100, share)]
+    assert before.other.tolist() == [upper_limit(5, 100, share), upper_limit(1, 100, share)]
+    assert before[0].margins == "multi-class"
+    with pytest.raises(InvalidParameterError, match='"chosen" or "multi-class"'):
+        sc.clopper_pearson(votes, margins="two-class")
+
+
+def test_all_bounds_together_have_an_exact_share_each():
+    counts = [[900, 60, 40], [990, 10, 0], [400, 350, 250]]
+    votes = sc.Votes(counts, selection=counts)
+    for alpha in (0.01, 0.1, 1e-7):
+        joint = sc.clopper_pearson(votes, alpha=alpha, family="all")
+        assert (joint.alpha, joint.together, joint[1].together) == (alpha, 3, 3)
+        alone = sc.clopper_pearson(votes, alpha=alpha)
+        assert (alone.together, alone[1].together) == (1, 1)
+        assert (joint.failure > alone.failure).all()
+        # A third of 0.01 is no float, and 3 times the nearest one may be more than 0.01.
+        assert joint.failure[0] == upper_limit(100, 1000, Fraction(alpha) / 9)
+        assert joint.other[0] == upper_limit(60, 1000, Fraction(alpha) / 9)
+    one = votes.row(0)
+    assert sc.clopper_pearson(one, family="all").failure == sc.clopper_pearson(one).failure
+    with pytest.raises(InvalidParameterError, match=r"'family' must be \"each\" or \"all\"\. Got 'every'"):
+        sc.clopper_pearson(votes, family="every")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("all_classes", [True, False])
+@pytest.mark.parametrize("together", [1, 7, 188])
+def test_the_shares_of_all_bounds_add_up_to_alpha(apart, n_classes, all_classes, together):
+    share = share_of_alpha(0.01, n_classes, selected_apart=apart, all_classes=all_classes, together=together)
+    everything = all_classes or not apart  # who chooses the class on the same votes must bound each
+    n_bounds = (n_classes if n_classes > 2 and everything else 1) * (1 if apart else 2)
+    assert share * n_bounds * together == Fraction(0.01)
+
+
+def test_every_other_class_is_bounded_not_the_runner_up_of_the_selection():
+    votes = sc.Votes([[50, 10, 40]], selection=[[50, 26, 24]])
+    assert sc.clopper_pearson(votes, alpha=0.01).other[0] == upper_limit(40, 100, Fraction(0.01) / 3)
+
+
+def test_the_class_is_chosen_on_the_selection_votes():
+    bounds = sc.clopper_pearson(sc.Votes([[90, 10], [10, 90]], selection=[[1, 9], [2, 8]]), alpha=0.01)
+    assert bounds.labels.tolist() == [1, 1]
+    assert bounds.failure[0] > 0.9
+
+
+def test_other_classes_never_exceed_what_the_class_itself_leaves():
+    bounds = sc.clopper_pearson(sc.Votes([[99, 1, 0]], selection=[[9, 0, 0]]), alpha=0.01)
+    assert bounds.other[0] == bounds.failure[0]
+
+
+def test_p_lower_is_rounded_down():
+    bounds = sc.clopper_pearson(sc.Votes([[100_000 - k, k] for k in range(300)], selection=[[9, 0]] * 300), alpha=0.01)
+    for lower, failure in zip(bounds.p_lower, bounds.failure, strict=True):
+        assert Fraction(lower) <= 1 - Fraction(failure) < Fraction(math.nextafter(math.nextafter(lower, 2), 2))
+
+
+@pytest.mark.parametrize(
+    ("counts", "problem"),
+    [
+        ([[3, -1]], r"counts\[0\]\[1\]"),
+        ([[3, 1.5]], r"counts\[0\]\[1\]"),
+        ([[3, float("nan")]], r"counts\[0\]\[1\]"),
+        ([[3, 1], [0, 0]], r"counts\[1\]' must hold at least one vote"),
+        ([3, 1], "one row a graph"),
+        ([[3]], "at least two classes"),
+        ([], "one row a graph"),
+        ([["many", "few"]], "table of counts"),
+        ([[1, 2], [1]], "table of counts"),
+    ],
+)
+def test_bad_votes_are_refused(counts, problem):
+    with pytest.raises(InvalidParameterError, match=problem):
+        sc.Votes(counts)
+
+
+def test_selection_votes_of_another_shape_are_refused():
+    with pytest.raises(InvalidParameterError, match="shape of 'counts'"):
+        sc.Votes([[3, 1]], selection=[[3, 1, 0]])
+
+
+@pytest.mark.parametrize("alpha", [0.0, -0.1, 0.5, 0.99, 1.0, float("nan"), "small"])
+def test_bad_alpha_is_refused(alpha):
+    with pytest.raises(InvalidParameterError, match="'alpha'"):
+        sc.clopper_pearson(sc.Votes([[3, 1]]), alpha=alpha)
+
+
+def test_a_confidence_level_is_recognised():
+    with pytest.raises(InvalidParameterError, match=r"confidence level meant\? Then give alpha=0.01"):
+        sc.clopper_pearson(sc.Votes([[3, 1]]), alpha=0.99)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), [[0.5]], "high"])
+def test_bad_p_lower_is_refused(p):
+    with pytest.raises(InvalidParameterError, match="p_lower"):
+        sc.Bounds.certain(p)
+
+
+@pytest.mark.parametrize("labels", [[1], [0, 1, 0], [0, 2], [0, -1], [0.5, 1.0], ["x", "y"]])
+def test_labels_that_do_not_fit_are_refused(labels):
+    with pytest.raises(InvalidParameterError, match=r"labels|bounds"):
+        sc.Bounds.certain([0.9, 0.8], labels=labels)
+
+
+@pytest.mark.parametrize(("failure", "other"), [(-0.1, -0.1), (1.1, 0.5), (float("nan"), 0.1), (0.2, 0.3), (0.2, -0.1)])
+def test_bounds_that_are_no_probabilities_are_refused(failure, other):
+    with pytest.raises(InvalidParameterError, match="0 ≤ other ≤ failure ≤ 1"):
+        sc.Bounds(np.array([0]), np.array([failure]), np.array([other]), None, 3)
+
+
+@pytest.mark.parametrize("counts", [[[10**400, 1]], [["3", "1"]], [[3 + 1j, 1]]])
+def test_odd_numbers_are_no_votes(counts):
+    with pytest.raises(InvalidParameterError):
+        sc.Votes(counts)
+
+
+def test_only_votes_are_bounded():
+    with pytest.raises(InvalidParameterError, match=r"Write Votes\(\[\[970, 30\]\]\)"):
+        sc.clopper_pearson([[9, 1]])
+
+
+def test_votes_cannot_be_changed_afterwards():
+    counts = np.array([[3, 1]])
+    votes = sc.Votes(counts)
+    counts[0, 0] = 0
+    assert votes.counts[0, 0] == 3
+    with pytest.raises(ValueError, match="read-only"):
+        votes.counts[0, 0] = 5

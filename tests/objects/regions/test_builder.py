@@ -1,0 +1,196 @@
+import inspect
+import pickle
+
+import pytest
+from region_worlds import shuffled
+
+import starcert as sc
+from starcert.objects.regions.builder import canonical_order
+from starcert.objects.rule import partition_by_rule
+from starcert.system.errors import InvalidParameterError
+
+NAMES = [
+    "node_labels",
+    "node_sets",
+    "ring_atoms",
+    "aromatic_atoms",
+    "functional_groups",
+    "communities",
+    "similar_features",
+    "low_rank",
+    "explained",
+]
+
+
+def test_the_catalogue_has_them_all():
+    assert list(sc.regions.BUILDERS) == NAMES
+    for name, builder in sc.regions.BUILDERS.items():
+        assert builder.make is getattr(sc.regions, name)
+        assert builder.why.endswith(".")
+        assert builder.anchored == bool(builder.reason)
+        assert builder.regions
+        signature = inspect.signature(builder.make).parameters
+        assert set(signature) - {"model", "sets"} == set(builder.kinds) == set(builder.parameters)
+    assert [name for name, builder in sc.regions.BUILDERS.items() if not builder.anchored] == [
+        "node_labels",
+        "node_sets",
+        "similar_features",
+    ]
+    assert [name for name, builder in sc.regions.BUILDERS.items() if builder.needs_model] == ["explained"]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "explained"])
+def test_what_the_catalogue_shows_can_be_built(name):
+    if name == "functional_groups":
+        pytest.importorskip("rdkit")
+    builder = sc.regions.BUILDERS[name]
+    rule = sc.regions.build(builder.usage)
+    assert rule.name == name
+    assert rule.anchored == builder.anchored
+    assert rule.why == builder.why
+    assert rule.reason == builder.reason
+
+
+def test_text_and_keywords_say_the_same():
+    build = sc.regions.build
+    assert (
+        build("low_rank:rank=3,quantile=0.5")
+        == build("low_rank:rank=3", quantile=0.5)
+        == build("low_rank", rank=3, quantile=0.5)
+    )
+    assert build("low_rank:rank=3,quantile=0.5") == sc.regions.low_rank(3, quantile=0.5)
+    assert build(" communities : resolution = 2 ") == sc.regions.communities(2)
+    assert build("node_sets", sets={"a": range(3)}) == build("node_sets", a="0-2") == build("node_sets:a=0-2")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "comunities",
+            "one of the builders node_labels, .*explained. Got 'comunities' instead. Did you mean communities",
+        ),
+        ("spectral", "one of the builders node_labels"),
+        ("", "NAME or NAME:PARAMETER=VALUE"),
+        (None, "NAME or NAME:PARAMETER=VALUE"),
+        ("communities:", "'' is no PARAMETER=VALUE"),
+        ("communities:resolution", "'resolution' is no PARAMETER=VALUE"),
+        ("communities:resolution=1,,seed=2", "'' is no PARAMETER=VALUE"),
+        ("communities:seed=1,seed=2", "give 'seed' once"),
+        ("communities:gamma=1", "Got 'gamma' instead. It has resolution, method, seed"),
+        ("ring_atoms:size=6", "Got 'size' instead. It has no parameters"),
+        ("communities:resolution=much", "communities:resolution' must be a number. Got 'much'"),
+        ("communities:seed=1.5", "communities:seed' must be a whole number. Got '1.5'"),
+        ("communities:resolution=nan", "'resolution' must be a number above 0"),
+        ("communities:method=magic", "'method' must be one of louvain, greedy"),
+        ("communities:seed=-1", "'seed' must be a whole number, 0 or more"),
+        ("explained:quantile=0.8", r"'model' must be the model to explain.*model=module"),
+        ("explained:model=gcn.py", r"'model' must be a torch.nn.Module. Got 'str'"),
+        ("low_rank:rank=0", "'rank' must be a whole number, 1 or more"),
+        ("low_rank:quantile=1.5", "'quantile' must be a number from 0 to 1"),
+        ("low_rank:quantile=0.5,threshold=0.1", "'threshold' must be left out"),
+        ("similar_features:threshold=2", "'threshold' must be a number from 0 to 1"),
+        ("node_labels:labels=0//1", "'labels' must be one or more different words"),
+        ("node_labels:labels=0/1,inside=same", "'labels' must be left out"),
+    ],
+)
+def test_what_cannot_be_built_is_explained(text, problem):
+    if text == "explained:model=gcn.py":
+        pytest.importorskip("torch")
+    with pytest.raises(InvalidParameterError, match=problem):
+        sc.regions.build(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "problem"),
+    [
+        ("communities:seed=1", {"seed": 2}, "give 'seed' once"),
+        ("communities", {"model": object()}, "Got 'model' instead"),
+        ("communities", {"resolution": True}, "'resolution' must be a number above 0"),
+        ("low_rank", {"rank": 2.5}, "'rank' must be a whole number"),
+        ("similar_features", {"attribute": 3}, "'attribute' must be the name of node data"),
+        ("node_labels", {"attribute": ""}, "'attribute' must be the name of node data"),
+        ("node_labels", {"between": 3}, "'between' must be the name of a region"),
+    ],
+)
+def test_wrong_types_are_named(name, parameters, problem):
+    with pytest.raises(InvalidParameterError, match=problem):
+        sc.regions.build(name, **parameters)
+
+
+GRAPH = sc.Graph(
+    6, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5)], node_data={"label": [0, 0, 1, 1, 2, 2], "z": list("aabbcc")}
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "communities:resolution=0.5",
+        "communities:method=greedy",
+        "node_labels:between=mixed",
+        "node_labels:attribute=z,inside=same",
+        "node_labels:labels=0/1",
+        "node_sets:core=0-2+4,rest=*,between=bridge",
+        "low_rank:rank=2,quantile=0.5",
+        "low_rank:threshold=0.25",
+        "ring_atoms",
+    ],
+)
+def test_a_rule_is_a_value_that_its_description_makes_again(text):
+    rule = sc.regions.build(text)
+    assert sc.regions.build(rule.description) == rule
+    assert hash(sc.regions.build(rule.description)) == hash(rule)
+    twin = pickle.loads(pickle.dumps(rule))
+    assert twin == rule
+    assert (twin.name, twin.parameters, twin.regions, twin.why) == (rule.name, rule.parameters, rule.regions, rule.why)
+    assert twin(GRAPH) == rule(GRAPH)
+    assert partition_by_rule(rule, GRAPH).parts == rule(GRAPH).parts
+    assert rule != sc.regions.build("communities:resolution=0.75")
+
+
+@pytest.mark.parametrize("text", ["communities", "low_rank", "ring_atoms"])
+def test_anchored_rules_say_how(text):
+    rule = sc.regions.build(text)
+    partition = partition_by_rule(rule, GRAPH)
+    assert rule.anchored
+    assert partition.anchored
+    assert partition.reason == rule.reason
+    assert "clean graph" in partition.reason
+    assert partition.regions == rule.regions
+
+
+@pytest.mark.parametrize("text", ["node_labels", "node_sets:a=0-2,b=*", "node_labels:inside=same"])
+def test_rules_on_nodes_never_read_edges(text):
+    rule = sc.regions.build(text)
+
+    class Without(sc.Graph):
+        @property
+        def n_edges(self):
+            raise AssertionError
+
+        def __getattribute__(self, name):
+            assert name != "edges"
+            return super().__getattribute__(name)
+
+    watched = object.__new__(Without)
+    watched.__dict__.update(vars(GRAPH))
+    assert not rule.anchored
+    assert not rule(watched).anchored
+    assert not partition_by_rule(rule, GRAPH).anchored
+
+
+def test_parameters_do_not_change():
+    rule = sc.regions.communities()
+    with pytest.raises(TypeError):
+        rule.parameters["resolution"] = 2
+    with pytest.raises(AttributeError):
+        rule.name = "other"
+
+
+def test_the_canonical_order_follows_names_of_any_kind():
+    graph = sc.Graph(6, [], nodes=[("b", 1), 10, "10", 9, None, "9"])
+    names = [graph.nodes[index] for index in canonical_order(graph)]
+    other = shuffled(graph)
+    assert [other.nodes[index] for index in canonical_order(other)] == names
+    assert names[:2] == [9, 10]

@@ -1,0 +1,118 @@
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.math.channels import Channel
+from starcert.system.errors import InvalidParameterError
+
+
+def test_a_number_means_flip():
+    assert sc.Noise(a=0.1) == sc.Noise({"a": sc.Flip(0.1)})
+    assert sc.Noise(a=np.float64(0.1)) == sc.Noise(a=0.1)
+
+
+def test_axes_follow_the_order_of_the_regions():
+    noise = sc.Noise(b=0.1, a=sc.Flip(delete=0.1, add=0.2))
+    assert noise.axes == ("b", "a.delete", "a.add")
+    assert noise.regions == ("b", "a")
+
+
+def test_channels_hold_the_exact_value_of_the_float():
+    (channel,) = sc.Flip(0.1).channels
+    assert channel == Channel.of_bit(Fraction(0.1), 1 - Fraction(0.1))
+    assert channel.outcomes[1][0] != Fraction(1, 10)
+
+
+def test_deleting_and_adding_see_the_clean_bit():
+    delete, add = sc.Flip(delete=0.25, add=0.125).channels
+    assert delete == Channel.of_bit(Fraction(1, 4), Fraction(7, 8))
+    assert add == Channel.of_bit(Fraction(1, 8), Fraction(3, 4))
+
+
+@pytest.mark.parametrize("radius", [(1, 45), [1, 45], np.array([1, 45]), {"random": 45, "motif": 1}, (1.0, 45)])
+def test_a_radius_comes_in_many_forms(radius):
+    assert sc.Noise(motif=0.02, random=0.45).radius(radius) == (1, 45)
+
+
+def test_a_region_that_is_two_axes_is_explained():
+    with pytest.raises(InvalidParameterError, match=r"counts attacks apart: b.delete and b.add"):
+        sc.Noise(a=0.1, b=sc.Flip(delete=0.1, add=0.2)).radius({"a": 1, "b": 2})
+
+
+def test_one_axis_takes_a_plain_number():
+    assert sc.Noise(a=0.1).radius(3) == (3,)
+
+
+@pytest.mark.parametrize(
+    ("radius", "problem"),
+    [
+        ((1,), "2 counts, one for each of motif, random"),
+        ((1, 2, 3), "2 counts"),
+        (3, "2 counts"),
+        (None, "2 counts"),
+        ("12", r"radius\[motif\]"),
+        ({1, 45}, "2 counts"),
+        (np.array(3), "2 counts"),
+        ((0, 10**400), r"radius\[random\]"),
+        ({"motif": 1}, "Missing: random. Give 0 where nothing is flipped."),
+        ({}, "Missing: motif, random. Give 0"),
+        ({"motif": 1, "random": 2, "ring": 3}, "Unknown: ring"),
+        ((-1, 0), r"radius\[motif\]"),
+        ((0, 1.5), r"radius\[random\]"),
+        ((0, float("nan")), r"radius\[random\]"),
+        ((0, True), r"radius\[random\]"),
+        ((0, 10**10), "to 1,000,000,000"),
+    ],
+)
+def test_bad_radii_are_refused(radius, problem):
+    with pytest.raises(InvalidParameterError, match=problem):
+        sc.Noise(motif=0.02, random=0.45).radius(radius)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), float("inf"), "0.1", None, True, 10**400])
+def test_what_is_no_probability_is_refused(p):
+    with pytest.raises(InvalidParameterError):
+        sc.Noise(a=p)
+    with pytest.raises(InvalidParameterError):
+        sc.Flip(delete=p, add=0.1)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"delete": 0.1}, {"add": 0.1}, {"p": 0.1, "add": 0.1}])
+def test_a_flip_is_one_probability_or_two(arguments):
+    with pytest.raises(InvalidParameterError, match="either one probability p or both"):
+        sc.Flip(**arguments)
+
+
+@pytest.mark.parametrize("name", [0, None, "", "a.b", "a b", "a=b", "a,b", "a/b"])
+def test_region_names_must_be_able_to_name_axes(name):
+    with pytest.raises(InvalidParameterError, match="region names"):
+        sc.Noise({name: 0.1})
+
+
+def test_a_noise_needs_a_region_and_each_once():
+    with pytest.raises(InvalidParameterError, match="at least one region"):
+        sc.Noise()
+    with pytest.raises(InvalidParameterError, match="each region once"):
+        sc.Noise({"a": 0.1}, a=0.2)
+    with pytest.raises(InvalidParameterError, match="map regions"):
+        sc.Noise(0.1)
+
+
+def test_the_error_names_the_region():
+    with pytest.raises(InvalidParameterError, match=r"noise\[motif\]"):
+        sc.Noise(motif=2, random=0.1)
+
+
+def test_noise_is_a_value():
+    noise = sc.Noise(a=0.1, b=sc.Flip(delete=0.1, add=0.2))
+    assert pickle.loads(pickle.dumps(noise)) == noise
+    assert hash(noise) == hash(sc.Noise(a=0.1, b=sc.Flip(delete=0.1, add=0.2)))
+    assert noise != sc.Noise(b=sc.Flip(delete=0.1, add=0.2), a=0.1)  # another order of the axes
+    assert repr(noise) == "Noise(a=0.1, b=Flip(delete=0.1, add=0.2))"
+    assert eval(repr(noise), vars(sc) | {"Noise": sc.Noise, "Flip": sc.Flip}) == noise
+    assert sc.Flip(0.1) != sc.Flip(delete=0.1, add=0.1)  # one axis, or two
+    with pytest.raises(AttributeError, match="does not change"):
+        noise["a"].add = 0.2

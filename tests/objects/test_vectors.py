@@ -1,0 +1,193 @@
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import starcert as sc
+from starcert.objects import CleanObject
+from starcert.objects.binding import bind, bind_all
+from starcert.objects.vectors import VectorFrame, column_sites, joined, matrix_of
+from starcert.system.errors import InvalidParameterError
+
+NAMES = ("age", "smoker", "sport")
+
+
+@pytest.mark.parametrize("given", [[0, 1, 1], [False, True, True], [0.0, 1.0, 1.0], np.array([0, 1, 1], dtype=np.int8)])
+def test_bits_are_known_by_their_content(given):
+    row = sc.Bits(given)
+    assert isinstance(row, CleanObject)
+    assert row.row.tolist() == [0, 1, 1]
+    assert row.row.dtype == np.uint8
+    assert row == sc.Bits((0, 1, 1))
+    assert hash(row) == hash(sc.Bits((0, 1, 1)))
+    assert len({row, sc.Bits([1, 1, 0]), sc.Bits([0, 1, 1, 0]), sc.Bits(given, names=NAMES)}) == 4
+    assert row != sc.Categories(given, values=2)
+    (layer,) = row.layers
+    assert (layer.name, layer.size, layer.alphabet) == ("columns", 3, 2)
+    (columns,), values = row.nonzero("columns")
+    assert (columns.tolist(), values.tolist()) == ([1, 2], [1, 1])
+
+
+def test_a_row_does_not_change():
+    given = np.array([0, 1])
+    row = sc.Bits(given)
+    given[0] = 1
+    assert row.row.tolist() == [0, 1]
+    for each in (row, pickle.loads(pickle.dumps(row)), *sc.Bits.rows([[0, 1]])):
+        assert each == row
+        assert each.key == row.key
+        with pytest.raises(ValueError, match="read-only"):
+            each.row[0] = 1
+        with pytest.raises(AttributeError):
+            each.row = given
+
+
+def test_rows_are_the_rows_of_an_array():
+    matrix = np.random.default_rng(1).integers(2, size=(5, 3))
+    rows = sc.Bits.rows(matrix, names=NAMES)
+    assert rows == [sc.Bits(row, names=NAMES) for row in matrix]
+    assert sc.Bits.rows(sparse.csr_array(matrix), names=NAMES) == rows
+    np.testing.assert_array_equal(matrix_of(rows), matrix)
+    assert joined(rows).row.tolist() == matrix.ravel().tolist()
+    assert len({row.frame.key for row in rows}) == 1
+    assert sc.Bits.rows(np.zeros((0, 3))) == []
+    assert sc.Bits([]).layers[0].size == 0
+
+
+def test_categories_are_numbers_or_names():
+    by_number, by_name = sc.Categories([2, 0], values=3), sc.Categories(["c", "a"], values="abc")
+    assert by_number.row.tolist() == by_name.row.tolist() == [2, 0]
+    assert by_number != by_name
+    assert by_name.frame == VectorFrame(2, (), 3, ("a", "b", "c"))
+    assert by_number.layers[0].alphabet == 3
+    assert pickle.loads(pickle.dumps(by_name)).frame.categories == ("a", "b", "c")
+    matrix = [["a", "c"], ["b", "b"]]
+    assert sc.Categories.rows(matrix, values="abc") == [sc.Categories(row, values="abc") for row in matrix]
+    assert sc.Categories.rows([[0.0, 2.0]], values=3, names=["x", "y"])[0].frame.names == ("x", "y")
+    assert sc.Categories(np.arange(256), values=256).row.tolist() == list(range(256))
+    letters = sc.Categories("GATTACA", values="ACGT")
+    assert letters == sc.Categories(list("GATTACA"), values="ACGT")
+    assert sc.Categories.rows(["GAT", "ACA"], values="ACGT") == [
+        sc.Categories(row, values="ACGT") for row in ("GAT", "ACA")
+    ]
+    with pytest.raises(InvalidParameterError, match="red"):
+        sc.Categories("red", values=["red", "blue"])
+
+
+BAD = {
+    "a two": (lambda: sc.Bits([0, 2]), r"'row' must hold zeros and ones alone. Got '2 in column 1'"),
+    "a half": (lambda: sc.Bits([0.5]), r"0.5 in column 0"),
+    "a NaN": (lambda: sc.Bits([0, 1, float("nan")]), r"nan in column 2"),
+    "a negative one": (lambda: sc.Bits([-1]), r"-1 in column 0"),
+    "two rows": (
+        lambda: sc.Bits([[0, 1]]),
+        r"'row' must be one row of values. Got 'an array of shape \(1, 2\)'.*rows\(X\)",
+    ),
+    "a number": (lambda: sc.Bits(1), r"'row' must be one row of values. Got 1 instead"),
+    "one row of rows": (lambda: sc.Bits.rows([0, 1]), r"'X' must be rows of values, .*Bits\(row\) takes one row"),
+    "ragged rows": (lambda: sc.Bits.rows([[0, 1], [1]]), r"'X' must be rows of values, all of one length"),
+    "words": (lambda: sc.Bits(["yes", "no"]), r"'row' must hold zeros and ones alone. Got 'yes'"),
+    "nothing": (lambda: sc.Bits([None, 1]), r"'row' must hold zeros and ones alone. Got None"),
+    "a two among rows": (lambda: sc.Bits.rows([[0, 1], [2, 0]]), r"2 in row 1, column 0"),
+    "too few names": (lambda: sc.Bits([0, 1], names=["x"]), r"'names' must be 2 names that differ"),
+    "one name twice": (lambda: sc.Bits([0, 1], names=["x", "x"]), r"'names' must be 2 names that differ"),
+    "a value too many": (
+        lambda: sc.Categories([0, 3], values=3),
+        r"'row' must hold whole numbers from 0 to 2. Got '3 in column 1'",
+    ),
+    "a NaN among categories": (
+        lambda: sc.Categories([0, np.nan], values=3),
+        r"whole numbers from 0 to 2. Got 'nan in column 1'",
+    ),
+    "names without values": (
+        lambda: sc.Categories(["a"], values=3),
+        r"Got 'a' instead. Names of values are given as values=",
+    ),
+    "an unknown name": (
+        lambda: sc.Categories(["a", "x"], values="abc"),
+        r"hold the values 'a', 'b', 'c'. Got \"'x' in column 1\"",
+    ),
+    "a list for a name": (lambda: sc.Categories.rows([["a", ["b"]]], values="ab"), r"'X' must"),
+    "too many values": (
+        lambda: sc.Categories([0], values=257),
+        r"'values' must be a whole number, from 2 to 256. Got 257",
+    ),
+    "one value": (lambda: sc.Categories([0], values=1), r"from 2 to 256. Got 1"),
+    "no number": (lambda: sc.Categories([0], values=2.5), r"from 2 to 256. Got 2.5"),
+    "values for each column": (lambda: sc.Categories([0, 1, 2], values=[2, 3, 3]), r"give the largest number"),
+    "other columns": (lambda: matrix_of([sc.Bits([0]), sc.Bits([0, 1])]), r"'rows' must have the same columns"),
+    "no rows": (lambda: matrix_of([[0, 1]]), r"'rows' must be Bits or Categories. Got 'list'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_has_one_clear_message(name):
+    make, message = BAD[name]
+    with pytest.raises(InvalidParameterError, match=message):
+        make()
+
+
+class TestRegionsOfColumns:
+    row = sc.Bits([0, 1, 1, 0, 1])
+
+    @pytest.mark.parametrize(
+        "left",
+        [[3, 0], (0, 3), np.array([0, 3]), {0, 3}, [True, False, False, True, False], np.array([1, 0, 0, 1, 0]) > 0],
+    )
+    def test_by_number(self, left):
+        sites = column_sites(self.row, {"left": left, "right": [1]})
+        assert (sites.regions, sites.sizes, sites.n_fixed) == (("left", "right"), (2, 1), 2)
+        assert sites.coordinates([0, 1, 2])[0].tolist() == [0, 3, 1]
+        assert sites.counts == ((2, 0), (0, 1))
+
+    def test_by_name(self):
+        row = sc.Bits([0, 1, 1], names=NAMES)
+        assert column_sites(row, {"all": ["sport", "age", 1]}).sizes == (3,)
+        with pytest.raises(
+            InvalidParameterError, match=r"'regions\[a\]' must hold numbers from 0 to 2 or names of col"
+        ):
+            column_sites(row, {"a": ["height"]})
+
+    def test_the_order_of_regions_is_that_of_the_mapping(self):
+        noise = sc.Noise(b=0.1, a=sc.Flip(delete=0.1, add=0.2))
+        problem = bind_all([self.row], noise, {"a": [0, 1], "b": [2, 3, 4]})
+        assert problem.capacities == ((3, 1, 1),)
+
+    @pytest.mark.parametrize(
+        ("columns", "message"),
+        [
+            ([5], r"'regions\[a\]' must hold numbers from 0 to 4. Got 5"),
+            ([-1], "from 0 to 4. Got -1"),
+            ([0.5], "from 0 to 4. Got 0.5"),
+            ([[0, 1]], r"from 0 to 4. Got \[0, 1\]"),
+            ([True, False], "from 0 to 4. Got True"),
+            ([1, 1], "hold each column once. Got 1"),
+            (3, "be a list of columns. Got 3"),
+            ("border", "be a list of columns. Got 'border'"),
+        ],
+    )
+    def test_what_are_no_columns(self, columns, message):
+        with pytest.raises(InvalidParameterError, match=message):
+            bind(self.row, sc.Noise(a=0.1), {"a": columns})
+
+    def test_the_name_of_the_layer_is_every_column(self):
+        assert bind(self.row, sc.Noise(a=0.1), {"a": "columns"}).sizes == (5,)
+
+    def test_how_many_values_there_are_is_known_from_the_row(self):
+        noise = sc.Noise(head=sc.Categorical(0.1), tail=sc.Categorical(0.2, 4))
+        rows = sc.Categories.rows([[0, 3, 1], [1, 1, 1]], values=4)
+        problem = bind_all(rows, noise, {"head": [0], "tail": [1, 2]})
+        assert problem.noise == sc.Noise(head=sc.Categorical(0.1, 4), tail=sc.Categorical(0.2, 4))
+
+    def test_a_column_in_two_regions(self):
+        with pytest.raises(InvalidParameterError, match=r"be disjoint. Got .\(1,\) in both 'a' and 'b'"):
+            bind(self.row, sc.Noise(a=0.1, b=0.1), {"a": [0, 1], "b": [1, 2]})
+
+    def test_other_regions_than_those_of_the_noise(self):
+        with pytest.raises(InvalidParameterError, match=r"'regions' must be those of the noise, all"):
+            bind_all([self.row], sc.Noise(all=0.1), {"a": [0, 1]})
+
+    def test_a_law_on_other_values(self):
+        with pytest.raises(InvalidParameterError, match="be a law on the 3 values of columns"):
+            bind_all([sc.Categories([0, 1], values=3)], sc.Noise(all=0.1), None)

@@ -1,0 +1,181 @@
+"""The plots of a page, drawn by its own script; and what else the page says at a glance."""
+
+import os
+from datetime import datetime
+
+import numpy as np
+import pytest
+from browsing import open_page, set_value, texts
+from report_worlds import FOUR, HOSTILE, ONE, TWO, random_counts, world
+
+import starcert as sc
+from starcert.pages import write_report
+from starcert.pages.drawings import drawings
+from starcert.system.errors import InvalidParameterError
+
+LABELS = [0, 1] * 6
+
+
+def test_a_page_is_small(tmp_path):
+    write_report(tmp_path / "report.html", *world(FOUR, random_counts(12, 2, seed=3), labels=LABELS))
+    assert (tmp_path / "report.html").stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("noise", [ONE, TWO, FOUR])
+def test_graphs_have_a_curve_for_each_axis(shown, noise):
+    archive, sites = world(noise, random_counts(12, 2, seed=3), labels=LABELS)
+    browser = shown(archive, sites)
+    drawn = browser.execute_script(
+        "return document.getElementById('curves-plot').data.map((each) => [each.name, [...each.x], [...each.y]])"
+    )
+    assert [name for name, _, _ in drawn] == [
+        f"{axis}: {what}" for axis in noise.axes for what in ("certified", "right and certified")
+    ]
+    for number, (_, counts, shares) in enumerate(drawn):
+        for count, share in zip(counts, shares, strict=True):
+            radius = [0] * len(noise.axes)
+            radius[number // 2] = count
+            certified = archive.certificates.certified(radius).mean()
+            right = archive.certificates.certified_accuracy(archive.labels, radius)
+            assert share == pytest.approx(right if number % 2 else certified)
+    assert texts(browser, "#curves-plot .legendtext") == [name for name, _, _ in drawn]
+
+
+def test_the_map_starts_at_the_two_most_telling_axes(shown):
+    archive, sites = world(FOUR, random_counts(12, 2, seed=3), labels=LABELS)
+    browser = shown(archive, sites)
+    axes = [axis.removeprefix("flips in ") for axis in texts(browser, "#surface-plot .ytitle, #surface-plot .xtitle")]
+
+    def different(pair):
+        counts = [range(max(reach) + 2) for reach in zip(*archive.capacities, strict=True)]
+        where = [FOUR.axes.index(axis) for axis in pair]
+        radii = ((i, j) for i in counts[where[0]] for j in counts[where[1]])
+        found = set()
+        for each in radii:
+            radius = [0] * 4
+            for axis, count in zip(where, each, strict=True):
+                radius[axis] = count
+            found.add(archive.certificates.certified_accuracy(archive.labels, radius))
+        return len(found)
+
+    pairs = [(a, b) for a in FOUR.axes for b in FOUR.axes if a < b]
+    assert different(sorted(axes)) == max(map(different, pairs))
+    assert different(("a", "b")) < different(sorted(axes))
+
+
+def test_shares_stand_in_cells_that_have_room(shown):
+    archive, sites = world(TWO, random_counts(12, 2, seed=3), labels=LABELS)
+    browser = shown(archive, sites)
+    shares = browser.execute_script("return document.getElementById('surface-plot').data[0].z.flat()")
+    assert texts(browser, "#surface-plot .cell") == [f"{100 * share:.0f}%" for share in shares]
+    browser.execute_script("SvgPlot.resize(document.getElementById('surface-plot'), [300, 400])")
+    assert texts(browser, "#surface-plot .cell") == []
+
+
+def test_a_map_has_its_own_palette_and_its_texts_can_be_read(shown):
+    browser = shown(*world(TWO, [[990, 10]], labels=[0]))
+    regions = browser.execute_script("return Array.from({ length: 8 }, (_, r) => Drawing.colour(r).toLowerCase())")
+    colours = browser.execute_script(
+        "return Array.from({ length: 101 }, (_, k) => SvgPlot.mix(Charts.SHARES, k / 100))"
+    )
+    assert not set(regions) & set(colours)
+
+    def light(colour):
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+    lights = [light(colour) for colour in colours]
+    assert lights == sorted(lights, reverse=True)
+    inks = browser.execute_script("return arguments[0].map(SvgPlot.inkOn)", colours)
+    for ink, ground in zip(map(light, inks), lights, strict=True):
+        assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) > 3.5
+
+
+def test_the_pointer_is_told_what_it_is_at(shown):
+    regions = {"<b>x": range(6), "%{y}<i>": range(6, 12)}
+    partition = sc.Partition.from_node_sets(regions)
+    archive, sites = world(
+        sc.Noise(dict.fromkeys(regions, 0.1)), [[990, 10]], labels=[0], partition=lambda graph: partition
+    )
+    browser = shown(archive, sites)
+    browser.execute_script(
+        "const div = document.getElementById('surface-plot'); const { left, top } = div.getBoundingClientRect();"
+        "const at = { clientX: left + div.frame.px(1), clientY: top + div.frame.py(0), bubbles: true };"
+        "div.querySelector('svg').dispatchEvent(new PointerEvent('pointermove', at))"
+    )
+    share = archive.certificates.certified_accuracy(archive.labels, (0, 1))
+    told = f"flips in <b>x: 0\nflips in %{{y}}<i>: 1\nright and certified: {share:.1%}"
+    assert texts(browser, "#surface-plot .plot-tip:not([hidden])") == [told]
+
+
+def test_a_narrow_plot_is_drawn_anew_when_it_grows(shown):
+    browser = shown(*world(TWO, [[990, 10]], labels=[0]))
+    width = "return document.querySelector('#surface-plot svg').viewBox.baseVal.width"
+    before = browser.execute_script(width)
+    browser.execute_script("document.getElementById('surface-plot').style.width = '420px'")
+    browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 100))")
+    assert browser.execute_script(width) == 420 < before
+
+
+def test_each_axis_has_a_column_to_sort_by(shown):
+    archive, sites = world(FOUR, random_counts(12, 2, seed=3), labels=LABELS)
+    browser = shown(archive, sites)
+    assert texts(browser, "#table-head th")[5:] == [f"furthest in {axis}" for axis in FOUR.axes]
+    for axis in range(4):
+        reach = [max((radius[axis] for radius in one.frontier.radii), default=0) for one in archive.certificates]
+        column = f"#graph-table td:nth-child({6 + axis})"
+        browser.execute_script(f"document.querySelector('th[data-column=reach_{axis}] button').click()")
+        assert [0 if text == "–" else int(text) for text in texts(browser, column)] == sorted(reach)
+
+
+def test_clean_accuracy_and_the_date_of_the_file(quiet, tmp_path):
+    archive, sites = world(TWO, random_counts(4, 2, seed=1), labels=[0, 1, None, 1])
+    write_report(tmp_path / "report.html", archive, sites, base=[0, 0, 1, 1])
+    when = datetime(2024, 5, 17, 9, 30)
+    os.utime(tmp_path / "report.html", (when.timestamp(), when.timestamp()))
+    open_page(quiet, (tmp_path / "report.html").as_uri())
+    assert texts(quiet, "#number-base dd") == ["66.7%"]
+    assert texts(quiet, "#written")[0].startswith(" Written on 17 May 2024")
+    with pytest.raises(InvalidParameterError, match=r"'base' must have an answer for each of 4 rows. Got 3"):
+        write_report(tmp_path / "report.html", archive, sites, base=[0, 0, 1])
+    write_report(tmp_path / "other.html", archive, sites)
+    assert "number-base" not in (tmp_path / "other.html").read_text(encoding="utf-8")
+
+
+def test_settings_are_said_once(shown):
+    told = {"noise": TWO.to_dict(), "samples": 1000, "selection_samples": 1000, "seed": 7, "name": HOSTILE[0]}
+    archive, sites = world(TWO, [[990, 10], [10, 990]], settings=told)
+    rows = texts(shown(archive, sites), "#origin th")
+    assert [row for row in rows if row in told] == ["seed", "name"]
+    assert len(rows) == len(set(rows))
+    assert rows.count("core") == rows.count("estimation votes per graph") == 1
+    changed, sites = world(TWO, [[990, 10], [10, 990]], settings={**told, "samples": 2000})
+    assert "samples" in texts(shown(changed, sites), "#origin th")
+
+
+def test_atoms_have_their_symbols(shown):
+    pytest.importorskip("rdkit")
+    graph = sc.Graph.from_smiles("OCCl")
+    sites = [sc.Partition.everything("bonds").sites(graph)]
+    bounds = sc.clopper_pearson(sc.Votes([[990, 10]], [[10, 0]]))
+    from starcert.files import Archive  # noqa: PLC0415
+
+    archive = Archive.from_result(sc.certify(bounds, ONE, capacity=[sites[0].capacity(ONE)]))
+    browser = shown(archive, sites)
+    assert texts(browser, "#drawing svg > text") == ["O", "C", "Cl"]
+    assert texts(browser, "#drawing title") == ["O 0", "C 1", "Cl 2"]
+    as_sites = graph.with_categories("atomic_number", (6, 8, 17))
+    everything = sc.Partition.everything("bonds").sites(as_sites)
+    (drawn,) = (found := drawings([everything], ["bonds"])).graphs
+    assert found.names[drawn["symbols"]] == ["O", "C", "Cl"]
+    numbered = sc.Graph(2, [(0, 1)], node_data={"atomic_number": np.array([0, 200])})
+    assert "symbols" not in drawings([sc.Partition.everything("bonds").sites(numbered)], ["bonds"]).graphs[0]
+
+
+def test_axes_are_changed_without_an_error_in_the_page(shown):
+    archive, sites = world(FOUR, random_counts(3, 2, seed=3))
+    browser = shown(archive, sites)
+    for axis in (3, 0, 2):
+        set_value(browser, "#surface-axes select[data-role=up]", str(axis), "change")
+        assert texts(browser, "#surface-plot .ytitle") == [f"flips in {FOUR.axes[axis]}"]

@@ -1,0 +1,179 @@
+"""What the page shows of evidence: the same as the certificates say."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from browsing import open_page, set_value, texts
+from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed, world
+
+import starcert as sc
+from starcert.certificates.evidence.attack_axes import axes_of, influences
+from starcert.certificates.metrics import flip_verdicts
+from starcert.files import Archive
+from starcert.math.evidence import Evidence
+from starcert.pages import write_report
+from starcert.pages.report_page import page_data
+from starcert.pages.verdict_data import verdict_data, verdict_rows
+
+TONES = ("certified by p_A", "certified by evidence", "open", "broken")
+
+
+@pytest.fixture(scope="module", params=[STARS, ONE, FOUR], ids=["two axes", "one axis", "four axes"])
+def kept(request):
+    certificates, sites = weighed(request.param)
+    return Archive.from_result(certificates, labels=[1, 0, 0]), sites
+
+
+def tone_of(one, radius):
+    """What is known of all attacks within a radius, level by level."""
+    levels = list(product(*(range(count + 1) for count in radius)))
+    if any(level in one.broken for level in levels):
+        return 3
+    if all(one.verdict(level) == "certified" for level in levels):
+        return 0 if one.why(radius) == "by p_A" else 1
+    return 2
+
+
+def test_something_of_everything_is_there():
+    certificates, _ = weighed()
+    levels = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
+    assert {tone_of(one, level) for one in certificates for level in levels} == {0, 1, 2, 3}
+
+
+def test_rows_count_the_graphs_one_by_one(kept):
+    archive, _ = kept
+    anywhere, rows = verdict_rows(archive)[:2], verdict_rows(archive)[2:]
+    assert [row.flips for row in anywhere] == ["any 1 flip", "any 2 flips"]
+    for row, found in zip(anywhere, flip_verdicts(archive.certificates, archive.labels), strict=True):
+        by_evidence = found.n_certified - found.n_by_p_A
+        assert (row.n_graphs, row.n_right) == (found.n_graphs, found.n_right)
+        assert row.counts == (found.n_by_p_A, by_evidence, found.n_open, found.n_broken)
+    axes = archive.noise.axes
+    for row in rows:
+        words = [part.split(" in ") for part in row.flips.split(", ")]
+        radius = tuple(int({axis: n for n, axis in words}.get(axis, 0)) for axis in axes)
+        tones = [
+            tone_of(one, radius)
+            for one, truth in zip(archive.certificates, archive.labels, strict=True)
+            if one.label == truth and not one.abstained and all(map(int.__le__, radius, one.capacity))
+        ]
+        assert row.counts == tuple(map(tones.count, range(4)))
+        assert row.n_right == len(tones) == sum(row.counts)
+
+
+def test_attacks_and_broken_levels_are_those_of_the_certificates(kept):
+    archive, sites = kept
+    data = verdict_data(archive, sites, [True] * 3)
+    for one, each, shown in zip(archive.certificates, sites, data["graphs"], strict=True):
+        assert shown["broken"] == [list(level) for level in one.broken]
+        assert shown["any_flips"] == one.any_flips
+        assert (shown["attack"] is None) == (not one.broken)
+        if one.broken:
+            found = one.attack(shown["attack"]["level"])
+            u, v = zip(*shown["attack"]["pairs"], strict=True)
+            assert each.locate(u, v).tolist() == list(found.sites)
+            assert shown["attack"]["votes"] == list(found.votes)
+            assert sum(shown["attack"]["level"]) == min(map(sum, one.broken))
+        width = len(archive.noise.axes) + 1
+        for k in range(0, len(shown["reasons"]), width):
+            *level, text = shown["reasons"][k : k + width]
+            assert one.why(tuple(level)) == data["texts"][text]
+
+
+def test_an_attack_on_typed_edges_says_what_they_become():
+    """One edge of type d more is one too many: an attack adds it, or makes one of an edge of type s."""
+    graph = sc.Graph(3, [(0, 1), (1, 2)], nodes="abc", edge_types=["s", "d"], type_names=("s", "d"))
+    base = sc.classifiers.from_callable(lambda batch: (batch.values == 2).sum(axis=1) // 2, on="batch", n_classes=2)
+    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=sc.Edges(delete=0.02, add=0.01, change=0.02)))
+    problem = smoothed.problem([graph])
+    for axis, named in (((0, 1, 0), "a–c (d)"), ((0, 0, 1), "a–b (d)")):
+        result = smoothed.certify(problem, samples=500, seed=1, evidence=True, max_radius=axis)
+        data = verdict_data(Archive.from_result(result), problem.sites, [True])
+        assert data["graphs"][0]["attack"]["named"] == [named]
+
+
+def test_influences_are_the_scores_of_evidence_where_they_stand_out():
+    certificates, sites = weighed()
+    noise = certificates.noise
+    for row, each in enumerate(sites):
+        record = certificates.votes.records[row]
+        found, axes = influences(record, each, noise), axes_of(each, noise)
+        evidence = Evidence(record, axes, alpha=0.01, failure=0.1)
+        base = record.against.sum() / record.samples.sum()
+        for number, axis in enumerate(axes):
+            there = found[axis.sites]
+            gains = evidence.scores(number) - base
+            np.testing.assert_allclose(there[there > 0], gains[there > 0])
+            assert (there >= 0).all()
+        # Only pairs of the first five nodes carry the answer.
+        assert set(np.flatnonzero(found > found.max() / 2)) <= set(range(10))
+    star = influences(certificates.votes.records[0], sites[0], noise)
+    assert set(np.argsort(-star)[:4]) == set(sites[0].locate([0] * 4, [1, 2, 3, 4]).tolist())
+
+
+def test_without_evidence_the_page_has_none_of_it(tmp_path):
+    archive, sites = world(TWO, random_counts(2, 2, 0))
+    assert verdict_rows(archive) == []
+    assert verdict_data(archive, sites, [True, True]) is None
+    assert "evidence" not in page_data(archive, sites).data
+    write_report(tmp_path / "report.html", archive, sites)
+    text = (tmp_path / "report.html").read_text()
+    assert 'id="verdicts"' not in text
+    assert 'id="verdict-plot"' not in text
+
+
+def test_shares_by_p_a_and_with_evidence_are_counted_side_by_side(kept):
+    archive, sites = kept
+    data = page_data(archive, sites).data
+    alone, counted = data["evidence"]["surface"]["right"], archive.certificates.counted
+    for pair, ours, theirs in zip(data["pairs"], data["surface"]["right"], alone, strict=True):
+        ticks = [data["surface"]["ticks"][axis] for axis in pair]
+        for place, counts in enumerate(product(*ticks)):
+            radius = tuple(dict(zip(pair, counts, strict=True)).get(axis, 0) for axis in range(len(data["axes"])))
+            has = [all(one.capacity[axis] for axis in pair) for one in counted]
+            is_right = (counted.labels == np.array(archive.labels)) & has
+            assert np.ravel(ours)[place] == (archive.certificates.certified(radius) & is_right).sum()
+            assert np.ravel(theirs)[place] == (counted.certified(radius) & is_right).sum()
+
+
+def test_the_browser_shows_the_same_tones_and_the_attack_in_red(kept, quiet, tmp_path):
+    archive, sites = kept
+    path = tmp_path / "report.html"
+    write_report(path, archive, sites)
+    open_page(quiet, path.as_uri())
+    assert texts(quiet, "#verdict-table tbody th") == [row.flips for row in verdict_rows(archive)]
+    if len(archive.noise.axes) > 2:  # the first two, wherever the page starts
+        for role, axis in (("up", "0"), ("across", "1")):
+            set_value(quiet, f"#frontier-axes select[data-role={role}]", axis, "change")
+    for graph, one in enumerate(archive.certificates):
+        quiet.execute_script("document.querySelector(`tr[data-graph='${arguments[0]}'] .name button`).click()", graph)
+        plot = quiet.execute_script(
+            "const each = document.getElementById('verdict-plot').data[0];"
+            "return [each.x, each.y, each.z, each.customdata]"
+        )
+        across, up, tones, said = plot
+        for i, first in enumerate(up):
+            for j, second in enumerate(across):
+                radius = (second,) if len(archive.noise.axes) == 1 else (first, second)
+                radius += (0,) * (len(archive.noise.axes) - len(radius))
+                assert tones[i][j] == tone_of(one, radius), radius
+                assert said[i][j].startswith(TONES[tones[i][j]])
+        attack = quiet.execute_script("return document.querySelectorAll('#drawing line.attack').length")
+        assert attack == (sum(min(one.broken, key=sum)) if one.broken else 0)
+        assert bool(texts(quiet, "#attack-text:not([hidden])")) == bool(one.broken)
+    legend = quiet.execute_script(
+        "return document.getElementById('verdict-plot').data.slice(1).map((each) => each.name)"
+    )
+    assert tuple(legend) == TONES
+
+
+def test_hostile_names_stay_names_in_what_evidence_says(quiet, tmp_path):
+    certificates, sites = weighed()
+    archive = Archive.from_result(certificates, names=HOSTILE[:3], class_names=HOSTILE[:2], labels=[1, 0, 0])
+    path = tmp_path / "report.html"
+    write_report(path, archive, sites)
+    open_page(quiet, path.as_uri())
+    (said,) = texts(quiet, "#attack-text")
+    assert all(name in said for name in HOSTILE[:2])
+    assert texts(quiet, "#graph-table td.name") == HOSTILE[:3]

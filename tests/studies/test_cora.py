@@ -1,0 +1,79 @@
+"""The study of nodes: splits that do not leak, and the whole of it on a small graph in Cora-ML's layout."""
+
+import csv
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+from starcert.system.errors import StarcertError
+from starcert_studies.reproduce import reproduce
+
+pytest.importorskip("matplotlib")
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+sparse = pytest.importorskip("scipy.sparse")
+
+votes = importlib.import_module("starcert_studies.cora_votes")
+study = importlib.import_module("starcert_studies.cora")
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """Whichever file was read is read anew."""
+    votes.cora.cache_clear()
+    yield
+    votes.cora.cache_clear()
+
+
+@pytest.fixture
+def papers(tmp_path, monkeypatch):
+    """150 papers of three fields: most links and words are those of the own field."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 50)
+    same = labels[:, None] == labels
+    links = np.triu(rng.random((150, 150)) < np.where(same, 0.08, 0.005), 1)
+    words = rng.random((150, 30)) < np.where(labels[:, None] == np.arange(30) % 3, 0.4, 0.05)
+    arrays = {"labels": labels}
+    for name, matrix in (("adj_matrix", links), ("attr_matrix", words)):
+        rows = sparse.csr_array(matrix.astype(np.float32))
+        arrays |= {f"{name}_{part}": getattr(rows, part) for part in ("data", "indices", "indptr", "shape")}
+    np.savez(tmp_path / "cora_ml.npz", **arrays)
+    monkeypatch.setenv("STARCERT_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_a_split_gives_every_node_to_one_part():
+    labels = np.random.default_rng(1).integers(4, size=400)
+    split = votes.split_nodes(labels, seed=2)
+    everything = np.concatenate([split.train, split.validation, split.test])
+    assert sorted(everything.tolist()) == list(range(400))
+    for part in (split.train, split.validation):
+        assert np.bincount(labels[part]).tolist() == [20] * 4
+    assert (votes.split_nodes(labels, seed=3).train != split.train).any()
+
+
+def test_the_whole_study_on_a_small_graph(papers):
+    reproduce("cora", papers / "out", quick=True, samples=400, progress=False)
+    assert (papers / "out" / "index.html").exists()
+    results = json.loads((papers / "out" / "results.json").read_text())
+    assert {check["holds"] for check in results["checks"]} == {None}  # too few votes to decide
+    tables = {
+        name: list(csv.DictReader((papers / "out" / "tables" / f"{name}.csv").read_text().splitlines()))
+        for name in ("networks", "words", "links", "both")
+    }
+    assert [row["noisy"] for row in tables["networks"]] == ["words", "links", "both"]
+    assert all(float(row["smoothed"]) > 0.6 > float(row["constant"]) for row in tables["networks"])
+    ratios = {(int(row["deleted"]), int(row["added"])): float(row["certified"]) for row in tables["words"]}
+    assert ratios[0, 0] > ratios[1, 0] > ratios[3, 0]
+    for row in tables["both"]:
+        assert float(row["right_and_certified"]) <= float(row["certified"])
+        assert float(row["by_p_A_alone"]) <= float(row["claimed_by_unsorted_cells"])
+
+
+def test_without_the_file_it_is_said_where_to_get_it(monkeypatch, tmp_path):
+    for value in ("", str(tmp_path)):
+        monkeypatch.setenv("STARCERT_DATA", value)
+        with pytest.raises(StarcertError, match=r"a file cora_ml.npz .* environment variable STARCERT_DATA"):
+            votes.cora()

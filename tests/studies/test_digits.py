@@ -1,0 +1,121 @@
+"""The study of digits, with few images and votes: its regions, its models, and how verdicts are counted."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import starcert as sc
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("sklearn")
+pytest.importorskip("torch_geometric")
+
+from starcert_studies import digits
+from starcert_studies.evidence_tallies import tallies
+from starcert_studies.levels import ALPHA
+from starcert_studies.reproduce import STUDIES, reproduce
+
+TINY = digits.DigitsSettings(200, 2_000, 12, 5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "settings", lambda samples, seed, quick: replace(TINY, seed=seed))
+        yield reproduce("digits", tmp_path_factory.mktemp("digits"), quick=True).folder
+
+
+def table(folder, name):
+    return list(csv.DictReader((folder / "tables" / f"{name}.csv").read_text("utf-8").splitlines()))
+
+
+def test_settings_of_the_command_line():
+    assert digits.settings(None, 1, False) == digits.DigitsSettings()
+    assert digits.settings(None, 3, True) == digits.DigitsSettings(500, 5_000, 20, 20, 3)
+    assert digits.settings(40, 2, False) == digits.DigitsSettings(40, 400, seed=2)
+    assert "digits" in STUDIES
+
+
+def test_the_border_is_the_outer_ring():
+    assert [len(columns) for columns in digits.REGIONS.values()] == [36, 28]
+    row, column = np.divmod(digits.REGIONS["border"], 8)
+    assert (np.isin(row, [0, 7]) | np.isin(column, [0, 7])).all()
+
+
+def test_the_split_is_decided_by_the_seed():
+    one, same, other = (digits.DigitsData.split(seed) for seed in (1, 1, 2))
+    assert (len(one.taught), len(one.tested)) == (1297, 500)
+    assert one.tested == same.tested != other.tested
+    assert set(one.tested_labels.tolist()) == set(range(10))
+    assert {row.row.max() for row in one.tested} == {1}
+
+
+def test_images_are_counted_once(folder):
+    rows = table(folder, "radii")
+    assert [row["radius"] for row in rows[:7]] == [
+        "(1, 0)", "(0, 1)", "(2, 0)", "(1, 1)", "(0, 2)", "any flip", "any 2 flips"
+    ]  # fmt: skip
+    assert [row["model"] for row in rows] == ["svc"] * 7 + ["network"] * 7
+    for row in rows:
+        right, own, broken, left = (int(row[name]) for name in ("right", "with_own_votes", "broken", "open"))
+        assert right == own + broken + left <= int(row["images"]) == 12
+        assert int(row["by_p_A_at_share"]) <= int(row["by_p_A"])
+        assert int(row["by_p_A_at_share"]) <= int(row["by_evidence"]) <= own
+
+
+def test_verdicts_are_those_of_a_certificate(folder):
+    smoothed, data = digits.trained("network", TINY.epochs, TINY.seed)
+    kept = json.loads((folder / "parts" / "network-10.json").read_text("utf-8"))
+    assert len(kept["judged"]) == 2
+    found = smoothed.certify(
+        data.tested[10:12], samples=2_000, alpha=ALPHA, seed=1, evidence=True, own_samples=2_000, max_flips=2
+    )
+    for one, told in zip(found, kept["judged"], strict=True):
+        assert one.label == told["class"]
+        assert [kind == "certified" for kind in told["own"]] == [one.certified(r) for r in digits.TWO_FLIPS]
+    counts = smoothed.certify(data.tested[10:12], samples=2_000, alpha=ALPHA, seed=1)
+    assert counts.votes.counts.tolist() == kept["estimation"]
+    assert [[one.certified(r) for r in digits.TWO_FLIPS] for one in counts] == [t["by_p_A"] for t in kept["judged"]]
+
+
+def test_models_are_taught_with_noise_and_beat_a_constant_answer(folder):
+    svc, network = table(folder, "models")
+    assert (svc["votes"], network["votes"], svc["images"]) == ("200", "2000", "12")
+    for row in (svc, network):
+        assert float(row["without_noise"]) > 0.8
+        assert float(row["majority"]) < 0.4 < float(row["smoothed"])
+        assert float(row["certified_at_0_28"]) <= float(row["certified_at_0_1"]) <= float(row["smoothed"])
+
+
+def test_the_folder_has_what_the_page_shows(folder):
+    kept = json.loads((folder / "results.json").read_text("utf-8"))
+    assert {path.stem for path in (folder / "figures").iterdir()} == {"images", "radii", "verdicts"}
+    *undecided, never_less = kept["checks"]
+    assert len(undecided) == 6
+    assert all(check["holds"] is None for check in undecided)
+    assert never_less["holds"]
+    assert "Any flip is certified by p_A for" in kept["summary"][0]
+
+
+def test_claims_fail_where_they_are_not_so():
+    whole = digits.DigitsSettings()
+    labels = np.arange(100) % 10
+
+    def entry(label, **told):
+        given = {"truth": label, "class": label, "abstained": False, "own_votes": 1, "open": {}}
+        lists = {"by_p_A": [False] * 5, "by_counts": [False] * 5, "shared": ["certified"] * 5, "own": ["broken"] * 5}
+        return given | lists | told
+
+    def checked(answers, **told):
+        found = sc.certify(sc.Bounds(answers, np.full(100, 0.2), np.full(100, 0.2), ALPHA, 10), digits.NOISE)
+        levels = {"svc": digits.Level(digits.NOISE, None, found)}
+        some = {"svc": tallies(digits.question_of("svc", whole), [entry(int(label), **told) for label in labels])}
+        return [check.holds for check in digits.checks(levels, some, labels, whole)]
+
+    assert checked(labels) == [True, True, True, True]
+    assert checked((labels + 1) % 10) == [False, True, True, True]
+    assert checked(labels, shared=["open"] * 5, own=["open"] * 5) == [True, False, False, True]
+    assert checked(labels, by_counts=[True] * 5)[-1] is False

@@ -1,0 +1,145 @@
+"""The study of the kernels, with few graphs and votes."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import study_worlds as worlds
+
+import starcert as sc
+from starcert.objects.binding import bind_all
+from starcert_studies import kernels_study as kernels
+from starcert_studies.levels import ALPHA, Level, answers, as_if
+from starcert_studies.outcome import published
+from starcert_studies.parts import StudyParts
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("sklearn")
+
+few = partial(worlds.small_data, train=8)
+SETTINGS = kernels.KernelsSettings(samples=60, test=6, draws=1, draw_samples=30, seed=2)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernels")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "draw_of_data", few)
+        yield folder, kernels.run(SETTINGS, StudyParts(folder))
+
+
+def base_of(kernel, data):
+    name, parameters = kernels.KERNELS[kernel]
+    model = getattr(sc.models, name)(**parameters).fit(data.train.graphs, data.train.labels)
+    return sc.classifiers.from_sklearn(model)
+
+
+def test_settings_of_the_command_line():
+    assert kernels.settings(None, 1, False) == kernels.KernelsSettings(10_000, 100, 3, 1_000, 1)
+    assert kernels.settings(300, 1, False) == kernels.KernelsSettings(300, 100, 3, 1_000, 1)
+    assert kernels.settings(None, 4, True) == kernels.KernelsSettings(500, 20, 0, 500, 4)
+
+
+def test_votes_in_blocks_are_the_votes_of_all_graphs(study):
+    folder, outcome = study
+    data = few(0)
+    noise = sc.Noise(motif=0.01, random=0.45)
+    rows = {row[0]: dict(zip(outcome.tables[0].columns, row, strict=True)) for row in outcome.tables[0].rows}
+    assert list(rows) == ["vertex_histogram", "nspd", "nspd_radius_0", "graphlet"]
+    for kernel, row in rows.items():
+        base = base_of(kernel, data)
+        found = sc.SmoothedClassifier(base, noise, data.partition).certify(data.test.graphs, samples=60, seed=2)
+        assert row["smallest_p_lower"] == found.bounds.p_lower.min()
+        assert row["smoothed"] == np.mean(found.votes.counts.argmax(axis=1) == data.test.labels)
+        assert row["test"] == np.mean(answers(base, data.test.graphs) == data.test.labels)
+        assert row["certified_at_1_45"] == found.certified_accuracy(data.test.labels, (1, 45))
+        assert row["published"] == published("kernels")["smallest_p_lower"][kernel.removesuffix("_radius_0")]
+    assert {path.stem for path in folder.glob("nspd-*")} == {"nspd-0", "nspd-5"}
+
+
+def test_a_draw_again(study):
+    folder, outcome = study
+    data = few(20_001)
+    smoothed = sc.SmoothedClassifier(base_of("nspd", data), sc.Noise(motif=0.01, random=0.45), data.partition)
+    votes = as_if(smoothed.vote(data.test.graphs, samples=30, seed=2), 60)
+    kept = json.loads((folder / "draw-20001-nspd.json").read_text("utf-8"))
+    assert kept == sc.clopper_pearson(votes, alpha=ALPHA).p_lower.min()
+    row = dict(zip(outcome.tables[0].columns, outcome.tables[0].rows[1], strict=True))
+    assert sorted((row["least_of_draws"], row["greatest_of_draws"])) == sorted((kept, row["smallest_p_lower"]))
+
+
+def test_finished_kernels_are_not_trained_again(study, monkeypatch):
+    folder, outcome = study
+    trained = []
+    monkeypatch.setattr(kernels.models, "graphlet_svm", lambda: trained.append("graphlet"))
+    monkeypatch.setattr(kernels.models, "vertex_histogram_svm", lambda: trained.append("vertex_histogram"))
+    (folder / "nspd-5.json").unlink()
+    again = kernels.run(SETTINGS, StudyParts(folder))
+    assert trained == []
+    assert again.tables[0].to_csv() == outcome.tables[0].to_csv()
+
+
+def test_few_votes_and_graphs_decide_no_number(study):
+    _, outcome = study
+    assert [check.holds for check in outcome.checks[1:]] == [None] * 5
+    assert [picture.name for picture in outcome.pictures] == ["radii"]
+    assert [ax.get_title() for ax in outcome.pictures[0].draw().axes][:4] == [
+        "vertex histogram", "nspd", "nspd radius 0", "graphlet",
+    ]  # fmt: skip
+
+
+def made_up(votes, labels):
+    """Levels with so many votes against the right class of the worst graph."""
+    levels = {}
+    for kernel, against in votes.items():
+        counts = np.where(labels[:, None] == np.arange(2), 10_000, 0)
+        counts[0] = counts[0, ::-1] * against // 10_000 + counts[0] * (10_000 - against) // 10_000
+        graphs = [sc.Graph(20, [])] * len(labels)
+        regions = few(0).partition
+        levels[kernel] = Level.of(
+            bind_all(graphs, sc.Noise(motif=0.01, random=0.45), regions), sc.Votes(counts, selection=counts)
+        )
+    return levels
+
+
+LABELS = np.array([0, 1, 1, 0])
+CLEAN = {kernel: {"training": 1.0, "validation": 0.9, "test": 1.0} for kernel in kernels.KERNELS}
+
+
+SAME = {"vertex_histogram": 3, "nspd": 90, "nspd_radius_0": 2, "graphlet": 60}
+"""Votes against the right class, in the order of those that were published but for NSPD as it is defined."""
+
+
+@pytest.mark.parametrize(
+    ("votes", "clean", "holds"),
+    [
+        (SAME, CLEAN, [True, True, False]),
+        (SAME | {"vertex_histogram": 80}, CLEAN, [True, False, False]),
+        (SAME | {"graphlet": 6000}, CLEAN, [False, True, False]),
+        (SAME | {"nspd": 1}, CLEAN, [True, True, True]),
+        (SAME, CLEAN | {"nspd": {"test": 0.99}}, [False, True, False]),
+    ],
+)
+def test_claims(votes, clean, holds):
+    levels = made_up(votes, LABELS)
+    draws = {kernel: [level.smallest_p_lower] * 3 for kernel, level in levels.items()}
+    found = kernels._checks(levels, LABELS, clean, draws, kernels.KernelsSettings())
+    assert [check.holds for check in found[:3]] == holds
+    assert [check.documented for check in found] == [True, True, False, True, True, True]
+    summary = kernels._summary(levels, LABELS)[0]
+    assert ("graphlet 75%" in summary) == (votes["graphlet"] == 6000)
+
+
+def test_published_bounds_lie_where_the_next_draw_is_expected():
+    levels = made_up(SAME, LABELS)
+    told = published("kernels")["smallest_p_lower"]
+    draws = {
+        kernel: [1 - (1 - told[name]) * scale for scale in (1, 1.1, 0.9, 1.05)]
+        for kernel, name in kernels.PUBLISHED.items()
+    }
+    draws["nspd_radius_0"] = [1 - 8 * (1 - bound) for bound in draws["nspd_radius_0"]]
+    found = kernels._checks(levels, LABELS, CLEAN, draws, kernels.KernelsSettings())
+    assert [check.holds for check in found[3:]] == [True, False, True]
+    fewer = kernels._checks(levels, LABELS, CLEAN, draws, kernels.KernelsSettings(samples=9_999))
+    assert [check.holds for check in fewer[1:]] == [None] * 5

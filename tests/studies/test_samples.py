@@ -1,0 +1,107 @@
+"""The study of the number of votes, with few of them."""
+
+import csv
+import json
+import math
+
+import pytest
+import study_worlds as worlds
+
+import starcert as sc
+from starcert_studies import samples
+from starcert_studies.levels import ALPHA, read_votes
+from starcert_studies.outcome import published
+from starcert_studies.reproduce import reproduce
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("grakel")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(samples, "draw_of_data", worlds.small_data)
+        return reproduce("samples", tmp_path_factory.mktemp("samples"), samples=150, quick=True).folder
+
+
+def test_settings_of_the_command_line():
+    assert samples.settings(None, 1, False) == samples.SamplesSettings(100_000, 9, 1)
+    assert samples.settings(None, 2, True) == samples.SamplesSettings(10_000, 4, 2)
+    assert samples.settings(150, 1, True).numbers == [10, 100]
+    assert samples.SamplesSettings().numbers == [10, 100, 1_000, *range(10_000, 100_001, 10_000)]
+
+
+def test_each_number_of_votes_has_votes_of_its_own(folder):
+    table = list(csv.DictReader((folder / "tables" / "samples.csv").read_text("utf-8").splitlines()))
+    assert [int(row["votes"]) for row in table] == [10, 100]
+    for row in table:
+        n = int(row["votes"])
+        kept = json.loads((folder / "parts" / f"level-motif-0.01-random-0.45-{n}.json").read_text("utf-8"))
+        assert {sum(votes) for votes in kept["estimation"]} == {n}
+        lower = sc.clopper_pearson(read_votes(kept), alpha=ALPHA).p_lower.min()
+        assert float(row["smallest_p_lower"]) == lower
+        assert float(row["published"]) == published("samples")["smallest_p_lower"][str(n)]
+        others = [
+            json.loads((folder / "parts" / f"draw-{seed}.json").read_text("utf-8")) for seed in range(10_001, 10_005)
+        ]
+        assert float(row["least_of_draws"]) == min(lower, *(draw[str(n)] for draw in others))
+        assert float(row["greatest_of_draws"]) == max(lower, *(draw[str(n)] for draw in others))
+
+
+def test_a_draw_again(folder):
+    data = worlds.small_data(10_002)
+    model = sc.models.vertex_histogram_svm().fit(data.train.graphs, data.train.labels)
+    noise = sc.Noise(motif=0.01, random=0.45)
+    smoothed = sc.SmoothedClassifier(sc.classifiers.from_sklearn(model), noise, data.partition)
+    kept = json.loads((folder / "parts" / "draw-10002.json").read_text("utf-8"))
+    for k, n in enumerate((10, 100)):
+        found = smoothed.certify(data.test.graphs, samples=n, alpha=ALPHA, seed=1000 + k)
+        assert kept[str(n)] == found.bounds.p_lower.min()
+
+
+def test_figures_and_claims(folder):
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        "smallest_p_lower.svg", "smallest_p_lower.png", "radii.svg", "radii.png"
+    }  # fmt: skip
+    kept = json.loads((folder / "results.json").read_text("utf-8"))["checks"]
+    assert [check["claim"] for check in kept] == [
+        "ten times the votes bound p_A better, every time",
+        "smallest p_lower with 10 votes",
+        "smallest p_lower with 100 votes",
+    ]
+
+
+def draws_around(factor=1.0, spread=1.1):
+    told = {int(n): p for n, p in published("samples")["smallest_p_lower"].items()}
+    return [{n: 1 - (1 - p) * factor * scale for n, p in told.items()} for scale in (1, spread, 1 / spread)]
+
+
+def test_claims_hold_where_the_paper_is_among_the_draws_and_fail_where_it_is_not():
+    assert [check.holds for check in samples._checks(draws_around())] == [True] * 14
+    away = [check.holds for check in samples._checks(draws_around(1.5, 1.001))]
+    assert away == [True] + [False] * 13
+
+
+def test_a_figure_is_taken_as_far_as_it_was_rounded_and_no_further():
+    for n, digits in ((10, 3), (100, 3), (1_000, 4), (10_000, 5), (100_000, 5)):
+        told = published("samples")["smallest_p_lower"][str(n)]
+        for units, holds in ((0.45, True), (-0.45, True), (0.6, False), (-0.6, False)):
+            same = [{n: told + units * 10.0**-digits}] * 3
+            assert samples._checks(same)[1].holds is holds
+
+
+def test_ten_votes_alone_show_no_rise():
+    assert samples._checks([{10: 0.6}])[0].holds is None
+    assert samples._checks([{10: 0.6, 100: 0.5}])[0].holds is False
+    # From 10,000 to 20,000 is not ten times as many.
+    assert samples._checks([{10_000: 0.9, 20_000: 0.8, 100_000: 0.95}])[0].holds is True
+
+
+def test_the_least_that_unanimous_votes_can_give_is_drawn():
+    ax = samples._bounds_figure([{10: 0.5, 100: 0.9}, {10: 0.4, 100: 0.8}]).axes[0]
+    curves = {line.get_label(): line.get_ydata() for line in ax.lines}
+    assert curves["here"] == pytest.approx([0.5, 0.1])
+    assert curves["other draws of the data"] == pytest.approx([0.6, 0.2])
+    unanimous = sc.clopper_pearson(sc.Votes([[10, 0], [100, 0]], selection=[[1, 0]] * 2), alpha=ALPHA)
+    assert curves["unanimous votes"] == pytest.approx(unanimous.failure.tolist(), rel=1e-9)
+    assert math.isclose(curves["in the paper"][0], 1 - 0.631)

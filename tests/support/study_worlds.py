@@ -1,0 +1,115 @@
+"""Small studies for the tests: parts that leave a trace, data in small sizes, and a study that is done at once."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from starcert.datasets import motif
+from starcert.pages.plots.drawing import new_figure
+from starcert_studies.outcome import Check, Outcome, Picture, Table
+from starcert_studies.parts import Part, StudyParts
+
+TITLE = "A tiny <study> & 'so on'"
+CLAIMS = (True, False, None)
+"""What becomes of the claims of the tiny study, which the project documents as true, false and true."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    samples: int = 10
+    seed: int = 1
+    levels: tuple[float, ...] = (0.1, 0.2)
+
+
+def settings(samples: int | None, seed: int, quick: bool) -> Settings:
+    return Settings(samples or (20 if quick else 40), seed)
+
+
+def run(settings: Settings, parts: StudyParts) -> Outcome:
+    work = [Part(f"part-{k}", drawn, (settings.seed, k, settings.samples)) for k in range(3)]
+    values = parts.run(work, "numbers")
+    checks = [
+        Check(f"claim {k} <i>", "yes & no", str(values["part-0"]), holds, documented, "because x <y> & z")
+        for k, (holds, documented) in enumerate(zip(CLAIMS, (True, False, True), strict=True))
+    ]
+    rows = [[name, value, value / 3] for name, value in values.items()]
+    return Outcome(
+        ["It says: <b>nothing</b> & more."],
+        [Picture("bars", 'Bars, "so to speak" <one>.', lambda: _bars(list(values.values())))],
+        [
+            Table("shown", "Some numbers <shown>.", ["name", "value", "a <third>"], rows),
+            Table("linked", "The same.", ["name", "value", "third"], rows, shown=False),
+        ],
+        checks,
+        {"parts": len(values)},
+    )
+
+
+def _bars(heights):
+    figure = new_figure(2, 2)
+    figure.add_subplot().bar(range(len(heights)), heights)
+    return figure
+
+
+def drawn(seed: int, number: int, samples: int) -> int:
+    return int(np.random.default_rng([seed, number]).integers(100, size=samples).sum())
+
+
+def noted(log: Path, name: str, seconds: float = 0.0) -> str:
+    """Notes that it was begun, and by whom; takes its time."""
+    with Path(log).open("a", encoding="utf-8") as file:
+        file.write(f"{name} {os.getpid()}\n")
+    time.sleep(seconds)
+    return name.upper()
+
+
+def fails(log: Path, name: str) -> None:
+    noted(log, name)
+    raise ValueError(f"{name} cannot be had")
+
+
+def no_json(log: Path, name: str) -> set[str]:
+    return {noted(log, name)}
+
+
+def dies(log: Path, name: str) -> None:
+    noted(log, name)
+    os._exit(9)
+
+
+def trace(log: Path) -> list[tuple[str, int]]:
+    """Who was begun, and by which process."""
+    lines = log.read_text("utf-8").splitlines() if log.exists() else []
+    return [(name, int(pid)) for name, pid in map(str.split, lines)]
+
+
+def long_parts(folder: Path, seconds: float) -> list[Part]:
+    return [Part(f"part-{k}", noted, (folder / "log", f"part-{k}", seconds)) for k in range(20)]
+
+
+def long_study(folder: str) -> None:
+    StudyParts(Path(folder) / "parts", workers=2).run(long_parts(Path(folder), 0.2), "a study that will be killed")
+
+
+def small_data(seed: int, train: int = 40):
+    """The motif data with few graphs."""
+    return motif(seed=seed, train=train, validation=10, test=6)
+
+
+def more_than_half(batch):
+    """Whether a noisy graph of the motif data has more than half of the motif's pairs; for a batch of them."""
+    return (batch.adjacency()[:, :10, :10].sum(axis=(1, 2)) > 45).astype(int)
+
+
+def judged_entry(**told):
+    """Verdicts on one graph at two radii: all certified, but for what is told."""
+    given = {"truth": 0, "class": 0, "abstained": False, "p_lower": 0.9, "own_votes": 10, "open": {}}
+    return (
+        given
+        | {way: ["certified"] * 2 for way in ("shared", "own")}
+        | {way: [True] * 2 for way in ("by_p_A", "by_counts")}
+        | told
+    )

@@ -1,0 +1,290 @@
+"""A store gives back what it was given, takes what may be added, and continues what is the same run."""
+
+import dataclasses
+import json
+import os
+import pickle
+import sqlite3
+import time
+from contextlib import closing
+
+import numpy as np
+import pytest
+from store_worlds import PROVENANCE, SETTINGS, edit, fill, graphs_of, opened, votes_of
+
+from starcert.system.errors import InvalidParameterError, StarcertError, StoreError, StoreSettingsError
+from starcert.voting.store import VoteSettings, VoteStore, votes
+
+
+def test_a_store_gives_back_exactly_what_it_was_given(path):
+    with opened(path) as store:
+        store.add(0, "selection", 0, [100, 0, 0], samples=100)
+        store.add(2, "estimation", 5, np.array([1, 2, 997], dtype=np.uint16), samples=1000)
+        store.add(2, "estimation", 1, (1000, 0, 0), samples=1000)
+    assert os.listdir(path.parent) == [path.name]  # no journal, no lock
+    with VoteStore.read(path) as store:
+        assert store.settings == SETTINGS
+        assert store.settings.noise["bonds"]["add"] == 5e-324
+        assert store.settings.noise["motif"].hex() == (0.1 + 0.2).hex()
+        assert list(store.settings.noise) == ["motif", "bonds"]
+        assert store.graphs == tuple(graphs_of(3))
+        assert store.provenance == PROVENANCE
+        assert store.done(2, "estimation") == {1: 1000, 5: 1000}
+        assert store.done(2, "selection") == {}
+        (first, second) = store.chunks(2, "estimation")
+        assert (first[0], first[1], first[2].tolist()) == (1, 1000, [1000, 0, 0])
+        assert (second[0], second[2].tolist(), second[2].dtype) == (5, [1, 2, 997], np.int64)
+        counts = store.counts("estimation")
+        assert counts.dtype == np.int64
+        assert counts.tolist() == [[0, 0, 0], [0, 0, 0], [1001, 2, 997]]
+        assert store.counts("selection").tolist() == [[100, 0, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_counts_can_stop_after_the_first_chunks(full):
+    with VoteStore.read(full) as store:
+        counts = store.counts("estimation", limit={0: 1, 1: 0, 2: 3})
+        whole = store.counts("estimation", limit={0: 1})
+    expected = [
+        sum(np.array(votes_of(g, "estimation", c)) for c in range(n)) + np.zeros(3) for g, n in ((0, 1), (2, 3))
+    ]
+    assert counts[0].tolist() == expected[0].tolist()
+    assert counts[1].tolist() == [0, 0, 0]
+    assert counts[2].tolist() == expected[1].tolist()
+    assert whole[1].sum() == 4000
+
+
+def test_chunks_that_wait_are_seen_by_the_writer(path):
+    with opened(path) as store:
+        store.add(1, "selection", 0, [5, 0, 0], samples=5)
+        assert store.done(1, "selection") == {0: 5}
+        assert store.chunks(1, "selection")[0][2].tolist() == [5, 0, 0]
+        assert store.counts("selection")[1].tolist() == [5, 0, 0]
+
+
+def test_a_summary_counts_and_checks(full):
+    with VoteStore.read(full) as store:
+        summary = store.summary()
+    assert summary.chunks == {"selection": 12, "estimation": 12}
+    assert summary.samples == {"selection": 12_000, "estimation": 12_000}
+    assert summary.samples_by_graph["selection"] == (4000, 4000, 4000)
+    assert summary.file_bytes == full.stat().st_size
+    assert summary.integrity == "good"
+
+
+def test_a_summary_tells_of_damage_that_came_later(full):
+    with VoteStore.read(full) as store:
+        edit(full, "UPDATE chunks SET samples = 999 WHERE graph = 1 AND chunk = 2")
+        assert "do not add up" in store.summary().integrity
+        with pytest.raises(StoreError, match="chunk 2 of graph 1"):
+            store.counts("selection")
+
+
+def test_the_file_explains_itself(full):
+    with closing(sqlite3.connect(full)) as db:
+        schema = " ".join(row[0] for row in db.execute("SELECT sql FROM sqlite_master"))
+        value = json.loads(db.execute("SELECT value FROM records WHERE kind = 'settings'").fetchone()[0])
+    assert "votes for each class, little-endian 64-bit integers" in schema
+    assert value == dataclasses.asdict(SETTINGS)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_adding_again_changes_nothing_and_other_votes_are_an_error(path, committed):
+    with opened(path) as store:
+        store.add(1, "estimation", 7, [5, 5, 0], samples=10)
+        if committed:
+            store.flush()
+        with pytest.raises(
+            StoreError, match=r"the same settings gave other votes on graph 1, estimation, chunk 7"
+        ) as e:
+            store.add(1, "estimation", 7, [5, 4, 1], samples=10)
+        assert "stored [5, 5, 0], now [5, 4, 1]. The classifier has changed, or it is not deterministic" in str(e.value)
+        store.add(1, "estimation", 7, [5, 5, 0], samples=10)
+        assert store.counts("estimation")[1].tolist() == [5, 5, 0]
+
+
+@pytest.mark.parametrize("kept", [1, 64])
+def test_what_is_stored_is_looked_up_once_and_never_forgotten(path, kept, monkeypatch):
+    """Chunks of three graphs take turns, in the file from before, committed since, or waiting."""
+    monkeypatch.setattr(votes, "KEPT_PLACES", kept)
+    with opened(path) as store:
+        fill(store, 5)
+    with opened(path) as store:
+        asked = []
+        store._db.set_trace_callback(asked.append)
+        for chunk in range(5, 40):
+            for graph in range(3):
+                store.add(graph, "estimation", chunk, votes_of(graph, "estimation", chunk), samples=1000)
+            if chunk % 10 == 0:
+                store.flush()
+        looked_up = sum(each.startswith("SELECT") for each in asked)
+        assert looked_up == (3 if kept == 64 else 3 * 35)
+        for chunk in (0, 3, 5, 10, 30, 39):
+            for graph in range(3):
+                others = votes_of(graph, "estimation", chunk)[::-1]
+                with pytest.raises(StoreError, match=f"other votes on graph {graph}, estimation, chunk {chunk}"):
+                    store.add(graph, "estimation", chunk, others, samples=1000)
+        assert store.counts("estimation").sum() == 3 * 40 * 1000
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_longer_chunk_takes_the_place_of_its_beginning(path, committed):
+    with opened(path) as store:
+        store.add(1, "estimation", 7, [5, 4, 1], samples=10)
+        if committed:
+            store.flush()
+        with pytest.raises(StoreError, match="gave other votes on graph 1, estimation, chunk 7"):
+            store.add(1, "estimation", 7, [4, 7, 1], samples=12)  # not what these ten began with
+        store.add(1, "estimation", 7, [6, 4, 2], samples=12)
+        store.add(1, "estimation", 7, [5, 4, 1], samples=10)  # known already
+        assert store.done(1, "estimation") == {7: 12}
+        assert store.counts("estimation")[1].tolist() == [6, 4, 2]
+    with VoteStore.read(path) as store:
+        assert store.chunks(1, "estimation")[0][1] == 12
+
+
+def test_a_commit_that_is_tried_again_counts_once(path):
+    with opened(path) as store:
+        store.add(1, "estimation", 7, [5, 5, 0], samples=10)
+        waiting = dict(store._waiting)
+        store.flush()
+        store._waiting.update(waiting)  # as after a commit that succeeded and was reported to have failed
+        assert store.done(1, "estimation") == {7: 10}
+        store.flush()
+        assert store.counts("estimation").sum() == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((3, "selection", 0, [1, 0, 0], 1), "'graph' must be a whole number from 0 to 2"),
+        ((-1, "selection", 0, [1, 0, 0], 1), "'graph'"),
+        ((True, "selection", 0, [1, 0, 0], 1), "'graph'"),
+        ((0, "training", 0, [1, 0, 0], 1), "'purpose' must be one of selection, estimation"),
+        ((0, "selection", -1, [1, 0, 0], 1), "'chunk'"),
+        ((0, "selection", 0.5, [1, 0, 0], 1), "'chunk'"),
+        ((0, "selection", 0, [1, 0], 1), "'counts' must be 3 whole numbers"),
+        ((0, "selection", 0, [[1, 0, 0]], 1), "'counts'"),
+        ((0, "selection", 0, [1.0, 0, 0], 1), "'counts'"),
+        ((0, "selection", 0, [2, -1, 0], 1), "'counts'"),
+        ((0, "selection", 0, None, 1), "'counts'"),
+        ((0, "selection", 0, [2**64, 0, 0], 1), "'counts'"),
+        ((0, "selection", 0, [2, 0, 0], 1), "'counts' must add up to the 1 samples"),
+        ((0, "selection", 0, [0, 0, 0], 0), "'samples' must be a whole number from 1 to 1,000"),
+        ((0, "selection", 0, [1001, 0, 0], 1001), "'samples'"),
+    ],
+)
+def test_what_is_no_chunk_is_refused(path, arguments, problem):
+    with opened(path) as store:
+        *place, counts, samples = arguments
+        with pytest.raises(InvalidParameterError, match=problem):
+            store.add(*place, counts, samples=samples)
+        assert store.summary().chunks == {"selection": 0, "estimation": 0}
+
+
+def test_rows_are_committed_by_number(path):
+    with opened(path) as store, VoteStore.read(path) as reader:
+        for chunk in range(255):
+            store.add(0, "selection", chunk, [1, 0, 0], samples=1)
+        store._waiting_since = time.monotonic() + 60  # no commit by time from `add`
+        store._stop_alarm()
+        before = len(reader.done(0, "selection"))
+        store.add(0, "selection", 255, [1, 0, 0], samples=1)
+        assert before in (0, 255)  # 255 only if this machine took half a second
+        assert len(reader.done(0, "selection")) in (256, 255 * (before > 0))
+
+
+def test_rows_are_committed_by_time_even_if_nothing_follows(path):
+    with opened(path) as store, VoteStore.read(path) as reader:
+        store.add(0, "selection", 0, [1, 0, 0], samples=1)
+        deadline = time.monotonic() + 20
+        while not reader.done(0, "selection") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert reader.done(0, "selection") == {0: 1}
+
+
+def test_a_run_continues_and_remembers_its_sessions(full):
+    with VoteStore.open(full, SETTINGS, graphs_of(3), provenance={"starcert": "0.3.0"}) as store:
+        assert store.done(1, "selection") == dict.fromkeys(range(4), 1000)
+        fill(store, 6)
+    with VoteStore.read(full) as store:
+        assert [session.provenance for session in store.sessions] == [PROVENANCE, {"starcert": "0.3.0"}]
+        assert all(session.time.endswith("+00:00") for session in store.sessions)
+        assert store.provenance == PROVENANCE
+        assert store.counts("estimation").sum() == 3 * 6 * 1000
+
+
+def test_every_difference_is_named(full):
+    settings = VoteSettings(
+        {"motif": 0.3, "bonds": {"delete": 0.05, "add": 5e-324}, "ring": 0.1}, "other", 3, 5, 10, "cuda"
+    )
+    graphs = graphs_of(3)
+    graphs[1] = dataclasses.replace(graphs[1], key="new", sizes={"motif": 9})
+    before = full.read_bytes()
+    with pytest.raises(StoreSettingsError) as caught:
+        VoteStore.open(full, settings, graphs, provenance={})
+    assert isinstance(caught.value, StarcertError | ValueError)
+    assert set(caught.value.differences) == {
+        "noise.motif: stored 0.30000000000000004, now 0.3",
+        "noise.bonds.delete: stored 0.04, now 0.05",
+        "noise.ring: stored nothing, now 0.1",
+        "order of the regions: stored ['motif', 'bonds'], now ['motif', 'bonds', 'ring']",
+        "classifier: stored 'a graph network, “seed 3”', now 'other'",
+        f"seed: stored {2**100 + 1}, now 5",
+        "chunk_size: stored 1000, now 10",
+        "backend: stored 'cpu', now 'cuda'",
+        "graph 1 key: stored 'key1', now 'new'",
+        "graph 1 sizes.motif: stored 1, now 9",
+        "graph 1 sizes.bonds.add: stored 7, now nothing",
+    }
+    message = str(caught.value)
+    assert all(difference in message for difference in caught.value.differences)
+    assert str(full) in message
+    assert "write into another file" in message
+    assert pickle.loads(pickle.dumps(caught.value)).differences == caught.value.differences
+    assert full.read_bytes() == before
+
+
+def test_the_order_of_the_regions_is_a_setting(full):
+    turned = dataclasses.replace(SETTINGS, noise=dict(reversed(SETTINGS.noise.items())))
+    with pytest.raises(StoreSettingsError, match="order of the regions"):
+        opened(full, settings=turned)
+
+
+def test_a_label_is_no_difference(full):
+    graphs = [dataclasses.replace(record, name="other") for record in graphs_of(3)]
+    with VoteStore.open(full, SETTINGS, graphs, provenance={}) as store:
+        assert store.graphs[0].name == "g0"
+
+
+def test_graphs_may_be_added_at_the_end_or_left_out_there(full):
+    with opened(full, 5) as store:
+        assert store.counts("selection").shape == (5, 3)
+        store.add(4, "selection", 0, [1, 0, 0], samples=1)
+    with opened(full, 2) as store:
+        assert store.counts("selection").shape == (2, 3)
+        assert store.counts("selection").sum() == 8000
+        with pytest.raises(InvalidParameterError, match="'graph'"):
+            store.add(4, "selection", 0, [1, 0, 0], samples=1)
+    with VoteStore.read(full) as store:
+        assert store.graphs == tuple(graphs_of(5))
+        assert store.done(4, "selection") == {0: 1}
+
+
+def test_graphs_are_numbered_by_their_place(path):
+    with pytest.raises(InvalidParameterError, match=r"'graphs\[0\].graph' must be 0"):
+        VoteStore.open(path, SETTINGS, graphs_of(2)[::-1], provenance={})
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("change", [{"n_classes": 1}, {"seed": -1}, {"chunk_size": 0}, {"classifier": None}])
+def test_bad_settings_are_refused(change):
+    with pytest.raises(InvalidParameterError, match=next(iter(change))):
+        dataclasses.replace(SETTINGS, **change)
+
+
+@pytest.mark.parametrize(
+    "law", [float("nan"), 10**400, float("inf"), -0.1, "0.1", {"delete": 0.1}, {"delete": 0.1, "add": 2}]
+)
+def test_bad_noise_is_refused(law):
+    with pytest.raises(InvalidParameterError, match=r"noise\[a\]"):
+        dataclasses.replace(SETTINGS, noise={"a": law})

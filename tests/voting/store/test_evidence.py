@@ -1,0 +1,315 @@
+"""Flips of votes against a class, and votes at attacked graphs, in a store."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from store_worlds import AXES, SETTINGS, child, edit, fill, fill_evidence, flips_of, opened, votes_of
+
+from starcert.math.flips import FlipRecord, ShownFlips
+from starcert.system.errors import InvalidParameterError, StoreError
+from starcert.voting.store import GraphRecord, VoteStore, votes
+from starcert.voting.store.evidence import StoredFlips
+from starcert.voting.store.records import StoredChunk
+
+
+def put(store, graph=1, chunk=2, record=None, **options):
+    given = {"samples": 1000, "record": flips_of(graph, chunk) if record is None else record} | options
+    store.add(graph, "estimation", chunk, votes_of(graph, "estimation", chunk), **given)
+
+
+def shorter(record, samples):
+    """The record of the first so many votes of which the first one in four is against the class."""
+    few = record.to_arrays()
+    n = samples // 4
+    form = {"bits": few["bits"][:n]} if "bits" in few else {"starts": few["starts"][: n + 1]}
+    if "starts" in form:
+        form["positions"] = few["positions"][: form["starts"][-1]]
+    counts = {"samples": np.array([samples]), "against": np.array([n]), "classes": few["classes"][:n]}
+    head = {name: few[name] for name in ("label", "n_sites")}
+    return FlipRecord.from_arrays(head | counts | form)
+
+
+def test_records_come_back_as_they_were(path):
+    with opened(path) as store:
+        fill(store, 4)
+        fill_evidence(store, 4)
+        waiting = [store.flips(graph) for graph in range(3)]
+    with VoteStore.read(path) as store:
+        for graph in range(3):
+            found = store.flips(graph)
+            assert sorted(found) == sorted(waiting[graph]) == [0, 1, 2, 3]
+            for chunk, record in found.items():
+                expected = flips_of(graph, chunk)
+                assert record.agrees_with(expected.by_numbers(AXES) if graph == 2 else expected)
+                assert record.agrees_with(waiting[graph][chunk])
+        forms = {record.bits is None for graph in range(2) for record in store.flips(graph).values()}
+        assert forms == {True, False}
+        assert store.summary().integrity == "good"
+
+
+def test_votes_without_a_record_get_one_later(path):
+    with opened(path) as store:
+        fill(store, 3)
+    with opened(path) as store:
+        assert store.flips(1) == {}
+        put(store)
+        put(store)  # again: nothing changes
+    with VoteStore.read(path) as store:
+        assert list(store.flips(1)) == [2]
+        assert store.summary().chunks == {"selection": 9, "estimation": 9}
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_other_flips_of_the_same_votes_are_refused(path, committed):
+    with opened(path) as store:
+        put(store)
+        if committed:
+            store.flush()
+        good = flips_of(1, 2).to_arrays()
+        other = FlipRecord.from_arrays(good | {"bits": good["bits"][::-1]})
+        with pytest.raises(StoreError, match=r"other votes on graph 1, estimation, chunk 2: .* with other flips"):
+            put(store, record=other)
+        assert store.flips(1)[2].agrees_with(flips_of(1, 2))
+
+
+def test_a_record_against_another_class_takes_the_place_of_one(path):
+    with opened(path) as store:
+        put(store)
+        store.flush()
+        put(store, record=flips_of(1, 2, label=2))
+        assert store.flips(1)[2].label == 2
+    with VoteStore.read(path) as store:
+        assert store.flips(1)[2].agrees_with(flips_of(1, 2, label=2))
+
+
+def test_the_longer_record_is_kept(path):
+    full = flips_of(1, 2)
+    few = shorter(full, 40)
+    counts = np.bincount(few.classes, minlength=3)
+    counts[0] = 30
+    with opened(path) as store:
+        store.add(1, "estimation", 2, counts, samples=40, record=few)
+        store.flush()
+        assert store.flips(1)[2].agrees_with(few)
+        put(store, record=full)
+        assert store.flips(1)[2].agrees_with(full)
+        store.add(1, "estimation", 2, counts, samples=40, record=few)
+        assert store.flips(1)[2].agrees_with(full)
+    with VoteStore.read(path) as store:
+        assert store.flips(1)[2].agrees_with(full)
+
+
+def test_votes_may_be_more_than_were_recorded(path):
+    """A longer chunk without a record leaves the record of its beginning, which stays good."""
+    few = shorter(flips_of(1, 2), 40)
+    counts = np.bincount(few.classes, minlength=3)
+    counts[0] = 30
+    with opened(path) as store:
+        store.add(1, "estimation", 2, counts, samples=40, record=few)
+        store.add(1, "estimation", 2, votes_of(1, "estimation", 2), samples=1000)
+    with opened(path) as store:
+        assert store.flips(1)[2].agrees_with(few)
+        put(store)
+        assert store.flips(1)[2].agrees_with(flips_of(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"record": flips_of(1, 3)}, "'record' must be of the votes"),
+        ({"record": FlipRecord.joined([flips_of(1, 2), flips_of(1, 2)])}, "'record' must be of the votes"),
+        ({"chunk": 3, "record": flips_of(1, 2)}, "'record' must be of the votes"),
+    ],
+)
+def test_a_record_of_other_votes_is_refused(path, options, problem):
+    with opened(path) as store, pytest.raises(InvalidParameterError, match=problem):
+        put(store, **options)
+
+
+def test_a_record_is_of_estimation_votes_on_one_target(path):
+    with opened(path) as store, pytest.raises(InvalidParameterError, match="must be of estimation votes on one"):
+        store.add(1, "selection", 2, votes_of(1, "estimation", 2), samples=1000, record=flips_of(1, 2))
+
+
+def test_flips_of_a_graph_with_several_targets_are_those_of_each(path):
+    graphs = [GraphRecord(0, "key", "sites", {"motif": 3}, n_targets=2)]
+    counts = votes_of(0, "estimation", 0)
+    place = 0, "estimation", 0, [counts, counts]
+    with VoteStore.open(path, SETTINGS, graphs, provenance={}) as store:
+        with pytest.raises(InvalidParameterError, match="must be of estimation votes on one target"):
+            store.add(*place, samples=1000, record=flips_of(0, 0))
+        with pytest.raises(InvalidParameterError, match="one of each target where there are 2"):
+            store.add(*place, samples=1000, records=[flips_of(0, 0)] * 3)
+        store.add(*place, samples=1000, records=[None, flips_of(0, 0)])
+        store.add_attack(0, [3], 0, [5, 0, 0], samples=5, target=1)
+        assert store.flips(0) == {}
+        assert store.flips(0, 1)[0].agrees_with(flips_of(0, 0))
+    with VoteStore.read(path) as store:
+        assert (store.attacks(0), store.attacks(0, 1)) == ([], [(3,)])
+        assert store.attack_chunks(0, [3], target=1)[0][2].tolist() == [5, 0, 0]
+        assert store.flips(0, 1)[0].agrees_with(flips_of(0, 0))
+    with VoteStore.open(path, SETTINGS, graphs, provenance={}) as store:
+        store.add(*place, samples=1000, records=[flips_of(0, 0), flips_of(0, 0)])
+        assert store.flips(0)[0].agrees_with(flips_of(0, 0))
+        with pytest.raises(StoreError, match="votes with other flips"):
+            store.add(*place, samples=1000, records=[None, changed(flips_of(0, 0))])
+
+
+def changed(record):
+    """A record of the same votes with other flips."""
+    arrays = record.to_arrays()
+    bits = arrays["bits"].copy()
+    bits[0, 0] ^= 1
+    return FlipRecord.from_arrays(arrays | {"bits": bits})
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.4])
+def test_flips_with_what_they_show_come_back(path, rate):
+    """A few of 403 sites flip, and positions are kept; or many, and bits are."""
+    rng = np.random.default_rng(5)
+    counts = votes_of(1, "estimation", 2)
+    classes = np.repeat([1, 2], counts[1:])
+    flips = rng.random((len(classes), 403)) < rate
+    shown = rng.integers(0, 5, flips.sum()).astype(np.uint8)
+    given = ShownFlips(np.packbits(flips, axis=1, bitorder="little"), shown)
+    record = FlipRecord.of_chunk(0, 403, 1000, classes, [given])
+    assert (record.bits is None) == (rate == 0.01)
+    with opened(path) as store:
+        store.add(1, "estimation", 2, counts, samples=1000, record=record)
+    with VoteStore.read(path) as store:
+        assert store.flips(1)[2].agrees_with(record)
+    row = StoredFlips.from_caller(StoredChunk(1, 0, "estimation", 2, 1000, tuple(counts)), record)
+    fewer = row._replace(entries=row.entries - 1)
+    edit(path, ("UPDATE flips SET entries = ?, digest = ?", (fewer.entries, fewer.row[-1])))
+    with pytest.raises(StoreError, match=r"its content is not the|'positions'|'starts'"):
+        VoteStore.read(path)
+
+
+def test_flips_of_a_graph_with_several_targets_are_refused_in_an_old_file(path):
+    shutil.copy(Path(__file__).with_name("format_3.db"), path)
+    chunk = StoredChunk(1, 0, "estimation", 0, 1000, tuple(votes_of(1, "estimation", 0)))
+    graph, _, *others = StoredFlips.from_caller(chunk, flips_of(1, 0)).row
+    row = graph, *others  # format 3 knows no targets of flips
+    edit(path, (f"INSERT INTO flips VALUES ({', '.join('?' * len(row))})", row))
+    with pytest.raises(StoreError, match="recorded on graph 1, which is not there or has several targets"):
+        VoteStore.read(path)
+
+
+def test_attacks_come_back_as_they_were(path):
+    with opened(path) as store:
+        store.add_attack(1, (7, 3), 1, [1, 2, 0], samples=3)
+        store.add_attack(1, [3, 7], 0, [5, 0, 0], samples=5)
+        store.add_attack(1, [3], 0, [0, 5, 0], samples=5)
+        store.add_attack(2, [3], 0, [0, 0, 5], samples=5)
+        assert store.attacks(1) == [(3,), (3, 7)]  # before they are committed
+        found = [(number, samples, counts.tolist()) for number, samples, counts, _ in store.attack_chunks(1, [7, 3])]
+        assert found == [(0, 5, [5, 0, 0]), (1, 3, [1, 2, 0])]
+    with opened(path) as store:
+        store.add_attack(1, [3, 7], 1, [2, 3, 0], samples=5)  # the same chunk with more samples
+        store.add_attack(1, [3, 7], 0, [4, 0, 0], samples=4)  # or with fewer: the longer one is kept
+    with VoteStore.read(path) as store:
+        found = [(number, samples, counts.tolist()) for number, samples, counts, _ in store.attack_chunks(1, [3, 7])]
+        assert found == [(0, 5, [5, 0, 0]), (1, 5, [2, 3, 0])]
+        assert store.attacks(0) == []
+        assert store.attack_chunks(1, [4]) == []
+        assert store.counts("estimation").sum() == 0  # they are no votes on the graph itself
+        assert store.summary().integrity == "good"
+        with pytest.raises(StoreError, match="opened for reading"):
+            store.add_attack(1, [3], 0, [1, 0, 0], samples=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((3, [1], 0, [1, 0, 0], 1), "'graph' must be a whole number from 0 to 2"),
+        ((1, [], 0, [1, 0, 0], 1), "'positions' must be 1 to 65,536 different sites"),
+        ((1, [2, 2], 0, [1, 0, 0], 1), "'positions' must be 1 to 65,536 different sites"),
+        ((1, [-1], 0, [1, 0, 0], 1), "'positions' must be a whole number"),
+        ((1, [1.5], 0, [1, 0, 0], 1), "'positions' must be a whole number"),
+        ((1, [1], -1, [1, 0, 0], 1), "'chunk' must be a whole number"),
+        ((1, [1], 0, [1, 0], 1), "'counts' must be 3 whole numbers"),
+        ((1, [1], 0, [1, 0, 0], 2), "'counts' must add up to the 2 samples"),
+        ((1, [1], 0, [20, 0, 0], 20), "'samples' must be a whole number from 1 to 10"),
+    ],
+)
+def test_attacks_that_cannot_be_are_not_taken_in(path, arguments, problem):
+    with opened(path) as store, pytest.raises(InvalidParameterError, match=problem):
+        store.add_attack(*arguments, chunk_size=10)
+
+
+def test_chunks_of_another_size_are_other_votes(path):
+    """What is drawn depends on how many samples a chunk has."""
+    with opened(path) as store:
+        store.add_attack(1, [3], 0, [5, 0, 0], 5)
+        store.add_attack(1, [3], 0, [0, 5, 0], 5, chunk_size=64)
+        store.add_attack(1, [3], 0, [0, 0, 2000], 2000, chunk_size=2000)  # larger than those of the clean graphs
+    with VoteStore.read(path) as store:
+        found = [store.attack_chunks(1, [3], chunk_size=size)[0][2].tolist() for size in (1000, 64, 2000)]
+        assert found == [[5, 0, 0], [0, 5, 0], [0, 0, 2000]]
+        assert store.attack_chunks(1, [3], chunk_size=65) == []
+        assert store.attacks(1) == [(3,)]
+
+
+def test_flips_of_votes_at_attacked_graphs_come_back(path):
+    with opened(path) as store:
+        axes = len(store.graphs[1].sizes)
+        numbers = np.arange(3 * axes).reshape(3, axes)
+        store.add_attack(1, [3], 0, [2, 3, 0], 5, numbers)
+    with VoteStore.read(path) as store:
+        ((_, _, counts, found),) = store.attack_chunks(1, [3])
+        assert counts.tolist() == [2, 3, 0]
+        np.testing.assert_array_equal(found, numbers)
+    with opened(path) as store:
+        store.add_attack(1, [4], 0, [2, 3, 0], 5, range(axes * 5 + 1))
+    with pytest.raises(StoreError, match="does not say how many sites flipped"):
+        VoteStore.read(path)
+
+
+def test_other_votes_at_an_attacked_graph_are_refused(path):
+    with opened(path) as store:
+        store.add_attack(1, [3, 7], 0, [5, 0, 0], samples=5)
+        store.flush()
+        with pytest.raises(
+            StoreError, match=r"other votes on graph 1 attacked at \[3, 7\], chunk 0: stored \[5, 0, 0\]"
+        ):
+            store.add_attack(1, [7, 3], 0, [0, 5, 0], samples=5)
+
+
+def test_many_bytes_are_committed_at_once(path, monkeypatch):
+    monkeypatch.setattr(votes, "COMMIT_SECONDS", 1000.0)
+    monkeypatch.setattr(votes, "COMMIT_BYTES", 10_000)
+    with opened(path) as store:
+        for chunk in range(4):
+            put(store, chunk=chunk)
+        with VoteStore.read(path) as reader:
+            assert len(reader.flips(1)) >= 1
+
+
+KILLED = """
+store = store_worlds.opened(path)
+for chunk in range(1000):
+    record = store_worlds.flips_of(1, chunk)
+    counts = store_worlds.votes_of(1, "estimation", chunk)
+    store.add(1, "estimation", chunk, counts, samples=1000, record=record)
+    store.add_attack(1, [chunk], 0, counts, samples=1000)
+    if chunk % 3 == 0:
+        store.flush()
+        print(chunk, flush=True)
+"""
+
+
+def test_a_kill_leaves_whole_records(path):
+    with child(path, KILLED, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if int(line) >= 30:
+                process.kill()
+                break
+    with opened(path) as store:
+        found = store.flips(1)
+        assert len(found) >= 30
+        assert sorted(found) == sorted(store.done(1, "estimation"))  # votes and their flips come together
+        assert all(record.agrees_with(flips_of(1, chunk)) for chunk, record in found.items())
+        assert len(store.attacks(1)) in (len(found), len(found) - 1)

@@ -1,0 +1,499 @@
+"""Files from anywhere: nothing in one is believed before it is checked."""
+
+import dataclasses
+import json
+import os
+import random
+import sqlite3
+import struct
+import zlib
+from hashlib import blake2b
+
+import numpy as np
+import pytest
+from store_worlds import AXES, SETTINGS, edit, everything, fill, fill_evidence, flips_of, graphs_of, opened, votes_of
+
+from starcert.system.errors import StoreError
+from starcert.voting.store import VoteStore
+from starcert.voting.store.evidence import StoredAttack, StoredFlips
+from starcert.voting.store.file import FORMAT
+from starcert.voting.store.records import StoredChunk
+from starcert.voting.store.tallies import StoredTally
+
+
+def refused(path, reason):
+    """Both ways of opening refuse the file, give the reason in one line, and leave it as it is."""
+    before = path.read_bytes()
+    for way in (VoteStore.read, opened):
+        with pytest.raises(StoreError, match=reason) as caught:
+            way(path)
+        assert str(path) in str(caught.value)
+        assert str(caught.value).isprintable()
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"x", b"hello, world\n", b"\n" * 511, b"graph,votes\n" * 5000, random.Random(1).randbytes(20_000), bytes(8192)],
+)
+def test_what_is_no_database_is_refused(path, content):
+    path.write_bytes(content)
+    refused(path, "file is not a database|nothing was stored")
+
+
+def test_a_foreign_database_is_refused(path):
+    edit(path, "CREATE TABLE chunks (x)", "INSERT INTO chunks VALUES (1)")
+    refused(path, "not one of starcert's")
+
+
+@pytest.mark.parametrize("version", [0, FORMAT + 1, -1])
+def test_another_format_is_refused(full, version):
+    edit(full, f"PRAGMA user_version = {version}")
+    refused(full, f"its format is {version}, this starcert reads format {FORMAT}")
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("CREATE TRIGGER trap AFTER INSERT ON chunks BEGIN DELETE FROM chunks; END", "trap"),
+        ("CREATE VIEW look AS SELECT * FROM chunks", "look"),
+        ("CREATE TABLE more (x)", "more"),
+        ("CREATE INDEX quick ON chunks (samples)", "quick"),
+        ("ALTER TABLE chunks ADD COLUMN weight INTEGER", "chunks"),
+        ("ALTER TABLE records RENAME TO notes", "notes, records"),
+        ("DROP TABLE chunks", "chunks"),
+        ("ANALYZE", "sqlite_stat1"),
+    ],
+)
+def test_another_schema_is_refused(full, statement, name):
+    edit(full, statement)
+    refused(full, f"its schema is not starcert's: {name}")
+
+
+def test_a_view_in_the_place_of_a_table_is_refused_and_not_run(full):
+    edit(full, "ALTER TABLE chunks RENAME TO kept", "CREATE VIEW chunks AS SELECT * FROM kept, json_each(zeroblob(9))")
+    refused(full, "its schema is not starcert's: chunks, kept")
+
+
+def test_a_schema_that_sqlite_cannot_parse_is_refused(full):
+    edit(
+        full,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = 'CREATE TABLE chunks ((' WHERE name='chunks'",
+    )
+    refused(full, "malformed database schema")
+
+
+def test_a_write_ahead_log_is_refused(full):
+    edit(full, "PRAGMA journal_mode = WAL")
+    with pytest.raises(StoreError, match="journal mode"):
+        VoteStore.read(full)
+
+
+def test_a_truncated_file_is_refused(full):
+    content = full.read_bytes()
+    for size in (1, 50, 100, 4096, len(content) - 4096, len(content) - 1):
+        full.write_bytes(content[:size])
+        refused(full, "cannot be used")
+
+
+def test_a_row_that_vanished_from_its_page_is_noticed(full):
+    """All rows that are left are good; only the bookkeeping of the page tells."""
+    content = full.read_bytes()
+    starts = range(0, len(content), 4096)
+    leaves = [start for start in starts if content[start] == 10 and any(content[start + 3 : start + 5])]
+    assert leaves
+    for start in leaves:
+        cells = int.from_bytes(content[start + 3 : start + 5], "big") - 1
+        full.write_bytes(content[: start + 3] + cells.to_bytes(2, "big") + content[start + 5 :])
+        refused(full, "it is damaged")
+
+
+def counts_blob(*counts):
+    return struct.pack(f"<{len(counts)}q", *counts)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("counts", counts_blob(1, 2, 3), "do not add up to its 1000 samples"),
+        ("counts", counts_blob(1001, -1, 0), "negative"),
+        ("counts", counts_blob(2**62, 2**62, 1000), "do not add up"),
+        ("counts", counts_blob(500, 500), "does not hold 3 counts"),
+        ("counts", counts_blob(500, 500, 0, 0), "does not hold 3 counts"),
+        ("counts", b"", "does not hold 3 counts"),
+        ("counts", "[500, 500, 0]", "does not hold 3 counts"),
+        ("counts", counts_blob(0, 0, 1000), "does not agree with its digest"),
+        ("samples", 2**60, "samples, not 1 to 1000"),
+        ("samples", 0, "samples, not 1 to 1000"),
+        ("samples", "many", "samples, not 1 to 1000"),
+        ("samples", 1000.5, "samples, not 1 to 1000"),
+        ("samples", 999, "do not add up"),
+        ("chunk", 77, "does not agree with its digest"),
+        ("chunk", -1, "has no valid number"),
+        ("chunk", "x", "has no valid number"),
+        ("chunk", 2**40, "has no valid number"),
+        ("graph", 2**40, "no valid graph or purpose"),
+        ("graph", "x", "no valid graph or purpose"),
+        ("target", 2**40, "has no valid target"),
+        ("target", "x", "has no valid target"),
+        ("target", 1, "does not agree with its digest"),
+        ("purpose", "training\x1b[2J", "no valid graph or purpose"),
+        ("purpose", 7, "no valid graph or purpose"),
+        ("digest", b"0" * 16, "does not agree with its digest"),
+    ],
+)
+def test_votes_that_cannot_be_are_refused(full, column, value, reason):
+    query = f"UPDATE chunks SET {column} = ? WHERE graph = 1 AND purpose = 'estimation' AND chunk = 2"
+    edit(full, (query, (value,)))
+    refused(full, reason)
+
+
+def test_huge_counts_that_add_up_are_refused(full):
+    row = StoredChunk(0, 0, "selection", 9, 2**55, (2**55, 0, 0)).row
+    edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    refused(full, "samples, not 1 to 1000")
+
+
+def test_votes_on_a_graph_that_is_not_there_are_refused(full):
+    row = StoredChunk(3, 0, "selection", 0, 1, (1, 0, 0)).row
+    edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    refused(full, "votes on graph 3, but only 3 graphs")
+
+
+def test_votes_on_a_target_that_is_not_there_are_refused(full):
+    row = StoredChunk(1, 1, "selection", 0, 1, (1, 0, 0)).row
+    edit(full, ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    refused(full, "votes on target 1 of graph 1, which has only 1")
+
+
+@pytest.mark.parametrize(
+    ("claimed", "reason"),
+    [
+        (2**22, "more than 4,194,304 targets together"),
+        (2**23, "'n_targets' must be a whole number"),
+        (0, "'n_targets'"),
+    ],
+)
+def test_more_targets_than_anybody_has_are_refused(full, claimed, reason):
+    """The digests are right: a few bytes must not claim tables of any size."""
+    for record in graphs_of(3):
+        fields = dataclasses.asdict(record) | {"n_targets": claimed}
+        text = json.dumps(fields)
+        digest = blake2b(f"graph {record.graph} {text}".encode(), digest_size=16).digest()
+        edit(
+            full,
+            (
+                "UPDATE records SET value = ?, digest = ? WHERE kind = 'graph' AND number = ?",
+                (text, digest, record.graph),
+            ),
+        )
+    refused(full, reason)
+
+
+SEVERAL = [dataclasses.replace(record, n_targets=2) for record in graphs_of(2)]
+TALLY = StoredTally(1, "estimation", 2, 1000, counts_blob(1000, 0, 0, 300, 300, 400))
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (TALLY._replace(graph=2), "votes on 2 targets of graph 2, which is not there or has another number"),
+        (TALLY._replace(blob=counts_blob(1000, 0, 0)), "votes on 1 targets of graph 1, which is not there or has"),
+        (TALLY._replace(blob=counts_blob(*[500, 500, 0] * 3)), "votes on 3 targets of graph 1, which is not there or"),
+        (TALLY._replace(blob=counts_blob(1000, 0, 0, 300)), "does not hold 3 counts for each target"),
+        (TALLY._replace(blob=b""), "does not hold 3 counts for each target"),
+        (TALLY._replace(blob="x"), "does not hold 3 counts for each target"),
+        (TALLY._replace(blob=counts_blob(1000, 0, 0, 300, 300, 300)), "do not add up to its 1000 samples"),
+        (TALLY._replace(blob=counts_blob(1001, -1, 0, 300, 300, 400)), "negative"),
+        (TALLY._replace(blob=counts_blob(2**62, 2**62, 1000, 0, 0, 1000)), "negative or do not add up"),
+        (TALLY._replace(samples=1001), "samples, not 1 to 1000"),
+        (TALLY._replace(samples=10.5), "samples, not 1 to 1000"),
+        (TALLY._replace(chunk=-1), "has no valid number"),
+        (TALLY._replace(graph=2**40), "no valid graph or purpose"),
+        (TALLY._replace(purpose="training"), "no valid graph or purpose"),
+    ],
+)
+def test_votes_on_targets_that_cannot_be_are_refused(path, row, reason):
+    """The digests are right."""
+    with VoteStore.open(path, SETTINGS, SEVERAL, provenance={}) as store:
+        store.add(1, "estimation", 0, [[1000, 0, 0], [300, 300, 400]], samples=1000)
+    blob = row.blob if isinstance(row.blob, bytes) else row.blob.encode()
+    digest = row._replace(blob=blob).row[-1]
+    edit(path, ("INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?)", (*row, digest)))
+    with pytest.raises(StoreError, match=reason):
+        VoteStore.read(path)
+
+
+def test_damaged_votes_on_targets_and_votes_on_single_ones_are_refused(path):
+    with VoteStore.open(path, SETTINGS, SEVERAL, provenance={}) as store:
+        store.add(1, "estimation", 0, [[1000, 0, 0], [300, 300, 400]], samples=1000)
+        assert store.tallies(1, "estimation")[0][2].tolist() == [[1000, 0, 0], [300, 300, 400]]
+    edit(path, "UPDATE tallies SET chunk = 5")
+    with pytest.raises(StoreError, match=r"chunk 5 of the targets of graph 1 .* does not agree with its digest"):
+        VoteStore.read(path)
+    row = StoredChunk(1, 1, "selection", 0, 1, (1, 0, 0)).row
+    edit(path, "DELETE FROM tallies", ("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row))
+    with pytest.raises(StoreError, match="votes on single targets of graph 1, which has 2"):
+        VoteStore.read(path)
+
+
+FLIPS = f"INSERT OR REPLACE INTO flips VALUES ({', '.join('?' * 11)})"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("graph", 2**40, "no valid graph"),
+        ("graph", "x", "no valid graph"),
+        ("chunk", -1, "no valid chunk"),
+        ("chunk", 77, "does not agree with its digest"),
+        ("samples", 1001, "no valid samples"),
+        ("samples", 999, "does not agree with its digest"),
+        ("label", 3, "no valid label"),
+        ("label", 1.5, "no valid label"),
+        ("sites", 2**40, "no valid sites"),
+        ("votes", 1001, "no valid votes"),
+        ("form", "pickle", "no valid form"),
+        ("form", 7, "no valid form"),
+        ("entries", -1, "no valid form or number of entries"),
+        ("entries", 2**60, "no valid form or number of entries"),
+        ("content", "text", "has no content"),
+        ("content", b"", "does not agree with its digest"),
+        ("digest", b"0" * 16, "does not agree with its digest"),
+    ],
+)
+def test_flips_that_cannot_be_are_refused(full, column, value, reason):
+    edit(full, (f"UPDATE flips SET {column} = ? WHERE graph = 1 AND chunk = 2", (value,)))
+    refused(full, reason)
+
+
+def changed(chunk, /, **columns):
+    """The record of a chunk of graph 1 with some of its columns changed, and a digest that agrees with them."""
+    votes = StoredChunk(1, 0, "estimation", chunk, 1000, tuple(votes_of(1, "estimation", chunk)))
+    return StoredFlips.from_caller(votes, flips_of(1, chunk))._replace(**columns)
+
+
+def content_of(chunk):
+    """What the record of a chunk of graph 1 holds: classes, then flips."""
+    return bytearray(zlib.decompress(changed(chunk).content)), changed(chunk).votes
+
+
+def bits_beyond_the_sites():
+    content, votes = content_of(2)
+    content[2 * votes + 50] |= 1 << 3  # site 403 of 403
+    return changed(2, content=zlib.compress(content))
+
+
+def a_vote_for_the_class_itself():
+    content, _ = content_of(2)
+    content[0] = 0
+    return changed(2, content=zlib.compress(content))
+
+
+def a_vote_for_another_class():
+    content, _ = content_of(2)
+    content[0] = 3 - content[0]
+    return changed(2, content=zlib.compress(content))
+
+
+def a_class_that_is_not_there():
+    content, _ = content_of(2)
+    content[0] = 7
+    return changed(2, content=zlib.compress(content))
+
+
+def positions_out_of_order():
+    content, votes = content_of(1)
+    counts = np.frombuffer(content[2 * votes : 6 * votes], "<u4")
+    first = 6 * votes + 4 * int(counts[: np.argmax(counts > 1)].sum())
+    content[first : first + 8] = content[first + 4 : first + 8] + content[first : first + 4]
+    return changed(1, content=zlib.compress(content))
+
+
+def a_position_beyond():
+    content, _ = content_of(1)
+    content[-4:] = struct.pack("<I", 403)
+    return changed(1, content=zlib.compress(content))
+
+
+def more_than_it_says():
+    content, _ = content_of(2)
+    return changed(2, content=zlib.compress(content + b"0"))
+
+
+def a_bomb():
+    return changed(2, content=zlib.compress(bytes(2**26)))
+
+
+def something_behind():
+    return changed(2, content=changed(2).content + b"more")
+
+
+def numbers_beyond_the_axes():
+    votes = StoredChunk(1, 0, "estimation", 2, 1000, tuple(votes_of(1, "estimation", 2)))
+    good = StoredFlips.from_caller(votes, flips_of(1, 2).by_numbers(AXES))
+    content = bytearray(zlib.decompress(good.content))
+    content[-4:] = struct.pack("<I", 399)
+    return good._replace(content=zlib.compress(content))
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (bits_beyond_the_sites, "'bits' must be 0 beyond the 403 sites"),
+        (a_vote_for_the_class_itself, "'classes' must be other classes than 0"),
+        (a_vote_for_another_class, "has other votes than are stored"),
+        (a_class_that_is_not_there, "has other votes than are stored"),
+        (positions_out_of_order, "'positions' must be sites that ascend in each vote"),
+        (a_position_beyond, "'positions' must be from 0 to 402"),
+        (numbers_beyond_the_axes, "'by_axis' must have"),
+        (more_than_it_says, "its content is not the"),
+        (a_bomb, "its content is not the"),
+        (something_behind, "its content is not the"),
+        (lambda: changed(2, content=b"no zlib"), "cannot be read"),
+        (lambda: changed(2, sites=2**32), "it would take"),
+        (lambda: changed(2, entries=1), "has no valid form or number of entries"),
+        (lambda: changed(2, sites=500), "its content is not the"),
+        (lambda: changed(2, votes=0), "its content is not the"),
+        (lambda: changed(2, votes=changed(2).votes - 1), "its content is not the"),
+        (lambda: changed(2, samples=changed(2).votes - 1), "'against' must be at most the samples"),
+        (lambda: changed(2, label=1), "'classes' must be other classes than 1"),
+        (lambda: changed(2, chunk=9), "is of votes that are not there"),
+        (lambda: changed(2, graph=3), "is of votes that are not there"),
+        (lambda: changed(1, entries=2**27), "it would take"),
+    ],
+)
+def test_flips_with_a_good_digest_that_cannot_be_are_refused(full, make, reason):
+    edit(full, (FLIPS, make().row))
+    refused(full, reason)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("flips", "[3, 2]", "does not agree with its digest"),
+        ("flips", "[2, 2]", "does not say what it flips"),
+        ("flips", "[]", "does not say what it flips"),
+        ("flips", "[-1]", "does not say what it flips"),
+        ("flips", "[1e3]", "does not say what it flips"),
+        ("flips", "[" * 100_000, "does not say what it flips"),
+        ("flips", "7", "does not say what it flips"),
+        ("flips", b"[3]", "does not say what it flips"),
+        ("flips", "[4]", "does not agree with its digest"),
+        ("graph", 7, "does not agree with its digest"),
+        ("graph", "x", "no valid graph"),
+        ("size", 0, "no valid size"),
+        ("size", 2000, "does not agree with its digest"),
+        ("chunk", -1, "no valid number"),
+        ("samples", 1001, "samples, not 1 to 1000"),
+        ("counts", counts_blob(1, 2, 3), "do not add up"),
+        ("counts", counts_blob(1000), "does not hold 3 counts"),
+        ("digest", None, "NOT NULL"),
+    ],
+)
+def test_attacks_that_cannot_be_are_refused(full, column, value, reason):
+    query = f"UPDATE attacks SET {column} = ? WHERE graph = 1 AND flips = '[3]' AND chunk = 2"
+    if value is None:
+        with pytest.raises(sqlite3.IntegrityError):
+            edit(full, (query, (value,)))
+        return
+    edit(full, (query, (value,)))
+    refused(full, reason)
+
+
+def test_an_attack_on_a_graph_that_is_not_there_is_refused(full):
+    attacks = f"INSERT INTO attacks VALUES ({', '.join('?' * 9)})"
+    edit(full, (attacks, StoredAttack(3, 0, (1,), 10, 0, 10, (10, 0, 0), b"").row))
+    refused(full, "an attack on graph 3, which is not there")
+    edit(
+        full, "DELETE FROM attacks WHERE graph = 3", (attacks, StoredAttack(1, 1, (1,), 10, 0, 10, (10, 0, 0), b"").row)
+    )
+    refused(full, "an attack on target 1 of graph 1, which is not there")
+
+
+SETTINGS_TEXT = json.dumps(dataclasses.asdict(SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SETTINGS_TEXT.replace("0.04", "NaN"), r"noise\[bonds\]\[delete\].* must be a probability"),
+        (SETTINGS_TEXT.replace("0.04", "1e999"), "must be a probability"),
+        (SETTINGS_TEXT.replace("0.04", '"0.04"'), "must be a probability"),
+        (SETTINGS_TEXT.replace("0.04", "0.05"), "does not agree with its digest"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": 3.0'), "'n_classes' must be a whole number"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": 99999999999'), "'n_classes' must be a whole number"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": ' + "9" * 5000), "is not what it should be"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": true'), "'n_classes'"),
+        (SETTINGS_TEXT.replace('"n_classes": 3', '"n_classes": 2, "n_classes": 3'), "digest"),
+        (SETTINGS_TEXT.replace('"cpu"', "7"), "'backend' must be a string"),
+        (SETTINGS_TEXT.replace('"backend"', '"front"'), "is not what it should be"),
+        ("[" * 100_000, "is not what it should be"),
+        ("[1, 2]", "is not what it should be"),
+        ("{", "is not what it should be"),
+        ("7", "is not what it should be"),
+        (b"\xff\xfe\x00", "is not what it should be"),
+        (7, "is not what it should be"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(full, text, reason):
+    edit(full, ("UPDATE records SET value = ? WHERE kind = 'settings'", (text,)))
+    refused(full, reason)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("DELETE FROM records WHERE kind = 'settings'", "settings are missing"),
+        ("DELETE FROM records WHERE kind = 'session'", "no session"),
+        ("DELETE FROM records WHERE kind = 'graph' AND number = 1", "one before it is missing"),
+        ("DELETE FROM records WHERE kind = 'graph' AND number = 2", "only 2 graphs"),
+        ("UPDATE records SET kind = 'code' WHERE kind = 'session'", "'code' 0 does not belong there"),
+        ("UPDATE records SET number = 5 WHERE kind = 'graph' AND number = 2", "'graph' 5 does not belong"),
+        ("UPDATE records SET value = replace(value, 'key1', 'key9') WHERE kind = 'graph'", "'graph' 1 does not agree"),
+    ],
+)
+def test_records_that_cannot_be_are_refused(full, statement, reason):
+    edit(full, statement)
+    refused(full, reason)
+
+
+def test_damage_anywhere_is_found_or_does_not_matter(full, tmp_path):
+    """Bits flipped, bytes changed, blocks wiped, ends cut off: an error, or exactly the original votes."""
+    with opened(full) as store:
+        fill(store, 40)
+        fill_evidence(store, 10)
+    with VoteStore.read(full) as store:
+        expected = everything(store)
+    content = full.read_bytes()
+    rng = random.Random(2024)
+    refusals = 0
+    for trial in range(160):
+        damaged = bytearray(content)
+        place = (
+            rng.randrange(len(content))
+            if trial % 2
+            else rng.randrange(200) + 4096 * rng.randrange(len(content) // 4096)
+        )
+        place = min(place, len(content) - 1)
+        match trial % 5:
+            case 0 | 1:
+                damaged[place] ^= 1 << rng.randrange(8)
+            case 2:
+                damaged[place] ^= rng.randrange(1, 256)
+            case 3:
+                damaged[place : place + 64] = bytes(64)
+            case 4:
+                del damaged[max(place, 1) :]
+        target = tmp_path / f"{trial}.db"
+        target.write_bytes(damaged)
+        for way in (VoteStore.read, opened):
+            try:
+                with way(target) as store:
+                    settings, graphs, sessions, votes = everything(store)
+                    assert (settings, graphs, sessions[:2], votes) == expected, (trial, place)
+            except StoreError:
+                refusals += 1
+    assert refusals > 160
