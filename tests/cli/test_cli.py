@@ -180,7 +180,7 @@ def test_help_has_examples_and_the_version_is_told(starcert):
     assert starcert("--version").stdout.startswith("starcert 0.")
 
 
-HEAVY = ["numba", "scipy", "flint", "numpy"]
+HEAVY = ["numba", "scipy", "flint", "networkx", "torch"]
 
 
 @pytest.mark.parametrize(
