@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects import Frame, Sites
+from starcert.objects import NodeFrame, Sites
 from starcert.objects.binding import acting_laws, bind
 from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError, StarcertWarning
@@ -53,7 +53,7 @@ def test_a_graph_travels_and_has_a_key_of_its_own(graph):
     plain = sc.Graph(graph.n_nodes, () if graph.directed else graph.edges)
     assert graph.key != plain.key
     assert graph.frame.key != plain.frame.key or graph.n_nodes == 0
-    assert pickle.loads(pickle.dumps(graph.frame)) == graph.frame == Frame.of(again)
+    assert pickle.loads(pickle.dumps(graph.frame)) == graph.frame == NodeFrame.of(again)
 
 
 def test_what_changes_changes_the_key():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starcert.objects import Graph, Partition, Sites, pairs
 from starcert.objects.blocks import Block, Listed, across, inside, outside, within, without
 from starcert.objects.pairs import check_disjoint, shared_pair_of
-from starcert.objects.pairsets import Across, Everything, Inside, Outside, Pairs, Within
+from starcert.objects.site_sets import Across, Inside, Outside, Pairs, Within
 from starcert.system.errors import InvalidParameterError
 
 N_NODES = 9
@@ -85,9 +85,9 @@ def hold_to_brute_force(some):
 def _way(request, monkeypatch):
     if request.param != "small":  # everything but listed pairs goes by roles
         monkeypatch.setattr(pairs, "ALWAYS_LISTED", 0)
-        monkeypatch.setattr(pairs, "LISTED_FOR_A_NODE", 0)
+        monkeypatch.setattr(pairs, "LISTED_PER_NODE", 0)
     if request.param == "one row at a time":
-        monkeypatch.setattr(pairs, "PORTION", 1)
+        monkeypatch.setattr(pairs, "MAX_ROLE_PAIRS", 1)
 
 
 @pytest.mark.usefixtures("_way")
@@ -120,7 +120,7 @@ N = frozenset
     ("parts", "problem"),
     [
         ((("a", Inside(N({0, 1, 2}))), ("b", Inside(N({1, 2, 3})))), r"\(1, 2\) in both 'a' and 'b'"),
-        ((("a", Everything()), ("b", Pairs(N({N({3, 4})})))), r"\(3, 4\) in both 'b' and 'a'|'a' and 'b'"),
+        ((("a", Outside()), ("b", Pairs(N({N({3, 4})})))), r"\(3, 4\) in both 'b' and 'a'|'a' and 'b'"),
         ((("a", Inside(N(range(5)), N({N({0, 1})}))), ("b", Pairs(N({N({0, 2})})))), r"\(0, 2\) in both"),
         ((("a", Outside(N({0, 1}))), ("b", Across((N({0, 1}), N({2}))))), r"\([01], 2\) in both 'a' and 'b'"),
         ((("a", Within((N({0, 1}), N({2, 3})))), ("b", Inside(N({2, 3, 4})))), r"\(2, 3\) in both"),
@@ -135,7 +135,7 @@ def test_a_partition_made_by_hand_cannot_overlap(parts, problem):
 
 
 def test_the_error_speaks_of_names():
-    partition = Partition((("core", Inside(N("pq"))), ("all", Everything())))
+    partition = Partition((("core", Inside(N("pq"))), ("all", Outside())))
     with pytest.raises(InvalidParameterError, match=r"\('p', 'q'\) in both 'core' and 'all'. instead. Give each pair"):
         partition.sites(Graph(3, [], nodes="pqr"))
 
@@ -208,7 +208,7 @@ def test_the_number_of_pairs_looked_at_is_that_of_roles(monkeypatch):
         sites = partition.sites(Graph(2_000, []))
         asked.clear()
         check_disjoint(sites.regions, sites.blocks, sites.graph.nodes)
-        assert sum(asked) <= 5 * (pairs.LISTED_FOR_A_NODE + 1) * 2_000 < sites.n_sites / 10, name
+        assert sum(asked) <= 5 * (pairs.LISTED_PER_NODE + 1) * 2_000 < sites.n_sites / 10, name
 
 
 def test_nothing_is_as_large_as_the_number_of_pairs():

@@ -9,7 +9,7 @@ from report_worlds import FOUR, ONE, STARS, weighed
 import starcert as sc
 from starcert.certificates import metrics
 from starcert.math.frontier import levels_of
-from starcert.objects.threats import AnyFlips, threat_of
+from starcert.objects.noise import AnyFlips, threat_of
 from starcert.system.errors import InvalidParameterError
 
 NOISE = sc.Noise(core=0.1, rest=0.2)

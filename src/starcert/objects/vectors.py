@@ -33,7 +33,7 @@ __all__ = [
 COLUMNS = "columns"
 """The name of the layer."""
 
-MOST_VALUES = 256
+MAX_VALUES = 256
 
 ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 """For each region its columns: numbers from 0, names, or a truth value for every column; or "columns" for all."""
@@ -319,12 +319,12 @@ def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
 def _alphabet(values: object) -> tuple[int, tuple[Hashable, ...]]:
     """How many values there are, and their names."""
     if not isinstance(values, Iterable):
-        return whole_number("values", values, 2, MOST_VALUES, "Values that are seldom may share one."), ()
+        return whole_number("values", values, 2, MAX_VALUES, "Values that are seldom may share one."), ()
     categories = tuple(values)
     if not all(isinstance(each, Hashable) for each in categories) or len(set(categories)) < len(categories):
         hint = "All columns share their values: where they have different numbers of them, give the largest number."
         raise InvalidParameterError("values", "be a number, or names that differ", values, hint)
-    whole_number("values", len(categories), 2, MOST_VALUES, "Values that are seldom may share one.")
+    whole_number("values", len(categories), 2, MAX_VALUES, "Values that are seldom may share one.")
     return len(categories), categories
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
 
     from starcert.math.flips import Flips
-    from starcert.objects import Frame, Graph, Sites
+    from starcert.objects import Graph, NodeFrame, Sites
     from starcert.objects.node_sites import NodeSites
     from starcert.sampling.draws import Draw, LateFlips
 
@@ -242,7 +242,7 @@ class NoisyGraphs(NoisyCopies, ABC):
         return False
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> NodeFrame:
         """What noise leaves alone: the nodes, their names and their data."""
         return self._sites.graph.frame
 

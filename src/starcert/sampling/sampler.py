@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.arithmetic import compiled
-from starcert.objects.binding import acting_laws, filled_noise
-from starcert.objects.blocks import PAIRS
+from starcert.objects.binding import acting_laws, noise_for_sites
+from starcert.objects.layers import PAIRS
 from starcert.sampling.dense import DenseFlips, DenseValues
 from starcert.sampling.draws import WORD, Draw, Draws, FlippedDraw, SlicedDraw, Way
 from starcert.sampling.sparse import Pool, SparseFlips
@@ -73,14 +73,14 @@ def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
 
     On another device than the CPU, they are drawn there: all sites, or, of many node pairs, those that flip.
     """
-    noise = filled_noise(noise, [sites])
+    noise = noise_for_sites(noise, [sites])
     way, flips = way_of(sites, noise, device)
     return _Viewed(_draws(sites, noise, way, flips, device), view_of(sites, way, device))
 
 
 def draws_here(sites: Sites, noise: Noise) -> tuple[Way, Draws]:
     """How the copies of an object are drawn on a CPU, and what draws them, without a view."""
-    noise = filled_noise(noise, [sites])
+    noise = noise_for_sites(noise, [sites])
     way, flips = way_of(sites, noise)
     return way, _draws(sites, noise, way, flips, "cpu")
 

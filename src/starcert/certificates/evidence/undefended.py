@@ -18,7 +18,6 @@ from starcert.classifiers.base import checked_answers
 from starcert.math.attack_axis import described, pools_of
 from starcert.math.attacks import ListedAxis, attacks_of, n_attacks
 from starcert.objects.binding import clean_values, why_no_evidence
-from starcert.objects.laws.outcomes import is_valued
 from starcert.sampling.draws import FlippedDraw, ValueDraw, Way
 from starcert.sampling.views import shows_graphs, view_of
 from starcert.system.errors import InvalidParameterError
@@ -61,7 +60,7 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
     if not number:
         sizes = tuple(axis.size for axis in listed)
         raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", level)
-    show = _shown_by_flips(sites) if shows_graphs(sites) and not is_valued(noise) else _shown_by_values(sites)
+    show = _shown_by_flips(sites) if shows_graphs(sites) and not noise.is_valued else _shown_by_values(sites)
     clean: int | None = None
     tried: Iterator[Attack] = (
         tuple(

@@ -7,9 +7,9 @@ from functools import partial
 
 from starcert.objects import Graph, Partition
 from starcert.objects.molecules import load_rdkit
-from starcert.objects.pairsets import Inside
 from starcert.objects.regions.builder import Builder, RegionRule, divided, text_of, words_of
 from starcert.objects.regions.chemistry import KINDS, Words, as_bonds, as_elements, molecule_of, orders_of
+from starcert.objects.site_sets import Inside
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [

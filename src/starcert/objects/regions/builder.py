@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from starcert.objects import Graph, Partition
-from starcert.objects.pairsets import Across, Inside, Nodes, PairSet
+from starcert.objects.site_sets import Across, Inside, Nodes, PairSet
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from starcert.objects import Graph, Partition
 from starcert.objects.content import digest
-from starcert.objects.pairsets import Across, Inside, Outside, Within
 from starcert.objects.regions.builder import Builder, RegionRule, canonical_order, positive, share
 from starcert.objects.regions.nodes import data_of
+from starcert.objects.site_sets import Across, Inside, Outside, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
 __all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]

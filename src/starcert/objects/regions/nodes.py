@@ -11,8 +11,8 @@ import numpy as np
 
 from starcert.objects import Graph, Partition
 from starcert.objects.content import is_tensor
-from starcert.objects.pairsets import Across, Nodes, Within
 from starcert.objects.regions.builder import Builder, RegionRule, divided, text_of, words_of
+from starcert.objects.site_sets import Across, Nodes, Within
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["NODE_LABELS", "NODE_SETS", "OTHER", "REST", "data_of", "node_labels", "node_sets"]
