@@ -26,6 +26,7 @@ __all__ = [
     "NodeData",
     "added_numbers",
     "as_array",
+    "canonical_order",
     "data_of_nodes",
     "digest",
     "edges_of_pairs",
@@ -103,6 +104,21 @@ def _digest(value: object) -> bytes:
     for part in parts:
         sink.update(part)
     return sink.digest()
+
+
+def canonical_order(nodes: Sequence[Hashable]) -> list[int]:
+    """The indices of nodes in an order that follows from their names alone, however they are listed.
+
+    Example:
+        >>> canonical_order(["b", 10, "a", 9])
+        [3, 1, 2, 0]
+    """
+
+    def by_name(index: int) -> tuple[str, int, str]:
+        name = nodes[index]
+        return ("", name, "") if isinstance(name, int) else (type(name).__name__, 0, repr(name))
+
+    return sorted(range(len(nodes)), key=by_name)
 
 
 class NodeData(dict[str, object]):
