@@ -1,15 +1,14 @@
 """What a graph contains, checked and copied on its way in; and the digest of any content.
 
 starcert never looks into the data of a node: it hands them to a classifier unchanged and compares graphs by a digest,
-which is the same in every process and on every machine. Types of edges are values of sites: noise and attacks may
-change them. Numbers of edges are fixed: an edge of the clean graph has its own in every noisy copy that has the edge,
-and an edge that noise adds has a number that is chosen beforehand.
+which is the same in every process and on every machine.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from numbers import Integral
 from typing import Any, NoReturn, TypeGuard
@@ -20,24 +19,7 @@ import numpy.typing as npt
 from starcert.objects.layers import Indices, Values
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "MAX_TYPES",
-    "EdgeNumbers",
-    "NodeData",
-    "added_numbers",
-    "as_array",
-    "canonical_order",
-    "data_of_nodes",
-    "digest",
-    "edges_of_pairs",
-    "frozen_copy",
-    "is_index",
-    "is_tensor",
-    "names_of_nodes",
-    "numbers_of_edges",
-    "sorted_pairs",
-    "types_of_edges",
-]
+__all__ = ["MAX_TYPES", "EdgeNumbers", "NodeData", "as_array", "canonical_order", "digest", "is_index", "is_tensor"]
 
 EdgeNumbers = npt.NDArray[np.float64]
 
@@ -107,12 +89,7 @@ def _digest(value: object) -> bytes:
 
 
 def canonical_order(nodes: Sequence[Hashable]) -> list[int]:
-    """The indices of nodes in an order that follows from their names alone, however they are listed.
-
-    Example:
-        >>> canonical_order(["b", 10, "a", 9])
-        [3, 1, 2, 0]
-    """
+    """The indices of nodes in an order that follows from their names alone, however they are listed."""
 
     def by_name(index: int) -> tuple[str, int, str]:
         name = nodes[index]
@@ -144,15 +121,13 @@ def names_of_nodes(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hash
     names = tuple(nodes)
     if len(names) != n_nodes:
         raise InvalidParameterError("nodes", f"be {n_nodes} names, one for each node", f"{len(names)} names")
-    seen: set[Hashable] = set()
-    for name in names:
-        try:
-            known = name in seen
-        except TypeError:
-            raise InvalidParameterError("nodes", "be hashable names", name) from None
-        if known:
+    try:
+        counts = Counter(names)
+    except TypeError:
+        raise InvalidParameterError("nodes", "be hashable names", names) from None
+    for name in counts if len(counts) < n_nodes else ():
+        if counts[name] > 1:
             raise InvalidParameterError("nodes", "name each node once", f"{name!r} twice")
-        seen.add(name)
     return names
 
 
@@ -164,12 +139,7 @@ def data_of_nodes(data: object, n_nodes: int, parameter: str) -> dict[str, objec
 
 
 def frozen_copy(values: object, n_nodes: int, name: str) -> object:
-    """A copy of the data of all nodes: sequences become tuples, arrays read-only arrays, tensors stay tensors.
-
-    Example:
-        >>> frozen_copy(["C", "N", "O"], 3, "element")
-        ('C', 'N', 'O')
-    """
+    """A copy of the data of all nodes: sequences become tuples, arrays read-only arrays, tensors stay tensors."""
     copy: object
     if is_tensor(values):
         copy, shape = values.detach().clone(), tuple(values.shape)
@@ -220,52 +190,35 @@ def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
 
 
 def sorted_pairs(
-    pairs: npt.NDArray[Any],
-    n_nodes: int,
-    name: str,
-    once: str,
-    *,
-    swap: bool = False,
-    remedies: Mapping[str, str] | None = None,
+    pairs: npt.NDArray[Any], n_nodes: int, name: str, once: str, *, swap: bool = False, loops: str = "", twice: str = ""
 ) -> tuple[Indices, Indices]:
     """Pairs of different nodes in lexicographic order, and the place of each before; bad ones are refused.
 
-    Args:
-        pairs: whole numbers, shape (pairs, 2).
-        n_nodes: how many nodes there are.
-        name: what errors call the pairs.
-        once: what is required of pairs that must not come twice.
-        swap: whether the smaller node comes first.
-        remedies: hints for self-loops ("loops") and for pairs that come twice ("twice").
+    With `swap`, the smaller node comes first. Errors call the pairs `name`, require `once` of pairs that come twice,
+    and end with the hints `loops` and `twice`.
     """
-    hints = remedies or {}
     wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
     if wrong.any():
         wanted = f"be pairs of node indices below {n_nodes}, 0 or more"
         raise InvalidParameterError(name, wanted, tuple(pairs[wrong.argmax()].tolist()))
     found = np.sort(pairs.astype(np.int64), axis=1) if swap else pairs.astype(np.int64)
-    loops = found[:, 0] == found[:, 1]
-    if loops.any():
-        pair = tuple(found[loops.argmax()].tolist())
-        raise InvalidParameterError(name, "have no self-loops", pair, hints.get("loops", ""))
+    looped = found[:, 0] == found[:, 1]
+    if looped.any():
+        raise InvalidParameterError(name, "have no self-loops", tuple(found[looped.argmax()].tolist()), loops)
     order = np.lexsort([found[:, 1], found[:, 0]])
     found = found[order]
-    twice = (found[1:] == found[:-1]).all(axis=1)
-    if twice.any():
-        pair = tuple(found[twice.argmax()].tolist())
-        raise InvalidParameterError(name, once, f"{pair} twice", hints.get("twice", ""))
+    equal = (found[1:] == found[:-1]).all(axis=1)
+    if equal.any():
+        raise InvalidParameterError(name, once, f"{tuple(found[equal.argmax()].tolist())} twice", twice)
     return found, order
 
 
 def types_of_edges(
     edge_types: object, type_names: Sequence[Hashable] | None, order: Indices
 ) -> tuple[Values | None, tuple[Hashable, ...]]:
-    """The type of each edge as a value from 1, in the order of the edges, and the names of all types.
+    """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default.
 
-    Args:
-        edge_types: the name of each edge's type, as the edges were given; None: edges have no types.
-        type_names: all types there may be; None: those that occur, sorted.
-        order: which of the given edges each edge is.
+    `order` says which of the given edges, to which `edge_types` belong, each edge is.
 
     Example:
         >>> types_of_edges(["b", "a"], None, np.array([1, 0]))

@@ -21,19 +21,7 @@ from starcert.objects.content import as_array, is_tensor, sorted_pairs
 from starcert.objects.layers import Indices
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, whole_number
 
-__all__ = [
-    "Parts",
-    "from_networkx",
-    "from_numpy",
-    "from_pyg",
-    "from_scipy",
-    "is_networkx",
-    "is_pyg",
-    "to_networkx",
-    "to_numpy",
-    "to_pyg",
-    "to_scipy",
-]
+__all__ = ["Parts", "from_networkx", "from_numpy", "from_pyg", "from_scipy", "is_networkx", "is_pyg"]
 
 
 class Parts(NamedTuple):
@@ -365,28 +353,25 @@ def _edges_of(
 
     Of an undirected graph it must hold each direction of each edge once; its edges are those with u < v.
     """
-    remedies = _REMEDIES.get(name, {})
-    given = np.stack([rows, columns], axis=1)
-    arcs, order = sorted_pairs(given, n_nodes, name, "have each direction of an edge once", remedies=remedies)
+    utils = "torch_geometric.utils" if name == "edge_index" else ""
+    arcs, order = sorted_pairs(
+        np.stack([rows, columns], axis=1),
+        n_nodes,
+        name,
+        "have each direction of an edge once",
+        loops=utils and f"{utils}.remove_self_loops takes them out.",
+        twice=utils and f"{utils}.coalesce makes one of them.",
+    )
     if directed:
         return arcs, order
     missing = np.setdiff1d(arcs @ [n_nodes, 1], arcs @ [1, n_nodes], assume_unique=True)
     if len(missing):
         u, v = divmod(int(missing[0]), n_nodes)
-        hint = f"Give directed=True to keep directions. {remedies.get('directed', '')}".rstrip()
+        hint = "Give directed=True to keep directions."
+        hint += f" {utils}.to_undirected adds the other direction." if utils else ""
         raise InvalidParameterError(name, "have both directions of every edge", f"{(u, v)} without {(v, u)}", hint)
     forth = arcs[:, 0] < arcs[:, 1]
     return arcs[forth], order[forth]
-
-
-_REMEDIES = {
-    "edge_index": {
-        "loops": "torch_geometric.utils.remove_self_loops takes them out.",
-        "twice": "torch_geometric.utils.coalesce makes one of them.",
-        "directed": "torch_geometric.utils.to_undirected adds the other direction.",
-    }
-}
-"""How to fix a list of edges, where the library that it comes from can."""
 
 
 def _check_square(shape: tuple[int, ...]) -> None:

@@ -8,27 +8,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.content import digest
+from starcert.objects.content import digest, is_index
 from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = [
-    "COLUMNS",
-    "Bits",
-    "Categories",
-    "ColumnRegions",
-    "Vector",
-    "VectorFrame",
-    "column_sites",
-    "joined",
-    "matrix_of",
-]
+__all__ = ["COLUMNS", "Bits", "Categories", "Vector", "VectorFrame", "column_sites", "join_rows", "matrix_of"]
 
 COLUMNS = "columns"
 """The name of the layer."""
@@ -61,11 +51,7 @@ class VectorFrame:
         return digest("columns", self.n_columns, self.names, self.alphabet, self.categories)
 
     def numbers(self, columns: Iterable[Any], parameter: str = "columns") -> Indices:
-        """The numbers of some columns, ascending, each once.
-
-        Args:
-            columns: their numbers or their names, or a truth value for every column; or the name of the layer, for all.
-            parameter: what errors call them.
+        """The numbers of some columns, ascending, each once; see `ColumnRegions`.
 
         Example:
             >>> VectorFrame(3, names=("age", "smoker", "sport")).numbers(["sport", "age"])
@@ -82,24 +68,19 @@ class VectorFrame:
         named = {name: number for number, name in enumerate(self.names)}
         found: list[Any] = [named.get(each, each) if isinstance(each, Hashable) else each for each in given]
         for each in found:
-            whole = isinstance(each, int | np.integer) and not isinstance(each, bool | np.bool_)
-            if not whole or not 0 <= each < self.n_columns:
+            if not is_index(each) or not 0 <= each < self.n_columns:
                 names = " or names of columns" if self.names else ""
                 raise InvalidParameterError(parameter, f"hold numbers from 0 to {self.n_columns - 1}{names}", each)
         numbers = np.array(sorted(found), dtype=np.int64)
-        if (np.diff(numbers) == 0).any():
-            raise InvalidParameterError(parameter, "hold each column once", int(numbers[:-1][np.diff(numbers) == 0][0]))
+        twice = numbers[1:][np.diff(numbers) == 0]
+        if len(twice):
+            raise InvalidParameterError(parameter, "hold each column once", int(twice[0]))
         return numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Vector:
-    """A row of values from a small alphabet: `Bits` or `Categories`. See `starcert.objects.layers.CleanObject`.
-
-    Attributes:
-        row: the values, read-only, shape (columns,).
-        frame: what noise leaves alone.
-    """
+    """A row of values from a small alphabet: `Bits` or `Categories`; `row` is read-only, shape (columns,)."""
 
     row: Values
     frame: VectorFrame
@@ -126,7 +107,7 @@ class Vector:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """The one kind of sites: the columns."""
+        """The one layer: the columns."""
         return (Layer(COLUMNS, self.frame.n_columns, self.frame.alphabet),)
 
     def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
@@ -159,10 +140,8 @@ class Bits(Vector):
         [Bits(2 columns, 1 one), Bits(2 columns, 2 ones)]
     """
 
-    _ROWS: ClassVar[str] = "Bits.rows(X) takes many."
-
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
-        values = _numbers(row, "row", 1, 2, self._ROWS)
+        values = _numbers(row, "row", 1, 2, "Bits.rows(X) takes many.")
         self._set(values, VectorFrame(len(values), _column_names(names, len(values))))
 
     @classmethod
@@ -196,13 +175,12 @@ class Categories(Vector):
         array([2, 0, 3], dtype=uint8)
     """
 
-    _ROWS: ClassVar[str] = "Categories.rows(X, values=…) takes many."
-
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
         alphabet, categories = _alphabet(values)
-        numbers = _categories(_letters(row, categories), "row", 1, alphabet, categories, self._ROWS)
+        hint = "Categories.rows(X, values=…) takes many."
+        numbers = _categories(_letters(row, categories), "row", 1, alphabet, categories, hint)
         self._set(numbers, VectorFrame(len(numbers), _column_names(names, len(numbers)), alphabet, categories))
 
     @classmethod
@@ -226,12 +204,7 @@ class Categories(Vector):
 
 
 def column_sites(clean: Vector, regions: ColumnRegions) -> Sites:
-    """The sites of a row in which each region is some of its columns; columns in no region are fixed.
-
-    Example:
-        >>> column_sites(Bits([0, 1, 1, 0]), {"outer": [0, 3], "inner": [1]})
-        Sites(outer: 2, inner: 1)
-    """
+    """The sites of a row in which each region is some of its columns; columns in no region are fixed."""
     (layer,) = clean.layers
     numbers = [clean.frame.numbers(columns, f"regions[{region}]") for region, columns in regions.items()]
     return Sites(clean, tuple(regions), tuple(Numbered(layer, each) for each in numbers))
@@ -256,23 +229,24 @@ def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
     return np.array(values, dtype=np.int64).reshape(len(rows), -1)
 
 
-def joined(rows: Sequence[Vector]) -> Vector:
+def join_rows(rows: Sequence[Vector]) -> Vector:
     """All rows one after the other, as a single one; its columns have no names."""
     frame = VectorFrame(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
     return Vector._of(np.concatenate([each.row for each in rows]), frame)
 
 
 def _numbers(given: object, parameter: str, ndim: int, alphabet: int, hint: str) -> Values:
-    """Whole numbers below `alphabet`, copied; what is wrong is named with its place."""
+    """Whole numbers below `alphabet`, copied; errors name the place of the first wrong one."""
+    wanted = "hold zeros and ones alone" if alphabet == 2 else f"hold whole numbers from 0 to {alphabet - 1}"
     array = _array(given, parameter, ndim, None, hint)
     if array.size and array.dtype.kind not in "biuf":
         got = array.flat[0].item() if array.dtype.kind != "O" else next(iter(array.flat))
         hint = "" if alphabet == 2 else "Names of values are given as values=('red', 'green', …)."
-        raise InvalidParameterError(parameter, f"hold {_wanted(alphabet)}", got, hint)
+        raise InvalidParameterError(parameter, wanted, got, hint)
     right = (array >= 0) & (array < alphabet)
     right &= array == np.floor(array.astype(np.float64))
     if not right.all():
-        raise InvalidParameterError(parameter, f"hold {_wanted(alphabet)}", _first_wrong(array, right))
+        raise InvalidParameterError(parameter, wanted, _first_wrong(array, right))
     return array.astype(np.uint8)
 
 
@@ -305,10 +279,6 @@ def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: s
     return array
 
 
-def _wanted(alphabet: int) -> str:
-    return "zeros and ones alone" if alphabet == 2 else f"whole numbers from 0 to {alphabet - 1}"
-
-
 def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
     place = tuple(int(each[0]) for each in np.nonzero(~right))
     value = array[place]
@@ -318,22 +288,20 @@ def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
 
 def _alphabet(values: object) -> tuple[int, tuple[Hashable, ...]]:
     """How many values there are, and their names."""
+    hint = "Rare values may share one."
     if not isinstance(values, Iterable):
-        return whole_number("values", values, 2, MAX_VALUES, "Values that are seldom may share one."), ()
+        return whole_number("values", values, 2, MAX_VALUES, hint), ()
     categories = tuple(values)
     if not all(isinstance(each, Hashable) for each in categories) or len(set(categories)) < len(categories):
-        hint = "All columns share their values: where they have different numbers of them, give the largest number."
-        raise InvalidParameterError("values", "be a number, or names that differ", values, hint)
-    whole_number("values", len(categories), 2, MAX_VALUES, "Values that are seldom may share one.")
-    return len(categories), categories
+        shared = "All columns share their values: where they have different numbers of them, give the largest number."
+        raise InvalidParameterError("values", "be a number, or names that differ", values, shared)
+    return whole_number("values", len(categories), 2, MAX_VALUES, hint), categories
 
 
 def _letters(row: Any, categories: tuple[Hashable, ...]) -> Any:  # noqa: ANN401  (whatever numpy takes)
     """A text as its letters, where these are the names of the values; anything else as it is."""
-    lettered = (
-        isinstance(row, str) and categories and all(isinstance(each, str) and len(each) == 1 for each in categories)
-    )
-    return list(row) if lettered else row
+    letters = bool(categories) and all(isinstance(each, str) and len(each) == 1 for each in categories)
+    return list(row) if letters and isinstance(row, str) else row
 
 
 def _column_names(names: Iterable[Hashable] | None, n_columns: int) -> tuple[Hashable, ...]:
