@@ -78,6 +78,12 @@ def test_node_data_that_are_sites_are_no_node_data():
     assert graph.to_networkx().nodes[1]["x"].tolist() == [0, 1]
 
 
+def test_categories_may_be_numbers_in_a_list():
+    graph = sc.Graph(3, [(0, 1)], node_data={"number": [6, 7, 6]}).with_categories("number", (6, 7, 8))
+    assert graph.node_sites["number"].values.tolist() == [[0], [1], [0]]
+    assert graph.node_sites["number"].shown(graph.node_sites["number"].values) == (6, 7, 6)
+
+
 def test_node_data_that_say_the_same_as_sites_are_found():
     data = {"element": ["C", "N", "O", "C"], "number": np.array([6, 7, 8, 6]), "charge": [0, 0, 1, 0]}
     graph = sc.Graph(4, [(0, 1)], node_data=data | {"names": [{}, [], (), 1]})

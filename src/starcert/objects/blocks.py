@@ -83,12 +83,7 @@ class Block(Region):
 
     @override
     def to_json(self) -> dict[str, Any]:
-        """Without `first` for an upper triangle and `last` if all rows run to the end; holes as their distances.
-
-        Example:
-            >>> within([np.array([4, 7]), np.array([0, 9, 2])]).to_json()
-            {'nodes': [4, 7, 0, 2, 9], 'last': [2, 2, 5, 5, 5]}
-        """
+        # `first` is left out for an upper triangle, `last` if all rows run to the end; holes are written as distances.
         triangle = np.arange(1, len(self.nodes) + 1)
         parts = {
             "first": None if np.array_equal(self.first, triangle) else self.first,
@@ -156,12 +151,7 @@ class Listed(Region):
 
     @override
     def to_json(self) -> dict[str, Any]:
-        """Each pair as the code u·n + v, with n beyond every node, less the code before it: small numbers.
-
-        Example:
-            >>> Listed(np.array([[0, 2], [1, 2]])).to_json()
-            {'n': 3, 'pairs': [2, 3]}
-        """
+        # Each pair is the code u·n + v, with n beyond every node, less the code before it: small numbers.
         n = int(self.pairs.max(initial=0)) + 1
         written = {"n": n, self.layer: np.diff(self.pairs @ np.array([n, 1]), prepend=0).tolist()}
         return {"layer": ARCS, **written} if self.directed else written
@@ -185,11 +175,7 @@ AnyBlock: TypeAlias = Block | Listed
 
 @dataclass(frozen=True, eq=False)
 class BothWays(Region):
-    """Both arcs of every pair of a block: those of pair i have the numbers 2·i and 2·i + 1.
-
-    Attributes:
-        pairs: the node pairs.
-    """
+    """Both arcs of every pair of a block: those of pair i have the numbers 2·i and 2·i + 1."""
 
     pairs: AnyBlock
 
@@ -236,12 +222,7 @@ def inside(nodes: Indices) -> Block:
 
 
 def across(groups: Sequence[Indices]) -> Block:
-    """The pairs of node indices from different groups, which are disjoint.
-
-    Example:
-        >>> across([np.array([4, 7]), np.array([0, 9])]).coordinates(np.arange(4))
-        (array([0, 4, 0, 7]), array([4, 9, 7, 9]))
-    """
+    """The pairs of node indices from different groups, which are disjoint."""
     ends = np.cumsum([0, *map(len, groups)])
     first = [np.full(end - start, end) for start, end in pairwise(ends)]
     return Block(np.concatenate([_NONE, *map(np.sort, groups)]), np.concatenate([_NONE, *first]))
@@ -255,24 +236,13 @@ def within(groups: Sequence[Indices]) -> Block:
 
 
 def outside(nodes: Indices, others: Indices) -> Block:
-    """The pairs of all these node indices but those inside `nodes`.
-
-    Example:
-        >>> outside(np.array([4, 7]), np.array([0, 9])).coordinates(np.arange(5))
-        (array([0, 4, 0, 7, 0]), array([4, 9, 7, 9, 9]))
-    """
+    """The pairs of all these node indices but those inside `nodes`."""
     first = np.maximum(np.arange(1, len(nodes) + len(others) + 1), len(nodes))
     return Block(np.concatenate([np.sort(nodes), np.sort(others)]), first)
 
 
 def without(block: Block, pairs: Indices) -> Block:
-    """The block without these pairs, rows of `pairs`; those that are not in it change nothing.
-
-    Example:
-        >>> groups = within([np.array([0, 1, 2]), np.array([3, 4, 5])])
-        >>> groups.size, without(groups, np.array([[1, 0], [2, 3]])).size
-        (6, 5)
-    """
+    """The block without these pairs, rows of `pairs`; those that are not in it change nothing."""
     numbers = block.whole.locate(pairs[:, 0], pairs[:, 1])
     return replace(block, holes=np.union1d(block.holes, numbers[numbers >= 0]))
 

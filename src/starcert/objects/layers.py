@@ -23,19 +23,7 @@ from typing_extensions import override
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "ARCS",
-    "EDGE_LAYERS",
-    "PAIRS",
-    "CleanObject",
-    "Coordinates",
-    "Indices",
-    "Layer",
-    "Numbered",
-    "Region",
-    "Values",
-    "find_places",
-]
+__all__ = ["ARCS", "EDGE_LAYERS", "PAIRS", "CleanObject", "Coordinates", "Indices", "Layer", "Numbered", "Region"]
 
 PAIRS, ARCS = "pairs", "arcs"
 EDGE_LAYERS = (PAIRS, ARCS)
@@ -155,12 +143,7 @@ class CleanObject(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Numbered(Region):
-    """Sites of any layer, one by one.
-
-    Attributes:
-        of: the layer.
-        sites: their numbers in the layer, ascending.
-    """
+    """Sites of any layer one by one, by their numbers in the layer, ascending."""
 
     of: Layer
     sites: Indices
@@ -195,12 +178,7 @@ class Numbered(Region):
 
 
 def find_places(ascending: Indices, wanted: Indices) -> Indices:
-    """Where each wanted number stands in an ascending array; −1 for those that are not there.
-
-    Example:
-        >>> find_places(np.array([2, 5, 7]), np.array([7, 3]))
-        array([ 2, -1])
-    """
+    """Where each wanted number stands in an ascending array; −1 for those that are not there."""
     if not len(ascending):
         return np.full(len(wanted), -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)

@@ -32,7 +32,7 @@ class NodeLayer(Layer):
     """Data of n nodes in some columns, node after node.
 
     Example:
-        >>> layer = NodeLayer("x", 6, 2, 2, 3)
+        >>> layer = NodeLayer("x", size=6, alphabet=2, n_nodes=2, n_columns=3)
         >>> layer.coordinates(np.array([4])), layer.numbers(np.array([1]), np.array([1])), layer.everything().size
         ((array([1]), array([1])), array([4]), 6)
     """
@@ -75,13 +75,7 @@ class NodeLayer(Layer):
 
 @dataclass(frozen=True, eq=False)
 class NodeGrid(Region):
-    """Some columns of some nodes, node after node.
-
-    Attributes:
-        of: the layer.
-        nodes: node indices, ascending; None: all.
-        columns: numbers of columns, ascending; None: all.
-    """
+    """Some columns of some nodes, ascending, node after node; None: all of them."""
 
     of: NodeLayer
     nodes: Indices | None = None
@@ -195,32 +189,28 @@ def bits_of(name: str, data: object) -> NodeSites:
 
 def categories_of(name: str, data: object, categories: Sequence[Hashable] | None) -> NodeSites:
     """Node data as categories: names, or one-hot rows."""
-    given = _numbers(name, data)
+    given, parameter = _numbers(name, data), f"node_data[{name}]"
     if categories is None:
         if given is None or given.ndim != 2 or not np.isin(given, (0, 1)).all() or (given.sum(axis=1) != 1).any():
             hint = "Or name all categories there may be: graph.with_categories('element', ('C', 'N', 'O'))."
-            raise InvalidParameterError(
-                f"node_data[{name}]", "hold one-hot rows where no categories are named", data, hint
-            )
-        values, alphabet, names = given.argmax(axis=1), given.shape[1], None
-    else:
-        names = tuple(categories) if not isinstance(categories, str) else ()
-        if len(set(names)) < len(names) or not 2 <= len(names) <= MAX_CATEGORIES:
-            wanted = f"be 2 to {MAX_CATEGORIES} different names"
-            raise InvalidParameterError("categories", wanted, categories)
-        number = {each: place for place, each in enumerate(names)}
-        entries = [] if given is not None and given.ndim > 1 else data.tolist() if given is not None else list(data)  # type: ignore[attr-defined, call-overload]
-        if given is not None and given.ndim > 1:
-            raise InvalidParameterError(f"node_data[{name}]", "have one category for each node", data)
-        for entry in entries:
-            if entry not in number:
-                hint = f"They are {', '.join(map(str, names))}."
-                raise InvalidParameterError(f"node_data[{name}]", "have the categories that are named", entry, hint)
-        values, alphabet = np.array([number[entry] for entry in entries], dtype=np.uint8), len(names)
-    if not 2 <= alphabet <= MAX_CATEGORIES:
-        raise InvalidParameterError(f"node_data[{name}]", f"have 2 to {MAX_CATEGORIES} categories", alphabet)
+            raise InvalidParameterError(parameter, "hold one-hot rows where no categories are named", data, hint)
+        if not 2 <= given.shape[1] <= MAX_CATEGORIES:
+            raise InvalidParameterError(parameter, f"have 2 to {MAX_CATEGORIES} categories", given.shape[1])
+        return NodeSites(name, _frozen(given.argmax(axis=1)), given.shape[1], None, True, True, str(given.dtype))
+    names = tuple(categories) if not isinstance(categories, str) else ()
+    if len(set(names)) < len(names) or not 2 <= len(names) <= MAX_CATEGORIES:
+        raise InvalidParameterError("categories", f"be 2 to {MAX_CATEGORIES} different names", categories)
+    if given is not None and given.ndim > 1:
+        raise InvalidParameterError(parameter, "have one category for each node", data)
+    number = {each: place for place, each in enumerate(names)}
+    entries = list(data) if given is None else given.tolist()  # type: ignore[call-overload]
+    for entry in entries:
+        if entry not in number:
+            hint = f"They are {', '.join(map(str, names))}."
+            raise InvalidParameterError(parameter, "have the categories that are named", entry, hint)
+    values = np.array([number[entry] for entry in entries], dtype=np.uint8)
     dtype = "uint8" if given is None else str(given.dtype)
-    return NodeSites(name, _frozen(values), alphabet, names, names is None, True, dtype)
+    return NodeSites(name, _frozen(values), len(names), names, False, True, dtype)
 
 
 def copies_of(sites: NodeSites, data: Mapping[str, object]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any
@@ -33,7 +33,7 @@ from starcert.objects.site_sets import (
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Partition", "read_off"]
+__all__ = ["Partition", "divide_nodes", "read_off"]
 
 MIN_PAIRS = 2
 """A single pair that is an edge proves nothing."""
@@ -72,13 +72,11 @@ class Partition:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
-        for region in self.regions:
+        for number, region in enumerate(self.regions):
             if not isinstance(region, str) or not re.fullmatch(r"[^\s.,=/]+", region):
                 raise InvalidParameterError("regions", "have names without spaces and without any of . , = /", region)
-            if region in seen:
+            if region in self.regions[:number]:
                 raise InvalidParameterError("regions", "have different names", f"{region!r} twice")
-            seen.add(region)
         if self.reason and not self.anchored:
             hint = "Give anchored=True if the regions were read off the graph's own edges."
             raise InvalidParameterError("reason", "be empty for regions that are not anchored", self.reason, hint)
@@ -141,11 +139,7 @@ class Partition:
             if first != label:
                 raise InvalidParameterError("labels", "differ in their str", (first, label))
             members.append(node)
-        node_sets = {region: frozenset(members) for region, (_, members) in groups.items()}
-        parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
-        if between is not None:
-            parts.append((between, Across(tuple(node_sets.values()))))
-        return cls(tuple(parts))
+        return divide_nodes({region: frozenset(members) for region, (_, members) in groups.items()}, between=between)
 
     @classmethod
     def from_pairs(
@@ -163,19 +157,8 @@ class Partition:
             >>> Partition.from_pairs({"ring": [(0, 1), (1, 2), (2, 0)]})
             Partition(ring)
         """
-        home: dict[Pair, str] = {}
-        parts = []
-        for region, pairs in _by_region(regions, "regions", "its pairs", {"ring": [(0, 1), (1, 2)]}).items():
-            listed = set()
-            for pair in _each(pairs, f"regions[{region}]", "be pairs of nodes"):
-                key = _as_pair(pair, f"regions[{region}]")
-                if key in listed:
-                    raise InvalidParameterError(f"regions[{region}]", "hold each pair once", f"{tuple(pair)!r} twice")
-                if home.setdefault(key, region) != region:
-                    refuse_overlap(tuple(pair), home[key], region)
-                listed.add(key)
-            parts.append((region, Pairs(frozenset(listed))))
-        return cls(tuple(parts), anchored, reason)
+        found = _listed(regions, "pair", {"ring": [(0, 1), (1, 2)]})
+        return cls(tuple((region, Pairs(frozenset(pairs))) for region, pairs in found.items()), anchored, reason)
 
     @classmethod
     def everything(cls, region: str) -> Partition:
@@ -217,16 +200,8 @@ class Partition:
             >>> partition.sites(Graph(3, [(0, 1)], directed=True))
             Sites(forth: 2, back: 1)
         """
-        parts = []
-        for region, arcs in _by_region(regions, "regions", "its arcs", {"forth": [(0, 1), (1, 2)]}).items():
-            listed = list(_each(arcs, f"regions[{region}]", "be pairs of nodes"))
-            for arc in listed:
-                _as_pair(arc, f"regions[{region}]")
-            once = frozenset((source, target) for source, target in listed)
-            if len(once) < len(listed):
-                raise InvalidParameterError(f"regions[{region}]", "hold each arc once", "one of them twice")
-            parts.append((region, ArcSet(once)))
-        return cls(tuple(parts), anchored, reason)
+        found = _listed(regions, "arc", {"forth": [(0, 1), (1, 2)]})
+        return cls(tuple((region, ArcSet(frozenset(arcs))) for region, arcs in found.items()), anchored, reason)
 
     @classmethod
     def of_layers(cls, layers: Mapping[str, Any] | None = None, /, **regions: str) -> Partition:
@@ -290,12 +265,7 @@ class Partition:
         return tuple(region for region, _ in self.parts)
 
     def sites(self, graph: Graph) -> Sites:
-        """The sites of a graph that has these nodes, layer after layer.
-
-        Raises:
-            InvalidParameterError: if the partition names a node or a layer that the graph does not have, or if two
-                regions share a site.
-        """
+        """The sites of a graph that has these nodes and layers, layer after layer; overlapping regions are refused."""
         index = Index(graph)
         place = {layer.name: number for number, layer in enumerate(graph.layers)}
         bound = [(name, part.region(index)) for name, part in self.parts]
@@ -309,31 +279,32 @@ class Partition:
         return f"Partition({', '.join(self.regions)}{', anchored' if self.anchored else ''})"
 
 
+def divide_nodes(sets: Mapping[str, Nodes], *, between: str | None = None) -> Partition:
+    """A region of the pairs inside each of some disjoint node sets, and one of all pairs between them."""
+    parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in sets.items()]
+    if between is not None:
+        parts.append((between, Across(tuple(sets.values()))))
+    return Partition(tuple(parts))
+
+
 def read_off(sites: Sites) -> str:
     """Why these sites look as if they were read off the edges of their graph; "" if they do not.
 
     Two kinds of regions do: pairs named one by one that are all edges of the graph, and all node pairs, or all inside a
     set, but for exactly the edges. Regions of node sets never do, even if the sets were found by the edges: that cannot
     be seen.
-
-    Example:
-        >>> graph = Graph(4, [(0, 1), (1, 2)])
-        >>> read_off(Partition.from_pairs({"bonds": [(1, 0), (1, 2)]}, anchored=False).sites(graph))
-        'The pairs of the region bonds are edges of the clean graph, as if they were read off it.'
     """
-    return " ".join(_sentences(sites))
-
-
-def _sentences(sites: Sites) -> Iterator[str]:
+    found = []
     for region, block, counts in zip(sites.regions, sites.blocks, sites.counts, strict=True):
         pairs = block.pairs if isinstance(block, BothWays) else block
         if not isinstance(pairs, Listed) and not (isinstance(pairs, Block) and len(pairs.holes)):
             continue
         n_edges = block.size - counts[0]
         if n_edges == block.size >= MIN_PAIRS:
-            yield f"The {pairs.layer} of the region {region} are edges of the clean graph, as if they were read off it."
+            found.append(f"The {pairs.layer} of the region {region} are edges of the clean graph")
         elif n_edges == 0 and _leaves_out_just_the_edges(block, pairs, sites.graph):
-            yield f"The region {region} leaves out just the edges of the clean graph, as if they were read off it."
+            found.append(f"The region {region} leaves out just the edges of the clean graph")
+    return " ".join(f"{sentence}, as if they were read off it." for sentence in found)
 
 
 def _leaves_out_just_the_edges(block: Region, pairs: Region, graph: Graph) -> bool:
@@ -352,8 +323,25 @@ def _by_region(given: Mapping[str, Any], parameter: str, what: str, example: Map
     return given
 
 
+def _listed(regions: Mapping[str, Any], site: str, example: Mapping[str, object]) -> dict[str, list[Any]]:
+    """For each region its pairs, frozensets of two nodes, or its arcs, tuples; each in one region, and once."""
+    home: dict[Hashable, str] = {}
+    found: dict[str, list[Any]] = {}
+    for region, pairs in _by_region(regions, "regions", f"its {site}s", example).items():
+        name = f"regions[{region}]"
+        found[region] = []
+        for pair in _each(pairs, name, "be pairs of nodes"):
+            both = _as_pair(pair, name)
+            key = both if site == "pair" else tuple(pair)
+            if key in home and home[key] == region:
+                raise InvalidParameterError(name, f"hold each {site} once", f"{tuple(pair)!r} twice")
+            if home.setdefault(key, region) != region:
+                refuse_overlap(tuple(pair), home[key], region)
+            found[region].append(key)
+    return found
+
+
 def _each(given: Iterable[Any], name: str, requirement: str) -> Iterable[Any]:
-    """An iterable, checked."""
     if not isinstance(given, Iterable):
         raise InvalidParameterError(name, requirement, given)
     return given

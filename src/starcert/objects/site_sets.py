@@ -16,22 +16,7 @@ from starcert.objects.layers import Indices, Region
 from starcert.objects.node_sites import NodeGrid, NodeLayer
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "Across",
-    "ArcSet",
-    "Index",
-    "Inside",
-    "Node",
-    "Nodes",
-    "OfLayer",
-    "Outside",
-    "Pair",
-    "PairSet",
-    "Pairs",
-    "SiteSet",
-    "Within",
-    "shared_pair",
-]
+__all__ = ["Across", "ArcSet", "Index", "Inside", "OfLayer", "Outside", "PairSet", "Pairs", "SiteSet", "Within"]
 
 Node: TypeAlias = Hashable
 Nodes: TypeAlias = frozenset[Node]
@@ -152,13 +137,7 @@ class ArcSet(SiteSet):
 
 @dataclass(frozen=True)
 class OfLayer(SiteSet):
-    """A layer of a graph, or some nodes and columns of one that is data of nodes.
-
-    Attributes:
-        layer: the name of the layer.
-        nodes: the nodes; None: all.
-        columns: the numbers of the columns; None: all.
-    """
+    """A layer of a graph, or some nodes and columns of one that is data of nodes; None: all."""
 
     layer: str
     nodes: Nodes | None = None
@@ -186,13 +165,7 @@ class OfLayer(SiteSet):
 def shared_pair(one: tuple[Nodes, Nodes], other: tuple[Nodes, Nodes]) -> tuple[Node, Node] | None:
     """Two different nodes that lie on the two sides of one and also on the two sides of the other, if there are any.
 
-    The sides of the pairs between two sets are those sets; pairs inside a set have it on both sides. However many
-    pairs there are, sets are intersected and only a few nodes are looked at.
-
-    Example:
-        >>> three, even = frozenset({1, 2, 3}), frozenset({2, 4})
-        >>> shared_pair((three, three), (even, even)), shared_pair((three, even - three), (even, three - even))
-        (None, (1, 4))
+    The sides of the pairs between two sets are those sets; pairs inside a set have it on both sides.
     """
     for first, second in (other, other[::-1]):
         left, right = one[0] & first, one[1] & second

@@ -76,12 +76,7 @@ class Sites:
 
     @classmethod
     def everything(cls, clean: CleanObject, region: str) -> Sites:
-        """Every site of an object in one region.
-
-        Example:
-            >>> Sites.everything(Graph(4, [(0, 1)]), "all")
-            Sites(all: 6)
-        """
+        """Every site of an object in one region."""
         if len(clean.layers) != 1:
             names = ", ".join(layer.name for layer in clean.layers)
             raise InvalidParameterError("regions", f"say where the regions are in the layers {names}", None)
@@ -130,10 +125,7 @@ class Sites:
 
     @cached_property
     def key(self) -> str:
-        """A hex digest of what the sites are: regions, their sites, anchored or not.
-
-        The values of the object play no part: a graph and its noisy copy have the same sites.
-        """
+        """A hex digest of the regions and their sites, whatever values the object has."""
         layers = [block.layer for block in self.blocks]
         # Sites of node pairs keep the digest that they had when there were no others.
         more = () if set(layers) <= {PAIRS} else (layers,)
@@ -149,11 +141,7 @@ class Sites:
         return self.offsets[here[0]], self.offsets[here[-1]] + self.sizes[here[-1]]
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Indices, ...]:
-        """The coordinates of sites of one layer: of a node pair its node indices u < v.
-
-        Args:
-            positions: flat positions of sites, from 0 to n_sites − 1, in any order.
-        """
+        """The coordinates of sites of one layer by their flat positions: of a node pair its node indices u < v."""
         flat = _as_indices(positions, self.n_sites, "positions", "positions of sites")
         layer = self.layers[int(np.searchsorted(self.offsets, flat[0], side="right")) - 1] if len(flat) else None
         found = tuple(np.empty_like(flat) for _ in (layer or self.clean.layers[0]).ranges)
@@ -167,12 +155,9 @@ class Sites:
         return found
 
     def locate(self, *coordinates: npt.ArrayLike, layer: str | None = None) -> Indices:
-        """The flat positions of sites by their coordinates, −1 for fixed ones.
+        """The flat positions of sites by their coordinates, −1 for fixed ones; by default of the object's first layer.
 
-        Args:
-            coordinates: for each coordinate of the layer a row of numbers; of node pairs the two node indices, either
-                the smaller one. A node with itself is a fixed pair.
-            layer: the layer; the object's first if left out.
+        Of node pairs the coordinates are two rows of node indices, in either order.
         """
         of = self._layer(layer)
         given = [

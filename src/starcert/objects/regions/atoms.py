@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from starcert.objects.graph import Graph
 from starcert.objects.molecules import GUESS, ORDERS, load_rdkit, molecule_of, orders_of
-from starcert.objects.partition import Partition
-from starcert.objects.regions.builder import Names, RegionRule, builder, divide_nodes, join_names, split_names
+from starcert.objects.partition import Partition, divide_nodes
+from starcert.objects.regions.builder import Names, RegionRule, builder, join_names, split_names
 from starcert.objects.site_sets import Inside
 from starcert.system.errors import InvalidParameterError
 
@@ -89,7 +89,7 @@ def ring_atoms() -> RegionRule:
         >>> ring_atoms()(toluene).sites(toluene).sizes
         (15, 0, 6)
     """
-    return RegionRule({}, ("ring", "rest", "between"), _divide_by_rings)
+    return RegionRule("", {}, ("ring", "rest", "between"), _divide_by_rings)
 
 
 def _divide_by_rings(graph: Graph) -> Partition:
@@ -129,7 +129,7 @@ def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule
     """
     divide = partial(_divide_by_aromaticity, elements=as_elements(elements), bonds=as_bonds(bonds))
     given = {"elements": join_names(elements), "bonds": join_names(bonds)}
-    return RegionRule(given, ("aromatic", "rest", "between"), divide)
+    return RegionRule("", given, ("aromatic", "rest", "between"), divide)
 
 
 def _divide_by_aromaticity(
@@ -190,7 +190,7 @@ def functional_groups(
     given |= {"elements": join_names(elements), "bonds": join_names(bonds)}
     # Text has no way to name several patterns of one's own; the record shows them all the same.
     described = f"functional_groups:{given | {'groups': dict(groups)}}" if isinstance(groups, Mapping) else ""
-    return RegionRule(given, regions, divide, described=described)
+    return RegionRule("", given, regions, divide, described=described)
 
 
 def _patterns(groups: object, smarts: str | None) -> dict[str, tuple[str, ...]]:

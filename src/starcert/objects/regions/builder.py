@@ -22,7 +22,6 @@ import numpy as np
 from starcert.objects.graph import Graph
 from starcert.objects.laws import real_number
 from starcert.objects.partition import Partition
-from starcert.objects.site_sets import Across, Inside, Nodes, PairSet
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [
@@ -33,9 +32,9 @@ __all__ = [
     "builder",
     "check_number",
     "data_of",
-    "divide_nodes",
     "join_names",
     "parse_rule",
+    "rule_by",
     "split_names",
 ]
 
@@ -53,10 +52,10 @@ class RegionRule:
     processes.
 
     Attributes:
+        name: the builder that made it.
         parameters: the parameters of the builder by name, read-only.
         regions: the names of the regions, or None if they depend on the graph.
         divide: the function from a graph to its partition; it can be pickled.
-        name: the builder that made it.
         why: why one would choose it, a sentence.
         reason: how the regions follow from the graph's own edges, a sentence; empty if they do not. An empty one is no
             proof: regions that are read off edges all the same are marked when the rule is bound to a graph.
@@ -72,21 +71,16 @@ class RegionRule:
         Partition(inside, between, anchored)
     """
 
+    name: str
     parameters: Mapping[str, object]
     regions: tuple[str, ...] | None
     divide: Callable[[Graph], Partition]
-    name: str = ""
     why: str = ""
     reason: str = ""
     described: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-
-    @classmethod
-    def by(cls, divide: Callable[..., Partition], regions: tuple[str, ...] | None, **parameters: object) -> RegionRule:
-        """The rule of a function from a graph and these parameters to its partition."""
-        return cls(parameters, regions, partial(divide, **parameters))
 
     @property
     def anchored(self) -> bool:
@@ -113,7 +107,7 @@ class RegionRule:
         return hash(self.description)
 
     def __reduce__(self) -> tuple[object, ...]:
-        fields = (dict(self.parameters), self.regions, self.divide, self.name, self.why, self.reason)
+        fields = (self.name, dict(self.parameters), self.regions, self.divide, self.why, self.reason)
         return partial(RegionRule, described=self.described), fields
 
 
@@ -214,7 +208,7 @@ BUILT: dict[str, Builder] = {}
 def builder(
     regions: str, *, why: str, reason: str = "", example: str = ""
 ) -> Callable[[Callable[P, RegionRule]], Callable[P, RegionRule]]:
-    """Makes a function that returns region rules a `Builder`, whose attributes these are."""
+    """Makes a function that returns region rules a `Builder`, whose attributes these are; it names the rules."""
 
     def decorate(make: Callable[P, RegionRule]) -> Callable[P, RegionRule]:
         @wraps(make)
@@ -225,6 +219,11 @@ def builder(
         return public
 
     return decorate
+
+
+def rule_by(divide: Callable[..., Partition], regions: tuple[str, ...] | None, **parameters: object) -> RegionRule:
+    """The rule, not yet named, of a function from a graph and these parameters to its partition."""
+    return RegionRule("", parameters, regions, partial(divide, **parameters))
 
 
 def _as_text(name: str, parameters: Mapping[str, object]) -> str:
@@ -294,19 +293,6 @@ def check_number(value: object, parameter: str, *, share: bool = False) -> float
     if not (0 <= number <= 1 if share else 0 < number < np.inf):
         raise InvalidParameterError(parameter, f"be a number {'from 0 to 1' if share else 'above 0'}", value)
     return number
-
-
-def divide_nodes(sets: Mapping[str, Nodes], *, between: str | None = None) -> Partition:
-    """A region of the pairs inside each of some disjoint node sets, and one of all pairs between them.
-
-    Example:
-        >>> divide_nodes({"ring": frozenset({0, 1}), "rest": frozenset({2})}, between="between")
-        Partition(ring, rest, between)
-    """
-    parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in sets.items()]
-    if between is not None:
-        parts.append((between, Across(tuple(sets.values()))))
-    return Partition(tuple(parts))
 
 
 def data_of(graph: Graph, attribute: str) -> object:

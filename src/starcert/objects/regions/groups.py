@@ -11,7 +11,7 @@ import numpy.typing as npt
 from starcert.objects.content import canonical_order, digest
 from starcert.objects.graph import Graph
 from starcert.objects.partition import Partition
-from starcert.objects.regions.builder import RegionRule, builder, check_number, data_of
+from starcert.objects.regions.builder import RegionRule, builder, check_number, data_of, rule_by
 from starcert.objects.site_sets import Across, Inside, Outside, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
@@ -49,7 +49,7 @@ def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int =
         raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
     seed = whole_number("seed", seed, 0)
     given = {"resolution": resolution, "method": method, "seed": seed}
-    return RegionRule.by(_divide_by_community, ("inside", "between"), **given)
+    return rule_by(_divide_by_community, ("inside", "between"), **given)
 
 
 def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: int) -> Partition:
@@ -138,7 +138,7 @@ def explained(
     named = f"{type(frozen).__name__} {weights}"
     described = "explained:" + ",".join(f"{name}={value}" for name, value in parameters.items()) + f" of {named}"
     regions = ("important", "other")
-    return RegionRule({"model": named, **parameters}, regions, _Explain(frozen, **parameters), described=described)
+    return RegionRule("", {"model": named, **parameters}, regions, _Explain(frozen, **parameters), described=described)
 
 
 _NEEDS_PYG = "Explanations need PyTorch Geometric: pip install 'starcert[torch]'"

@@ -10,14 +10,14 @@ import numpy as np
 
 from starcert.objects.content import is_tensor
 from starcert.objects.graph import Graph
-from starcert.objects.partition import Partition
+from starcert.objects.partition import Partition, divide_nodes
 from starcert.objects.regions.builder import (
     Names,
     RegionRule,
     builder,
     data_of,
-    divide_nodes,
     join_names,
+    rule_by,
     split_names,
 )
 from starcert.objects.site_sets import Across, Nodes, Within
@@ -77,7 +77,7 @@ def node_sets(
     written = {region: given if isinstance(given, str) else _text(chosen[region]) for region, given in sets.items()}
     kept = between if between is None or isinstance(between, str) else dict(between)
     divide = partial(_divide_by_sets, sets=chosen, between=kept)
-    rule = RegionRule({**written, "between": between}, (*chosen, *more), divide)
+    rule = RegionRule("", {**written, "between": between}, (*chosen, *more), divide)
     if not rests:
         rule(Graph(0, []))  # a name that no region can have, or an unknown set, is refused now
     return rule
@@ -182,7 +182,7 @@ def node_labels(
     of_labels = (inside,) if inside is not None else None if listed is None else (*listed, OTHER)
     regions = None if of_labels is None else of_labels if between is None else (*of_labels, between)
     given = {"attribute": attribute, "between": between, "inside": inside, "labels": join_names(listed)}
-    return RegionRule.by(_divide_by_labels, regions, **given)
+    return rule_by(_divide_by_labels, regions, **given)
 
 
 def _divide_by_labels(

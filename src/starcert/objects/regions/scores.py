@@ -14,7 +14,7 @@ from starcert.objects.content import canonical_order
 from starcert.objects.graph import Graph
 from starcert.objects.layers import Indices
 from starcert.objects.partition import Partition
-from starcert.objects.regions.builder import RegionRule, builder, check_number, data_of
+from starcert.objects.regions.builder import RegionRule, builder, check_number, data_of, rule_by
 from starcert.objects.site_sets import Across, Inside, Pairs, PairSet, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
@@ -63,7 +63,7 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
     threshold = check_number(threshold, "threshold", share=True)
     if not isinstance(attribute, str) or not attribute:
         raise InvalidParameterError("attribute", "be the name of node data", attribute)
-    return RegionRule.by(_divide_by_features, FEATURE_REGIONS, threshold=threshold, attribute=attribute)
+    return rule_by(_divide_by_features, FEATURE_REGIONS, threshold=threshold, attribute=attribute)
 
 
 def _divide_by_features(graph: Graph, *, threshold: float, attribute: str) -> Partition:
@@ -221,7 +221,7 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
         threshold = check_number(threshold, "threshold")
     else:
         quantile = check_number(0.9 if quantile is None else quantile, "quantile", share=True)
-    return RegionRule.by(_divide_by_residual, RANK_REGIONS, rank=rank, quantile=quantile, threshold=threshold)
+    return rule_by(_divide_by_residual, RANK_REGIONS, rank=rank, quantile=quantile, threshold=threshold)
 
 
 def _divide_by_residual(graph: Graph, *, rank: int, quantile: float | None, threshold: float | None) -> Partition:
