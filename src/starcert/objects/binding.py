@@ -23,22 +23,7 @@ from starcert.objects.rule import READS_EDGES, partition_by_rule, was_seen_to_re
 from starcert.objects.vectors import ColumnRegions, Vector, column_sites
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "MAX_EVIDENCE_SITES",
-    "NO_AXIS",
-    "Problem",
-    "Regions",
-    "acting_laws",
-    "anchor_all",
-    "axes_of_sites",
-    "bind",
-    "bind_all",
-    "check_noise_and_regions",
-    "clean_values",
-    "noise_for_sites",
-    "object_word",
-    "why_no_evidence",
-]
+__all__ = ["MAX_EVIDENCE_SITES", "NO_AXIS", "Problem", "Regions", "bind", "bind_all"]
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; for
@@ -47,14 +32,9 @@ to its sites."""
 
 
 def object_word(objects: Iterable[CleanObject]) -> str:
-    """What one of these is called: a graph, a row, or an object where they are neither.
-
-    Example:
-        >>> object_word([Graph(3, [(0, 1)]), Graph(4, [])])
-        'graph'
-    """
-    kinds = {"graph": Graph, "row": Vector}
+    """What one of these is called: a graph, a row, or an object where they are neither."""
     listed = list(objects)
+    kinds = {"graph": Graph, "row": Vector}
     return next((word for word, kind in kinds.items() if all(isinstance(each, kind) for each in listed)), "object")
 
 
@@ -119,11 +99,9 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
     if not isinstance(noise, Noise):
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
     if regions is None and len(noise.regions) > 1:
+        hint = "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one."
         raise InvalidParameterError(
-            "regions",
-            f"say where the {len(noise.regions)} regions of the noise are",
-            None,
-            "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one.",
+            "regions", f"say where the {len(noise.regions)} regions of the noise are", None, hint
         )
     named = isinstance(regions, Mapping) and all(isinstance(sites, Iterable) for sites in regions.values())
     if not (regions is None or isinstance(regions, Partition) or named or callable(regions)):
@@ -135,13 +113,6 @@ def noise_for_sites(noise: Noise, sites: Sequence[Sites]) -> Noise:
     """The noise with all numbers of values filled in, the same for all sites.
 
     Refuses sites whose regions are not those of the noise, and laws for other values than their sites have.
-
-    Example:
-        >>> from starcert.objects.laws import Categorical
-        >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]}).with_categories("element", tuple("CNO"))
-        >>> sites = Partition.of_layers(atoms="element").sites(graph)
-        >>> noise_for_sites(Noise(atoms=Categorical(0.05)), [sites])
-        Noise(atoms=Categorical(0.05, 3))
     """
     for each in sites:
         if set(each.regions) != set(noise.regions):
@@ -179,12 +150,7 @@ MAX_EVIDENCE_SITES = 2**22
 
 
 def why_no_evidence(sites: Sites, noise: Noise) -> str:
-    """Why an object has no evidence beyond the counts of its votes; "" if it has.
-
-    Example:
-        >>> why_no_evidence(bind(Graph(3_000, []), Noise(all=0.1), None), Noise(all=0.1))
-        'it looks at objects of at most 4,194,304 sites'
-    """
+    """Why an object has no evidence beyond the counts of its votes; "" if it has."""
     for region in noise:
         if reason := why_not_alike(noise[region]):
             return f"{region}: {reason}"
@@ -249,12 +215,7 @@ def anchor_all(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, 
 
 
 def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
-    """The sites of an object; without `regions`, the one region of the noise is every site.
-
-    Example:
-        >>> bind(Graph(4, [(0, 1)]), Noise(all=0.1), None)
-        Sites(all: 6)
-    """
+    """The sites of an object; without `regions`, the one region of the noise is every site."""
     if not isinstance(clean, CleanObject):
         hint = "Convert it first, for instance with Graph.from_networkx(graph) or Bits.rows(X)."
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)

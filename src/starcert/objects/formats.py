@@ -187,14 +187,7 @@ class Formats(ABC):
 
 
 def element_symbols(data: Mapping[str, object], sites: Mapping[str, NodeSites]) -> list[str] | None:
-    """The element of each node, if node data or sites say `atomic_number`; None where they do not.
-
-    Example:
-        >>> element_symbols({"atomic_number": np.array([6, 8, 17])}, {})
-        ['C', 'O', 'Cl']
-        >>> element_symbols({}, {}) is None
-        True
-    """
+    """The element of each node, if node data or sites have `atomic_number`; None where they do not."""
     if ELEMENT in sites:
         found: object = sites[ELEMENT].shown(sites[ELEMENT].values)
     else:

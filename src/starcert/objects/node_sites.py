@@ -217,11 +217,6 @@ def copies_of(sites: NodeSites, data: Mapping[str, object]) -> list[str]:
     """The names of node data that hold the same information: one value for each row of the sites, and vice versa.
 
     That is no coincidence where the nodes have three or more different values, and some nodes are alike.
-
-    Example:
-        >>> sites = categories_of("element", ["C", "N", "O", "C"], ("C", "N", "O"))
-        >>> copies_of(sites, {"number": [6, 7, 8, 6], "charge": [0, 0, 0, 1], "place": [1, 2, 3, 4]})
-        ['number']
     """
     own = [each.tobytes() for each in sites.values]
     n_different = len(set(own))

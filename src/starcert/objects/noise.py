@@ -98,12 +98,7 @@ class Noise:
         return self._counts(value, name, "flips", MAX_RADIUS)
 
     def capacity(self, value: RadiusLike, name: str = "capacity") -> tuple[int, ...]:
-        """How many sites each axis has, as a tuple in the order of `axes`, checked. It may be more than any radius.
-
-        Example:
-            >>> Noise(motif=0.02, random=0.45).capacity({"random": 10**12, "motif": 36})
-            (36, 1000000000000)
-        """
+        """How many sites each axis has, as a tuple in the order of `axes`, checked. It may be more than any radius."""
         return self._counts(value, name, "sites", MAX_SITES)
 
     def _counts(self, value: RadiusLike, name: str, unit: str, maximum: int) -> tuple[int, ...]:
@@ -132,13 +127,7 @@ class Noise:
     def for_layers(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
         """The noise whose laws know how many values their sites have; laws for other numbers of values are refused.
 
-        Args:
-            layers: for each region the name of its layer and how many values that has.
-
-        Example:
-            >>> from starcert.objects.laws import Categorical
-            >>> Noise(atoms=Categorical(0.05)).for_layers({"atoms": ("element", 4)})
-            Noise(atoms=Categorical(0.05, 4))
+        `layers` has for each region the name of its layer and how many values that has.
         """
         laws = {
             region: law.for_alphabet(layers[region][1], f"noise[{region}]", layers[region][0])

@@ -18,15 +18,7 @@ from starcert.objects.partition import Partition
 from starcert.objects.site_sets import ArcSet, Inside, Pairs, SiteSet
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "READS_EDGES",
-    "EdgesAskedError",
-    "Rule",
-    "partition_by_rule",
-    "stated_by_author",
-    "was_seen_to_read_edges",
-    "without_edges",
-]
+__all__ = ["READS_EDGES", "EdgesAskedError", "Rule", "partition_by_rule", "stated_by_author", "without_edges"]
 
 Rule: TypeAlias = Callable[[Graph], Partition]
 
@@ -61,8 +53,8 @@ def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value
     """What a function of a graph returns without seeing edges.
 
     Raises:
-        EdgesAskedError: if the function asks for anything but the nodes and their data (edges, anchored data, the
-            key, another format, a copy, …), or fails on a graph that has nothing else.
+        EdgesAskedError: if the function asks for anything but the nodes and their data, or fails on a graph that has
+            nothing else.
 
     Example:
         >>> frame = NodeFrame.of(Graph(3, [(0, 1)]))

@@ -169,11 +169,8 @@ class TypedFlip(Law):
 
     Which type an edge has where it is present is frozen for each pair at the clean graph: its type, or a draw by the
     shares. Whether it is present is all that an attack changes, and given that, the type has the same law on either
-    side. So the type carries no information, and the channels are those of the flips.
-
-    Attributes:
-        flip: the flips.
-        shares: of each type among added edges.
+    side. So the type carries no information, and the channels are those of the flips. `shares` are those of the types
+    among added edges.
 
     Example:
         >>> TypedFlip(Flip(delete=0.5, add=0.25), (Fraction(1, 2),) * 2).transitions(0)
@@ -215,13 +212,7 @@ class TypedFlip(Law):
 
     @override
     def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
-        """A deleted edge keeps its type where it is present, and an added one draws its own.
-
-        Example:
-            >>> law = TypedFlip(Flip(delete=0.5, add=0.25), (Fraction(1, 2),) * 2)
-            >>> law.attacked(2, 0), law.attacked(0, 1)
-            ((Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
-        """
+        # A deleted edge keeps its type where it is present, and an added one draws its own.
         chance = Fraction(self.flip.change(after))
         if after:
             return (chance, *((1 - chance) * share for share in self.shares))

@@ -156,12 +156,9 @@ def probability(value: object, name: str) -> float:
 class AxisMoves(NamedTuple):
     """One axis of a law, as evidence sees it.
 
-    Attributes:
-        law: the law of an attacked site.
-        starts: the values of the sites that an attacker can change there.
-        ranks: for each value of a site the values that an attack may give it, each as its rank from 0 among the other
-            values, shape (alphabet, moves).
-        outcomes: for each of these and each shown value the number of its outcome, shape (alphabet, moves, alphabet).
+    An attacker can change sites with one of the values `starts`. `ranks` has, for each value of a site, the values that
+    an attack may give it, each as its rank from 0 among the other values, shape (alphabet, moves); `outcomes`, for each
+    of these and each shown value, the number of its outcome, shape (alphabet, moves, alphabet).
     """
 
     law: SiteLaw

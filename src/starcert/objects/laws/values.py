@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
@@ -79,14 +78,6 @@ class Categorical(Law):
     def transitions(self, value: int) -> tuple[Fraction, ...]:
         other = Fraction(self.p) / (self.alphabet - 1)
         return tuple(1 - Fraction(self.p) if shown == value else other for shown in range(self.alphabet))
-
-    @override
-    def change(self, value: int) -> float:
-        return self.p
-
-    @override
-    def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
-        return (sum(counts),)
 
     @property
     @override
@@ -193,10 +184,6 @@ class Edges(Law):
             return (1 - Fraction(self.add), *(Fraction(self.add) / self._types for _ in types))
         goes, other = Fraction(self.delete), Fraction(self.retype)
         return (goes, *(1 - goes - other if shown == value else other / (self._types - 1) for shown in types))
-
-    @override
-    def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
-        return sum(counts[1:]), counts[0], sum(counts[1:])
 
     @property
     @override

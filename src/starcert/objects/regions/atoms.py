@@ -167,11 +167,8 @@ def functional_groups(
         groups: names from `GROUPS`, in text nitro/amine, each a region; or patterns of one's own by name of the region.
             By default the atoms of all known groups together, as the region `functional`; none if there is a `smarts`.
         smarts: a pattern of one's own; its atoms come first, as the region `match`.
-        elements: which element each node label is, `MUTAG` or symbols for the labels 0, 1, …, in text C/N/O; by default
-            the graphs have the node data `atomic_number`.
-        bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
-            aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
-            `starcert.objects.molecules`); by default the graphs have the anchored data `bonds`.
+        elements: as in `aromatic_atoms`; needed for all graphs without `atomic_number`.
+        bonds: as in `aromatic_atoms`.
 
     Example:
         >>> graph = Graph.from_smiles("O=[N+]([O-])c1ccc(N)cc1")

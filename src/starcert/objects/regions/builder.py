@@ -24,19 +24,7 @@ from starcert.objects.laws import real_number
 from starcert.objects.partition import Partition
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "BUILT",
-    "Builder",
-    "Names",
-    "RegionRule",
-    "builder",
-    "check_number",
-    "data_of",
-    "join_names",
-    "parse_rule",
-    "rule_by",
-    "split_names",
-]
+__all__ = ["BUILT", "Builder", "Names", "RegionRule", "builder", "check_number", "data_of", "parse_rule", "rule_by"]
 
 Names: TypeAlias = str | list[str] | tuple[str, ...] | None
 """Several names: a sequence, or text with slashes between them."""
@@ -267,12 +255,7 @@ def _items(text: str) -> list[str]:
 
 
 def split_names(value: object, parameter: str) -> tuple[str, ...]:
-    """Several names in one value: separated by slashes in text, or a sequence of strings.
-
-    Example:
-        >>> split_names("nitro/amine", "groups"), split_names(["C", "N"], "elements")
-        (('nitro', 'amine'), ('C', 'N'))
-    """
+    """Several names in one value: separated by slashes in text, or a sequence of strings."""
     names = value.split("/") if isinstance(value, str) else value
     if isinstance(names, list | tuple) and names and all(isinstance(name, str) and name.strip() for name in names):
         found = tuple(name.strip() for name in names)

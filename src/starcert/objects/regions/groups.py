@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +29,8 @@ _METHODS = ("louvain", "greedy")
 def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:
     """Regions of the pairs inside one community (`inside`) and of the pairs of different ones (`between`).
 
-    Communities maximise modularity, as networkx finds them. The names of the regions do not depend on how many there
-    are, so that one noise serves all graphs. They are read off the edges: anchored.
-
-    The answer depends on the edges and the names of the nodes, not on their order. Ties are broken along the names.
+    Communities maximise modularity, as networkx finds them. They are read off the edges: anchored. The answer depends
+    on the edges and the names of the nodes, not on their order.
 
     Args:
         resolution: above 1 for more and smaller communities, below 1 for fewer and larger ones.
@@ -72,21 +71,6 @@ def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: 
     return Partition((("inside", Within(groups)), ("between", Across(groups))))
 
 
-@runtime_checkable
-class HoldsModel(Protocol):
-    """A classifier that was made of a model, as `sc.classifiers.from_pyg` makes one."""
-
-    model: object
-
-
-@runtime_checkable
-class BecomesPyg(Protocol):
-    """A layer that PyG has too."""
-
-    def to_pyg(self) -> Any:  # noqa: ANN401  (torch may be missing)
-        """PyG's layer with the same weights."""
-
-
 @builder(
     "important, other",
     why="The model tells which part of a graph its answer rests on: that part is given less noise than the rest.",
@@ -98,12 +82,9 @@ def explained(
     """Regions of the pairs of two important nodes (`important`) and of all other pairs (`other`).
 
     GNNExplainer (Ying et al. 2019), as PyTorch Geometric has it, learns a mask of the edges that keeps the model's
-    answer on the clean graph. A mask speaks of present edges only, but regions must cover absent ones too: so a node
-    is as important as the heaviest edge at it, and a pair is important if both of its nodes are. A node without edges,
-    or with none that the answer depends on, is not. The mask is read off the edges: anchored.
-
-    The explanation has its own random numbers; the global ones are left alone. The model is copied, as it is now. It is
-    the same by names of nodes however these are listed, up to rounding. Each graph is explained once in a process.
+    answer on the clean graph. A mask covers present edges only, but regions must cover absent ones too: so a node is as
+    important as the heaviest edge at it, and a pair is important if both of its nodes are. The mask is read off the
+    edges: anchored. The model is copied, and the global random numbers are left alone.
 
     Args:
         model: a module called as `model(x, edge_index, batch)` that returns one row of logits a graph, made of PyG's
@@ -121,7 +102,7 @@ def explained(
         import torch  # noqa: PLC0415  (slow to import)
     except ModuleNotFoundError as error:
         raise StarcertError(_NEEDS_PYG) from error
-    module = model.model if isinstance(model, HoldsModel) and not isinstance(model, torch.nn.Module) else model
+    module = model if isinstance(model, torch.nn.Module) else getattr(model, "model", model)
     if not isinstance(module, torch.nn.Module):
         hint = "Pass a module that is called as model(x, edge_index, batch)."
         raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__, hint)
@@ -144,16 +125,16 @@ def explained(
 _NEEDS_PYG = "Explanations need PyTorch Geometric: pip install 'starcert[torch]'"
 
 
+@dataclass
 class _Explain:
     """From a graph to the regions of its important nodes; each graph is explained once."""
 
-    def __init__(self, model: Any, *, quantile: float, attribute: str, epochs: int, seed: int) -> None:  # noqa: ANN401
-        self.model = model
-        self.quantile = quantile
-        self.attribute = attribute
-        self.epochs = epochs
-        self.seed = seed
-        self._known: dict[str, Partition] = {}
+    model: Any
+    quantile: float
+    attribute: str
+    epochs: int
+    seed: int
+    _known: dict[str, Partition] = field(default_factory=dict)
 
     def __call__(self, graph: Graph) -> Partition:
         if graph.key not in self._known:
@@ -241,6 +222,6 @@ def with_pyg_layers(module: Any) -> Any:  # noqa: ANN401  (torch may be missing)
     copied = deepcopy(module)
     for owner in list(copied.modules()):
         for name, part in owner.named_children():
-            if isinstance(part, BecomesPyg):
+            if hasattr(part, "to_pyg"):
                 owner.add_module(name, part.to_pyg())
     return copied

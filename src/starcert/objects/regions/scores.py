@@ -45,8 +45,7 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
     that of two nodes without any feature is 1, for they are equal. It follows from the features alone, which no attack
     on edges changes: not anchored.
 
-    Where being alike is transitive, as for labels, the regions are described by node sets, however large the graph.
-    Otherwise the smaller region is listed.
+    Where being alike is transitive, as for labels, graphs may be of any size; otherwise the smaller region is listed.
 
     Args:
         threshold: from 0, where all pairs are alike, to 1, where only nodes with equal features are. The default
