@@ -41,14 +41,10 @@ class Block(Region):
     first: Indices
     holes: Indices = field(default_factory=lambda: _NONE)
     last: Indices | None = None
+    layer = PAIRS
 
     def __reduce__(self) -> tuple[object, ...]:
         return Block, (self.nodes, self.first, self.holes, self.last)
-
-    @property
-    @override
-    def layer(self) -> str:
-        return PAIRS
 
     @property
     def whole(self) -> Block:
@@ -178,11 +174,7 @@ class BothWays(Region):
     """Both arcs of every pair of a block: those of pair i have the numbers 2·i and 2·i + 1."""
 
     pairs: AnyBlock
-
-    @property
-    @override
-    def layer(self) -> str:
-        return ARCS
+    layer = ARCS
 
     @property
     @override

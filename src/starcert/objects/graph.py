@@ -18,17 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.objects.content import (
-    EdgeNumbers,
-    NodeData,
-    added_numbers,
-    data_of_nodes,
-    digest,
-    edges_of_pairs,
-    names_of_nodes,
-    numbers_of_edges,
-    types_of_edges,
-)
+from starcert.objects import content
 from starcert.objects.convert import Parts
 from starcert.objects.formats import Formats, graph_html
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, Layer, Values
@@ -89,8 +79,8 @@ class Graph(Formats):
     directed: bool
     edge_types: Values | None
     type_names: tuple[Hashable, ...]
-    edge_data: Mapping[str, EdgeNumbers]
-    added_edge_data: Mapping[str, EdgeNumbers]
+    edge_data: Mapping[str, content.EdgeNumbers]
+    added_edge_data: Mapping[str, content.EdgeNumbers]
     node_sites: Mapping[str, NodeSites]
 
     def __init__(
@@ -110,20 +100,20 @@ class Graph(Formats):
         n_nodes = whole_number("n_nodes", n_nodes, 0)
         if not isinstance(directed, bool):
             raise InvalidParameterError("directed", "be True or False", directed)
-        pairs, order = edges_of_pairs(edges, n_nodes, directed=directed)
-        types, names = types_of_edges(edge_types, type_names, order)
-        numbers = numbers_of_edges({} if edge_data is None else edge_data, order)
-        added = added_numbers({} if added_edge_data is None else added_edge_data, numbers)
-        named = names_of_nodes(nodes, n_nodes)
-        anchored = data_of_nodes({} if anchored_data is None else anchored_data, n_nodes, "anchored_data")
-        data = data_of_nodes({} if node_data is None else node_data, n_nodes, "node_data")
+        pairs, order = content.edges_of_pairs(edges, n_nodes, directed=directed)
+        types, names = content.types_of_edges(edge_types, type_names, order)
+        numbers = content.numbers_of_edges({} if edge_data is None else edge_data, order)
+        added = content.added_numbers({} if added_edge_data is None else added_edge_data, numbers)
+        named = content.names_of_nodes(nodes, n_nodes)
+        anchored = content.data_of_nodes({} if anchored_data is None else anchored_data, n_nodes, "anchored_data")
+        data = content.data_of_nodes({} if node_data is None else node_data, n_nodes, "node_data")
         for twice in data.keys() & anchored.keys():
             raise InvalidParameterError("anchored_data", "have other names than the node data", twice)
         fields = {
             "n_nodes": n_nodes,
             "edges": pairs,
             "nodes": named,
-            "node_data": MappingProxyType(NodeData(data, anchored)),
+            "node_data": MappingProxyType(content.NodeData(data, anchored)),
             "anchored_data": MappingProxyType(anchored),
             "directed": directed,
             "edge_types": types,
@@ -145,7 +135,7 @@ class Graph(Formats):
         """A hex digest of the edges, the names of the nodes and their data: the same for equal graphs everywhere."""
         named = self.nodes != tuple(range(self.n_nodes))
         data = {**self.node_data, **self.anchored_data}
-        return digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data, *self._more)
+        return content.digest("graph", self.n_nodes, self.edges, self.nodes if named else None, data, *self._more)
 
     @property
     def _more(self) -> tuple[dict[str, object], ...]:
@@ -335,7 +325,7 @@ class NodeFrame:
                 "node sites": [each.form for each in self.node_sites.values()],
             }
         )
-        return digest("frame", self.n_nodes, self.nodes if named else None, self.node_data, *more)
+        return content.digest("frame", self.n_nodes, self.nodes if named else None, self.node_data, *more)
 
     def with_edges(
         self,
@@ -387,7 +377,7 @@ def _only_nonempty(more: Mapping[str, object]) -> tuple[dict[str, object], ...]:
 def _restore(parts: Parts, node_sites: Mapping[str, NodeSites]) -> Graph:
     graph = Graph(**parts._asdict())
     object.__setattr__(graph, "node_sites", MappingProxyType(dict(node_sites)))
-    data = NodeData(graph.node_data, graph.anchored_data, node_sites)
+    data = content.NodeData(graph.node_data, graph.anchored_data, node_sites)
     object.__setattr__(graph, "node_data", MappingProxyType(data))
     return graph
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
@@ -72,10 +73,10 @@ class Partition:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        for number, region in enumerate(self.regions):
+        for region, count in Counter(self.regions).items():
             if not isinstance(region, str) or not re.fullmatch(r"[^\s.,=/]+", region):
                 raise InvalidParameterError("regions", "have names without spaces and without any of . , = /", region)
-            if region in self.regions[:number]:
+            if count > 1:
                 raise InvalidParameterError("regions", "have different names", f"{region!r} twice")
         if self.reason and not self.anchored:
             hint = "Give anchored=True if the regions were read off the graph's own edges."

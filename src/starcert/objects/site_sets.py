@@ -76,7 +76,8 @@ class Inside(PairSet):
 
     @override
     def block(self, index: Index) -> blocks.AnyBlock:
-        return blocks.without(blocks.inside(index.of_nodes(self.nodes)), index.of_pairs(self.but))
+        block = blocks.inside(index.of_nodes(self.nodes))
+        return blocks.without(block, index.of_pairs(self.but)) if self.but else block
 
 
 @dataclass(frozen=True)
