@@ -23,7 +23,22 @@ from starcert.objects.rule import READS_EDGES, partition_by_rule, was_seen_to_re
 from starcert.objects.vectors import ColumnRegions, Vector, column_sites
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["MAX_EVIDENCE_SITES", "NO_AXIS", "Problem", "Regions", "bind", "bind_all"]
+__all__ = [
+    "MAX_EVIDENCE_SITES",
+    "NO_AXIS",
+    "Problem",
+    "Regions",
+    "acting_laws",
+    "anchor_all",
+    "axes_of_sites",
+    "bind",
+    "bind_all",
+    "check_noise_and_regions",
+    "clean_values",
+    "noise_for_sites",
+    "object_word",
+    "why_no_evidence",
+]
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; for

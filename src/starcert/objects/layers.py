@@ -23,7 +23,19 @@ from typing_extensions import override
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["ARCS", "EDGE_LAYERS", "PAIRS", "CleanObject", "Coordinates", "Indices", "Layer", "Numbered", "Region"]
+__all__ = [
+    "ARCS",
+    "EDGE_LAYERS",
+    "PAIRS",
+    "CleanObject",
+    "Coordinates",
+    "Indices",
+    "Layer",
+    "Numbered",
+    "Region",
+    "Values",
+    "find_places",
+]
 
 PAIRS, ARCS = "pairs", "arcs"
 EDGE_LAYERS = (PAIRS, ARCS)

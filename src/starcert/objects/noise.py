@@ -165,7 +165,9 @@ class Noise:
         )
 
     def __repr__(self) -> str:
-        return f"Noise({', '.join(f'{region}={law.argument()}' for region, law in self._laws.items())})"
+        plain = {region for region, law in self._laws.items() if isinstance(law, Flip) and law == Flip(law.delete)}
+        shown = {region: law.to_json() if region in plain else law for region, law in self._laws.items()}
+        return f"Noise({', '.join(f'{region}={each!r}' for region, each in shown.items())})"
 
 
 def _count(value: Any, name: str, unit: str, maximum: int) -> int:  # noqa: ANN401  (whatever a user wrote)

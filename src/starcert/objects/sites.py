@@ -160,10 +160,8 @@ class Sites:
         Of node pairs the coordinates are two rows of node indices, in either order.
         """
         of = self._layer(layer)
-        given = [
-            _as_indices(values, limit, name, f"coordinates of {of.name}")
-            for values, (name, limit) in zip(coordinates, of.ranges, strict=True)
-        ]
+        ranges = zip(coordinates, of.ranges, strict=True)
+        given = [_as_indices(each, limit, name, f"coordinates of {of.name}") for each, (name, limit) in ranges]
         for values, (name, _) in zip(given[1:], of.ranges[1:], strict=True):
             if len(values) != len(given[0]):
                 raise InvalidParameterError(name, f"be as long as {of.ranges[0][0]!r}, {len(given[0])}", len(values))

@@ -18,7 +18,17 @@ from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Nu
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = ["COLUMNS", "Bits", "Categories", "Vector", "VectorFrame", "column_sites", "join_rows", "matrix_of"]
+__all__ = [
+    "COLUMNS",
+    "Bits",
+    "Categories",
+    "ColumnRegions",
+    "Vector",
+    "VectorFrame",
+    "column_sites",
+    "join_rows",
+    "matrix_of",
+]
 
 COLUMNS = "columns"
 """The name of the layer."""
@@ -141,14 +151,12 @@ class Bits(Vector):
     """
 
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
-        values = _numbers(row, "row", 1, 2, "Bits.rows(X) takes many.")
-        self._set(values, VectorFrame(len(values), _column_names(names, len(values))))
+        self._set(*_read(row, "row", 1, names, hint="Bits.rows(X) takes many."))
 
     @classmethod
     def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
         """Each row of an array, or of a sparse matrix of scipy, shape (rows, columns)."""
-        values = _numbers(X, "X", 2, 2, "Bits(row) takes one row.")
-        frame = VectorFrame(values.shape[1], _column_names(names, values.shape[1]))
+        values, frame = _read(X, "X", 2, names, hint="Bits(row) takes one row.")
         return [cls._of(row.copy(), frame) for row in values]
 
     def __repr__(self) -> str:
@@ -178,10 +186,8 @@ class Categories(Vector):
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
-        alphabet, categories = _alphabet(values)
-        hint = "Categories.rows(X, values=…) takes many."
-        numbers = _categories(_letters(row, categories), "row", 1, alphabet, categories, hint)
-        self._set(numbers, VectorFrame(len(numbers), _column_names(names, len(numbers)), alphabet, categories))
+        named = _alphabet(values)
+        self._set(*_read(_letters(row, named[1]), "row", 1, names, *named, "Categories.rows(X, values=…) takes many."))
 
     @classmethod
     def rows(
@@ -192,12 +198,10 @@ class Categories(Vector):
         names: Iterable[Hashable] | None = None,
     ) -> list[Categories]:
         """Each row of an array, shape (rows, columns), or each of several texts of the same length."""
-        alphabet, categories = _alphabet(values)
-        listed = [_letters(row, categories) for row in X] if isinstance(X, list | tuple) else X
-        numbers = _categories(listed, "X", 2, alphabet, categories, "Categories(row, values=…) takes one row.")
-        n_columns = numbers.shape[1]
-        frame = VectorFrame(n_columns, _column_names(names, n_columns), alphabet, categories)
-        return [cls._of(row.copy(), frame) for row in numbers]
+        named = _alphabet(values)
+        listed = [_letters(row, named[1]) for row in X] if isinstance(X, list | tuple) else X
+        found, frame = _read(listed, "X", 2, names, *named, "Categories(row, values=…) takes one row.")
+        return [cls._of(row.copy(), frame) for row in found]
 
     def __repr__(self) -> str:
         return f"Categories({len(self)} column{'s' * (len(self) != 1)}, {self.frame.alphabet} values)"
@@ -235,8 +239,29 @@ def join_rows(rows: Sequence[Vector]) -> Vector:
     return Vector._of(np.concatenate([each.row for each in rows]), frame)
 
 
+def _read(
+    given: object,
+    parameter: str,
+    ndim: int,
+    names: Iterable[Hashable] | None,
+    alphabet: int = 2,
+    categories: tuple[Hashable, ...] = (),
+    hint: str = "",
+) -> tuple[Values, VectorFrame]:
+    """A row or rows of values as numbers, checked and copied, and their frame."""
+    if categories:
+        values = _categories(given, parameter, ndim, categories, hint)
+    else:
+        values = _numbers(given, parameter, ndim, alphabet, hint)
+    n_columns = values.shape[-1]
+    columns = () if names is None else tuple(names)
+    if names is not None and (len(columns) != n_columns or len(set(columns)) < n_columns):
+        raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", columns)
+    return values, VectorFrame(n_columns, columns, alphabet, categories)
+
+
 def _numbers(given: object, parameter: str, ndim: int, alphabet: int, hint: str) -> Values:
-    """Whole numbers below `alphabet`, copied; errors name the place of the first wrong one."""
+    """Whole numbers below `alphabet`; errors name the place of the first wrong one."""
     wanted = "hold zeros and ones alone" if alphabet == 2 else f"hold whole numbers from 0 to {alphabet - 1}"
     array = _array(given, parameter, ndim, None, hint)
     if array.size and array.dtype.kind not in "biuf":
@@ -250,11 +275,7 @@ def _numbers(given: object, parameter: str, ndim: int, alphabet: int, hint: str)
     return array.astype(np.uint8)
 
 
-def _categories(
-    given: object, parameter: str, ndim: int, alphabet: int, categories: tuple[Hashable, ...], hint: str
-) -> Values:
-    if not categories:
-        return _numbers(given, parameter, ndim, alphabet, hint)
+def _categories(given: object, parameter: str, ndim: int, categories: tuple[Hashable, ...], hint: str) -> Values:
     array = _array(given, parameter, ndim, object, hint)
     known = {name: number for number, name in enumerate(categories)}
     found = np.array([known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat], dtype=np.int64)
@@ -302,12 +323,3 @@ def _letters(row: Any, categories: tuple[Hashable, ...]) -> Any:  # noqa: ANN401
     """A text as its letters, where these are the names of the values; anything else as it is."""
     letters = bool(categories) and all(isinstance(each, str) and len(each) == 1 for each in categories)
     return list(row) if letters and isinstance(row, str) else row
-
-
-def _column_names(names: Iterable[Hashable] | None, n_columns: int) -> tuple[Hashable, ...]:
-    if names is None:
-        return ()
-    given = tuple(names)
-    if len(given) != n_columns or len(set(given)) < n_columns:
-        raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", given)
-    return given

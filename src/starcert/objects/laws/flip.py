@@ -154,10 +154,6 @@ class Flip(Law):
         """The law itself if it adds no more than that; otherwise one that does, and deletes as it did."""
         return self if self.add <= add else Flip(delete=self.delete, add=add, added=self.added)
 
-    @override
-    def argument(self) -> str:
-        return repr(self.delete) if self.symmetric and self.added == "uniform" else repr(self)
-
     def __repr__(self) -> str:
         chances = repr(self.delete) if self.symmetric else f"delete={self.delete!r}, add={self.add!r}"
         return f"Flip({chances})" if self.added == "uniform" else f"Flip({chances}, added={self.added!r})"

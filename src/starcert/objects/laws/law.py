@@ -130,10 +130,6 @@ class Law(ABC):
         """The law as a phrase, for a report."""
         return repr(self)
 
-    def argument(self) -> str:
-        """The law as an argument of `Noise`."""
-        return repr(self)
-
 
 def real_number(value: object) -> float:
     """A number as a float, NaN for anything else: no comparison with it is true."""

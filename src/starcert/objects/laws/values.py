@@ -79,6 +79,10 @@ class Categorical(Law):
         other = Fraction(self.p) / (self.alphabet - 1)
         return tuple(1 - Fraction(self.p) if shown == value else other for shown in range(self.alphabet))
 
+    @override
+    def change(self, value: int) -> float:
+        return self.p
+
     @property
     @override
     def numbers(self) -> dict[str, float]:

@@ -13,7 +13,7 @@ from starcert.objects.regions.builder import Names, RegionRule, builder, join_na
 from starcert.objects.site_sets import Inside
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["GROUPS", "MATCH", "aromatic_atoms", "functional_groups", "ring_atoms"]
+__all__ = ["GROUPS", "MATCH", "aromatic_atoms", "as_bonds", "as_elements", "functional_groups", "ring_atoms"]
 
 
 class Vocabulary(NamedTuple):

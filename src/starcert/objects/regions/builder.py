@@ -24,7 +24,19 @@ from starcert.objects.laws import real_number
 from starcert.objects.partition import Partition
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["BUILT", "Builder", "Names", "RegionRule", "builder", "check_number", "data_of", "parse_rule", "rule_by"]
+__all__ = [
+    "BUILT",
+    "Builder",
+    "Names",
+    "RegionRule",
+    "builder",
+    "check_number",
+    "data_of",
+    "join_names",
+    "parse_rule",
+    "rule_by",
+    "split_names",
+]
 
 Names: TypeAlias = str | list[str] | tuple[str, ...] | None
 """Several names: a sequence, or text with slashes between them."""
@@ -78,7 +90,7 @@ class RegionRule:
     @property
     def description(self) -> str:
         """The rule in a line, for records: as `build` reads it, where text can express it."""
-        return self.described or _as_text(self.name, self.parameters)
+        return self.described or as_text(self.name, self.parameters)
 
     def __call__(self, graph: Graph) -> Partition:
         """The partition of a graph, marked as anchored with the reason if the rule is."""
@@ -164,7 +176,7 @@ class Builder:
     @property
     def usage(self) -> str:
         """How to write it, with all parameters that have a default."""
-        return self.example or _as_text(self.name, self.parameters)
+        return self.example or as_text(self.name, self.parameters)
 
     def __call__(self, **parameters: object) -> RegionRule:
         """The rule with these parameters; text is turned into numbers where numbers are meant."""
@@ -214,7 +226,8 @@ def rule_by(divide: Callable[..., Partition], regions: tuple[str, ...] | None, *
     return RegionRule("", parameters, regions, partial(divide, **parameters))
 
 
-def _as_text(name: str, parameters: Mapping[str, object]) -> str:
+def as_text(name: str, parameters: Mapping[str, object]) -> str:
+    """NAME:PARAMETER=VALUE,…, without the parameters that are None."""
     given = ",".join(f"{parameter}={value}" for parameter, value in parameters.items() if value is not None)
     return f"{name}:{given}" if given else name
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from starcert.objects.content import canonical_order, digest
 from starcert.objects.graph import Graph
 from starcert.objects.partition import Partition
-from starcert.objects.regions.builder import RegionRule, builder, check_number, data_of, rule_by
+from starcert.objects.regions.builder import RegionRule, as_text, builder, check_number, data_of, rule_by
 from starcert.objects.site_sets import Across, Inside, Outside, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
@@ -117,7 +117,7 @@ def explained(
     frozen = deepcopy(module).cpu().eval().requires_grad_(False)
     weights = digest(repr(frozen), dict(frozen.state_dict()))[:16]
     named = f"{type(frozen).__name__} {weights}"
-    described = "explained:" + ",".join(f"{name}={value}" for name, value in parameters.items()) + f" of {named}"
+    described = f"{as_text('explained', parameters)} of {named}"
     regions = ("important", "other")
     return RegionRule("", {"model": named, **parameters}, regions, _Explain(frozen, **parameters), described=described)
 

@@ -208,12 +208,10 @@ def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
         wrong = ~(((rows == 0) | (rows == 1)).all(axis=1) & (rows.sum(axis=1) == 1))
         if wrong.any():
             first = int(wrong.argmax())
-            raise InvalidParameterError(
-                f"node_data[{attribute}]",
-                "hold one label or one one-hot row for each node",
-                f"{rows[first].tolist()} at node {graph.nodes[first]!r}",
-                "Features that are no labels go to the builder similar_features.",
-            )
+            got = f"{rows[first].tolist()} at node {graph.nodes[first]!r}"
+            hint = "Features that are not labels go to the builder similar_features."
+            wanted = "hold one label or one one-hot row for each node"
+            raise InvalidParameterError(f"node_data[{attribute}]", wanted, got, hint)
         return [str(column) for column in rows.argmax(axis=1)], tuple(map(str, range(rows.shape[1])))
     values = rows.tolist() if rows is not None else list(data)  # type: ignore[call-overload]
     # A region cannot be called 6.0, and a file of numbers means the label 6 by it.
