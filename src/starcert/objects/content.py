@@ -127,7 +127,7 @@ class NodeData(dict[str, object]):
     def __missing__(self, name: object) -> NoReturn:
         if name in self._sites:
             raise KeyError(f"{name!r} may be changed by noise and attacks: it is in graph.node_sites")
-        where = f"{name!r} tells of the graph's own edges: it is in graph.anchored_data"
+        where = f"{name!r} reveals the graph's own edges: it is in graph.anchored_data"
         raise KeyError(where if name in self._anchored else name)
 
 

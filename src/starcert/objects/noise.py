@@ -34,7 +34,7 @@ class Noise:
     is noise on sites with more than two values.
 
     Args:
-        laws: regions and their laws as a mapping, for names that are no Python words.
+        laws: regions and their laws as a mapping, for names that are not Python identifiers.
         regions: the same as keywords. A number p means `Flip(p)`.
 
     Example:

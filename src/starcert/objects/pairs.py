@@ -95,7 +95,7 @@ class NodePairs(Layer):
             source, target = region.coordinates(np.arange(region.size))
             n = len(self.nodes)
             if ((source < 0) | (target < 0) | (source >= n) | (target >= n) | (source == target)).any():
-                raise InvalidParameterError(f"regions[{name}]", "hold arcs of two nodes", "an arc that is none")
+                raise InvalidParameterError(f"regions[{name}]", "hold arcs of two nodes", "something else")
             for other, block in both.items():
                 for shared in np.flatnonzero(block.locate(source, target) >= 0):
                     refuse_overlap((self.nodes[source[shared]], self.nodes[target[shared]]), other, name)
@@ -272,7 +272,7 @@ def _common_pair(one: Block, other: Block, n_nodes: int) -> tuple[int, int] | No
             where = both[more[0]]
             group, with_group = (nodes[starts[role[where]] : ends[role[where]]] for role in (a, b))
             cell = inside(group) if a[where] == b[where] else across([group, with_group])
-            # One more than there are holes: one of these at least is none.
+            # One more than there are holes: at least one of these is not a hole.
             u, v = cell.coordinates(np.arange(left_out[more[0]] + 1))
             real = (one.locate(u, v) >= 0) & (other.locate(u, v) >= 0)
             return int(u[real.argmax()]), int(v[real.argmax()])

@@ -78,7 +78,7 @@ def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value
         object.__setattr__(shown, name, getattr(bare, name))
     try:
         value = function(shown)
-    except Exception as error:  # whatever it is: the function may have failed for want of edges
+    except Exception as error:  # whatever it is: the function may have failed because it had no edges
         raise EdgesAskedError(str(error)) from error
     if "asked" in object.__getattribute__(shown, "__dict__"):
         raise EdgesAskedError("more than the nodes and their data, and an error about it was caught")

@@ -51,7 +51,7 @@ class Index:
             return np.fromiter((self._places[node] for node in nodes), dtype=np.int64)
         except KeyError as error:
             unknown = f"{self.graph!r} without a node {error.args[0]!r}"
-            hint = "Regions speak of nodes by name: see graph.nodes."
+            hint = "Regions go by the names of nodes: see graph.nodes."
             raise InvalidParameterError("graph", "have every node of the regions", unknown, hint) from None
 
     def of_pairs(self, pairs: Iterable[Iterable[Node]], *, swap: bool = True) -> Indices:

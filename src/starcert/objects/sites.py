@@ -293,7 +293,9 @@ class TargetNodes:
         if given.shape == (len(self),):
             if self.n_nodes == given.shape and not np.array_equal(self.index, np.arange(len(self))):
                 hint = "Let target_nodes name them in ascending order."
-                raise InvalidParameterError("labels", "tell rows from nodes, which are in another order", "both", hint)
+                raise InvalidParameterError(
+                    "labels", "distinguish rows from nodes, which are in another order", "both", hint
+                )
             return given
         if len(self.n_nodes) == 1 and given.shape == self.n_nodes:
             return given[self.index]

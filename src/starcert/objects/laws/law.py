@@ -202,9 +202,9 @@ def why_not_alike(law: Law) -> str:
     for suffix, moves in zip(law.suffixes, law.moves, strict=True):
         befores = [before for before, _ in moves]
         if len(_site_laws(law, moves)) > 1 or len({befores.count(before) for before in befores}) > 1:
-            return f"sites of {suffix or 'its axis'} are not all attacked alike, and evidence tells them apart"
+            return f"sites of {suffix or 'its axis'} are not all attacked alike, and evidence would have to distinguish them"
         if any(before == after for before, after in moves) or len(set(moves)) < len(moves):
-            return f"{suffix or 'its axis'} has a move that is none, or one twice"
+            return f"{suffix or 'its axis'} has a move that changes nothing, or one twice"
         starts.append(frozenset(befores))
     for i, one in enumerate(starts):
         if any(one != other and one & other for other in starts[:i]):

@@ -249,7 +249,7 @@ def parse_rule(text: str) -> tuple[str, dict[str, str]]:
     for item in _items(rest) if colon else []:
         parameter, equals, value = (part.strip() for part in item.partition("="))
         if not (parameter and equals and value):
-            raise InvalidParameterError("regions", _FORM, text, f"{item.strip()!r} is no PARAMETER=VALUE.")
+            raise InvalidParameterError("regions", _FORM, text, f"{item.strip()!r} is not PARAMETER=VALUE.")
         if parameter in parameters:
             raise InvalidParameterError("regions", f"give {parameter!r} once", text)
         parameters[parameter] = value

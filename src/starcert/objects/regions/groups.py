@@ -73,7 +73,7 @@ def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: 
 
 @builder(
     "important, other",
-    why="The model tells which part of a graph its answer rests on: that part is given less noise than the rest.",
+    why="The model shows which part of a graph its answer rests on: that part gets less noise than the rest.",
     reason="Which nodes are important was learned from the model's answer on the edges of the clean graph.",
 )
 def explained(

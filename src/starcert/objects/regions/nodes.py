@@ -36,7 +36,7 @@ _LONGEST_RANGE = 10_000_000
 
 @builder(
     "one for each set that is named; between=… for pairs of different sets",
-    why="You know which nodes matter: the certificate then speaks of them and of the others apart.",
+    why="You know which nodes matter: the certificate then covers them and the others separately.",
     example="node_sets:motif=0-9,random=10-19,between=bridge",
 )
 def node_sets(

@@ -42,7 +42,7 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
     """Regions of the pairs whose features have a Jaccard index of at least a threshold (`alike`), or less (`unlike`).
 
     The Jaccard index of two nodes is the number of features that both have, over the number that one of them has;
-    that of two nodes without any feature is 1, for they are equal. It follows from the features alone, which no attack
+    that of two nodes without any feature is 1, as they are equal. It follows from the features alone, which no attack
     on edges changes: not anchored.
 
     Where being alike is transitive, as for labels, graphs may be of any size; otherwise the smaller region is listed.
