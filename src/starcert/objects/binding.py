@@ -182,12 +182,6 @@ def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     """For every site the number of the axis that counts an attack on it, in the order of `noise.axes`.
 
     Of a site with more than two values that lies on several axes, it is the first; sites on no axis have `NO_AXIS`.
-
-    Example:
-        >>> from starcert import Flip
-        >>> noise = Noise(bonds=Flip(delete=0.04, add=0.2))
-        >>> noise.axes, axes_of_sites(bind(Graph(3, [(0, 1)]), noise, None), noise).tolist()
-        (('bonds.delete', 'bonds.add'), [0, 1, 1])
     """
     found = np.zeros(sites.n_sites, dtype=np.uint16)
     n_axes = [len(noise[region].moves) for region in noise]

@@ -236,10 +236,6 @@ def types_of_edges(
     """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default.
 
     `order` says which of the given edges, to which `edge_types` belong, each edge is.
-
-    Example:
-        >>> types_of_edges(["b", "a"], None, np.array([1, 0]))
-        (array([1, 2], dtype=uint8), ('a', 'b'))
     """
     if edge_types is None:
         if type_names is not None:

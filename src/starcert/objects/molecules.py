@@ -305,11 +305,6 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
     """The order of every bond and the formal charge of every atom, by the convention of this module.
 
     The order of the atoms decides between equal choices.
-
-    Example:
-        >>> orders, charges = guess_orders([6, 8, 6], [(0, 1), (0, 2)])
-        >>> orders, charges
-        ({(0, 1): 'double', (0, 2): 'single'}, [0, 0, 0])
     """
     import networkx as nx  # noqa: PLC0415  (slow to import)
 

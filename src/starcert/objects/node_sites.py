@@ -29,13 +29,7 @@ MIN_DIFFERENT = 3
 
 @dataclass(frozen=True)
 class NodeLayer(Layer):
-    """Data of n nodes in some columns, node after node.
-
-    Example:
-        >>> layer = NodeLayer("x", size=6, alphabet=2, n_nodes=2, n_columns=3)
-        >>> layer.coordinates(np.array([4])), layer.numbers(np.array([1]), np.array([1])), layer.everything().size
-        ((array([1]), array([1])), array([4]), 6)
-    """
+    """Data of n nodes in some columns, node after node."""
 
     n_nodes: int
     n_columns: int

@@ -131,11 +131,6 @@ def partition_by_rule(rule: Callable[[Graph], object], graph: Graph) -> Partitio
     itself, and the partition is anchored; so are all later ones of the rule. Edges are not held back from a rule that
     is known to read them, nor from one whose author states that the regions do not depend on them:
     `rule.anchored = False`.
-
-    Example:
-        >>> touched = lambda graph: Partition.from_node_sets({"touched": set(graph.edges.ravel().tolist())})
-        >>> partition_by_rule(touched, Graph(4, [(0, 1), (0, 2)])).anchored
-        True
     """
     stated = stated_by_author(rule)
     if stated is False:

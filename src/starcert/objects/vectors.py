@@ -61,12 +61,7 @@ class VectorFrame:
         return digest("columns", self.n_columns, self.names, self.alphabet, self.categories)
 
     def numbers(self, columns: Iterable[Any], parameter: str = "columns") -> Indices:
-        """The numbers of some columns, ascending, each once; see `ColumnRegions`.
-
-        Example:
-            >>> VectorFrame(3, names=("age", "smoker", "sport")).numbers(["sport", "age"])
-            array([0, 2])
-        """
+        """The numbers of some columns, ascending, each once; see `ColumnRegions`."""
         if isinstance(columns, str) and columns == COLUMNS:
             return np.arange(self.n_columns)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
@@ -215,12 +210,7 @@ def column_sites(clean: Vector, regions: ColumnRegions) -> Sites:
 
 
 def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
-    """The values of rows with the same columns, shape (rows, columns), as a classifier sees them.
-
-    Example:
-        >>> matrix_of(Bits.rows([[0, 1], [1, 1]])).tolist()
-        [[0, 1], [1, 1]]
-    """
+    """The values of rows with the same columns, shape (rows, columns), as a classifier sees them."""
     values = []
     for number, each in enumerate(rows):
         if not isinstance(each, Vector):

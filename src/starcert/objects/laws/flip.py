@@ -167,10 +167,6 @@ class TypedFlip(Law):
     shares. Whether it is present is all that an attack changes, and given that, the type has the same law on either
     side. So the type carries no information, and the channels are those of the flips. `shares` are those of the types
     among added edges.
-
-    Example:
-        >>> TypedFlip(Flip(delete=0.5, add=0.25), (Fraction(1, 2),) * 2).transitions(0)
-        (Fraction(3, 4), Fraction(1, 8), Fraction(1, 8))
     """
 
     flip: Flip

@@ -170,14 +170,7 @@ class AxisMoves(NamedTuple):
 
 @lru_cache(maxsize=256)
 def axis_moves(law: Law) -> tuple[AxisMoves, ...]:
-    """The axes of a law, in their order.
-
-    Example:
-        >>> from starcert.objects.laws import Categorical
-        >>> (axis,) = axis_moves(Categorical(0.25, 3))
-        >>> axis.law.shown, axis.ranks[1].tolist(), axis.outcomes[1].tolist()
-        ((1.0, 6.0), [0, 1], [[2, 0, 1], [1, 0, 2]])
-    """
+    """The axes of a law, in their order."""
     if reason := why_not_alike(law):
         raise InvalidParameterError("noise", "have laws whose axes evidence can look at", law, reason)
     found = []
@@ -202,7 +195,7 @@ def why_not_alike(law: Law) -> str:
     for suffix, moves in zip(law.suffixes, law.moves, strict=True):
         befores = [before for before, _ in moves]
         if len(_site_laws(law, moves)) > 1 or len({befores.count(before) for before in befores}) > 1:
-            return f"sites of {suffix or 'its axis'} are not all attacked alike, and evidence would have to distinguish them"
+            return f"sites of {suffix or 'its axis'} are not all attacked alike"
         if any(before == after for before, after in moves) or len(set(moves)) < len(moves):
             return f"{suffix or 'its axis'} has a move that changes nothing, or one twice"
         starts.append(frozenset(befores))

@@ -236,12 +236,7 @@ _FORM = "be NAME or NAME:PARAMETER=VALUE, with commas between parameters"
 
 
 def parse_rule(text: str) -> tuple[str, dict[str, str]]:
-    """The name of a builder and its parameters, as text; commas inside brackets belong to a value.
-
-    Example:
-        >>> parse_rule("functional_groups:smarts=[N,O]=C,bonds=guess")
-        ('functional_groups', {'smarts': '[N,O]=C', 'bonds': 'guess'})
-    """
+    """The name of a builder and its parameters, as text; commas inside brackets belong to a value."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameterError("regions", _FORM, text, "Write for instance communities:resolution=1.5.")
     name, colon, rest = text.partition(":")
