@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from starcert.math.channels import MAX_RADIUS, Product
 from starcert.objects.laws import Flip, Law, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError
-from starcert.system.markup import html_table
+from starcert.system.output import html_table
 
 __all__ = ["MAX_SITES", "Noise", "RadiusLike"]
 
