@@ -140,11 +140,12 @@ class _Span:
     whole: bool
 
     def __reduce__(self) -> tuple[object, ...]:
-        def sent(shared: Shared[Any]) -> _Received:
+        def sent(shared: Shared[Any] | _Received) -> _Received:
+            if isinstance(shared, _Received):  # Dask pickles once more what has arrived
+                return shared
             in_full = self.whole or len(shared.packed) <= SMALL
             return _Received(shared.digest, shared.packed if in_full else None)
 
-        assert isinstance(self.common, Shared)
         pieces = [(sent(own), item) for own, item in self.pieces]
         return _Span, (self.function, sent(self.common), pieces, self.seconds, self.whole)
 

@@ -110,6 +110,7 @@ class FixedPlan(Plan):
         most: how many.
 
     Example:
+        >>> import numpy as np
         >>> FixedPlan(Wanted(100, 10_000)).wanted(SoFar(np.zeros((1, 2)), np.zeros((1, 2)), 1024))
         Wanted(selection=100, estimation=10000)
     """
