@@ -10,7 +10,7 @@ import pytest
 
 from starcert.system import travelling
 from starcert.system.errors import ClassifierError, ExecutorError
-from starcert.system.travelling import Shared, map_on_workers
+from starcert.system.travelling import SentOnce, map_on_workers
 
 BALLAST = random.Random(0).randbytes(100_000)
 
@@ -49,7 +49,7 @@ def add(common, own, piece):
 def pieces(executor, n=2000):
     """Many pieces, of which fifty that follow each other share one number."""
     for first in range(0, n, 50):
-        own = Shared(first, executor)
+        own = SentOnce(first, executor)
         yield from ((own, piece) for piece in range(50))
 
 
@@ -58,10 +58,10 @@ DONE = sorted((piece, (len(BALLAST), first + piece)) for first in range(0, 2000,
 
 def test_something_large_travels_when_it_is_asked_for():
     worker = Worker()
-    assert sorted(map_on_workers(worker, add, Shared(BALLAST, worker), pieces(worker))) == DONE
+    assert sorted(map_on_workers(worker, add, SentOnce(BALLAST, worker), pieces(worker))) == DONE
     assert 1 <= worker.large <= 2 < len(worker.letters)
     known = worker.large
-    assert sorted(map_on_workers(worker, add, Shared(BALLAST, worker), pieces(worker))) == DONE
+    assert sorted(map_on_workers(worker, add, SentOnce(BALLAST, worker), pieces(worker))) == DONE
     assert worker.large == known  # the next time it is there
 
 
@@ -75,7 +75,7 @@ def test_a_worker_that_was_started_again_asks_again(monkeypatch):
             return super().submit(function, *arguments)
 
     worker = Restarted()
-    assert sorted(map_on_workers(worker, add, Shared(BALLAST, worker), pieces(worker))) == DONE
+    assert sorted(map_on_workers(worker, add, SentOnce(BALLAST, worker), pieces(worker))) == DONE
     assert len(worker.letters) > 250
     assert 2 < worker.large < len(worker.letters) / 2
 
@@ -84,13 +84,13 @@ def test_a_worker_keeps_no_more_than_it_may(monkeypatch):
     """Each piece has something large of its own, and one of them fits beside the common one."""
     monkeypatch.setattr(travelling, "MAX_BYTES", 250_000)
     worker = Worker()
-    large = [(Shared(BALLAST + bytes([i]), worker), i) for i in range(6)]
-    found = list(map_on_workers(worker, lengths, Shared(BALLAST, worker), large))
+    large = [(SentOnce(BALLAST + bytes([i]), worker), i) for i in range(6)]
+    found = list(map_on_workers(worker, lengths, SentOnce(BALLAST, worker), large))
     assert sorted(found) == [(i, 200_001 + i) for i in range(6)]
     assert len(travelling._KEPT) == 2
     monkeypatch.setattr(travelling, "MAX_BYTES", 10)  # the last one is kept however large it is
     travelling._KEPT.clear()
-    assert len(list(map_on_workers(worker, lengths, Shared(BALLAST, worker), large))) == 6
+    assert len(list(map_on_workers(worker, lengths, SentOnce(BALLAST, worker), large))) == 6
     assert len(travelling._KEPT) == 1
 
 
@@ -100,11 +100,11 @@ def lengths(common, own, piece):
 
 def test_spans_are_as_long_as_work_takes(monkeypatch):
     worker = Worker()
-    list(map_on_workers(worker, add, Shared(b"", worker), pieces(worker, 20_000)))
+    list(map_on_workers(worker, add, SentOnce(b"", worker), pieces(worker, 20_000)))
     assert max(worker.lengths) > 100
     monkeypatch.setattr(travelling, "SPAN_SECONDS", 0.002)
     worker = Worker()
-    nap = list(map_on_workers(worker, slow, Shared(b"", worker), pieces(worker, 350)))
+    nap = list(map_on_workers(worker, slow, SentOnce(b"", worker), pieces(worker, 350)))
     assert len(nap) == 350
     assert worker.lengths[-3:] == [1, 1, 1]
 
@@ -118,7 +118,7 @@ def test_what_takes_too_long_is_given_back_and_done_once(tmp_path, monkeypatch):
     monkeypatch.setattr(travelling, "SPAN_SECONDS", 0.005)
     worker = Worker()
     notes = str(tmp_path / "notes")
-    found = list(map_on_workers(worker, noted, Shared(notes, worker), pieces(worker, 100)))
+    found = list(map_on_workers(worker, noted, SentOnce(notes, worker), pieces(worker, 100)))
     assert len(found) == 100
     assert sum(worker.lengths) > 100  # some were sent again
     done = (tmp_path / "notes").read_text().split()
@@ -134,8 +134,8 @@ def noted(notes, own, piece):
 
 def test_threads_share_what_cannot_be_pickled():
     with ThreadPoolExecutor(3) as pool:
-        both = [(Shared(lambda x: x + 1, pool), 1), (Shared(lambda x: 2 * x, pool), 5)]
-        found = map_on_workers(pool, lambda common, own, piece: common(own(piece)), Shared(lambda x: -x, pool), both)
+        both = [(SentOnce(lambda x: x + 1, pool), 1), (SentOnce(lambda x: 2 * x, pool), 5)]
+        found = map_on_workers(pool, lambda common, own, piece: common(own(piece)), SentOnce(lambda x: -x, pool), both)
         assert sorted(found) == [(1, -2), (5, -10)]
 
 
@@ -143,7 +143,7 @@ def test_errors_keep_their_kind():
     worker = Worker()
     for function, kind in ((fails, ExecutorError), (refuses, ClassifierError)):
         with pytest.raises(kind, match="no idea"):
-            list(map_on_workers(worker, function, Shared(1, worker), pieces(worker)))
+            list(map_on_workers(worker, function, SentOnce(1, worker), pieces(worker)))
 
 
 def fails(common, own, piece):
@@ -168,7 +168,7 @@ class Foreign:
 def test_what_a_worker_cannot_unpickle_is_reported():
     worker = Worker()
     with pytest.raises(ExecutorError, match="ImportError: no such module here"):
-        list(map_on_workers(worker, add, Shared(Foreign(), worker), pieces(worker)))
+        list(map_on_workers(worker, add, SentOnce(Foreign(), worker), pieces(worker)))
 
 
 def test_more_workers_have_more_ahead(monkeypatch):
@@ -184,16 +184,16 @@ def test_more_workers_have_more_ahead(monkeypatch):
     names = iter(range(10**6))
     monkeypatch.setattr(travelling.platform, "node", lambda: str(next(names)))
     with Many(1) as pool:
-        list(map_on_workers(pool, slow, Shared(b"", pool), pieces(pool, 400)))
+        list(map_on_workers(pool, slow, SentOnce(b"", pool), pieces(pool, 400)))
     assert max(open_at_once[:32]) <= 32 < max(open_at_once)
 
 
 def test_nothing_is_done_for_no_pieces():
     worker = Worker()
-    assert list(map_on_workers(worker, add, Shared(b"", worker), [])) == worker.letters == []
+    assert list(map_on_workers(worker, add, SentOnce(b"", worker), [])) == worker.letters == []
 
 
 def test_a_worker_is_a_process_and_a_thread():
-    reply = travelling._Span(add, Shared("ab", Worker()), [(Shared(1, Worker()), 2)], 1.0, whole=True).run()
+    reply = travelling._Span(add, SentOnce("ab", Worker()), [(SentOnce(1, Worker()), 2)], 1.0, whole=True).run()
     assert reply.results == [(2, 3)]
     assert str(os.getpid()) in reply.worker.split()

@@ -39,7 +39,7 @@ from starcert.sampling.batch import replaced, taken
 from starcert.sampling.sampler import way_of
 from starcert.sampling.streams import Words, WordStream
 from starcert.system.stages import staged
-from starcert.system.travelling import Shared, map_on_workers
+from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.jobs import fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
@@ -362,8 +362,8 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
 def _audited(job: Job, parts: Iterable[_Part], executor: Executor | None) -> Audit:
     """Audits all parts, here or on an executor."""
     if executor is not None:
-        common = Shared(job.without_graphs, executor)
-        pieces = ((Shared(job.sites[part.graph], executor), part) for part in parts)
+        common = SentOnce(job.without_graphs, executor)
+        pieces = ((SentOnce(job.sites[part.graph], executor), part) for part in parts)
         return sum((found for _, found in map_on_workers(executor, _audited_there, common, pieces)), Audit())
     companies = (each for part in parts for each in _companies(job, job.sites[part.graph], part))
     return sum((_compared(job.classifier, group) for group in _gathered(job, companies)), Audit())

@@ -1,6 +1,6 @@
 """Work on any executor, whose workers receive what they share once.
 
-What many pieces of work need is `Shared`: it is pickled once here and unpickled once in each worker, which keeps the
+What many pieces of work need is `SentOnce`: it is pickled once here and unpickled once in each worker, which keeps the
 last ones by their digests. A large one is sent by its digest alone. A worker that does not have it, because it is new
 or was restarted, says so, and the same work is sent again with everything it needs. So this works on every executor.
 Among threads nothing is pickled.
@@ -32,7 +32,7 @@ from starcert.system.errors import ExecutorError, StarcertError
 from starcert.system.processes import Pending
 from starcert.system.stages import StageTimes, add_worker_times, measured, stage
 
-__all__ = ["Shared", "map_on_workers", "pickles_plainly"]
+__all__ = ["SentOnce", "map_on_workers", "pickles_plainly"]
 
 Content = TypeVar("Content")
 Common = TypeVar("Common")
@@ -56,7 +56,7 @@ MAX_BYTES = 2**28
 """A worker keeps shared things of this many bytes in all, and the last one however large it is."""
 
 
-class Shared(Generic[Content]):
+class SentOnce(Generic[Content]):
     """Something that many pieces of work need.
 
     Args:
@@ -67,7 +67,7 @@ class Shared(Generic[Content]):
     Example:
         >>> from concurrent.futures import ThreadPoolExecutor
         >>> with ThreadPoolExecutor(1) as pool:
-        ...     ten, two = Shared(10, pool), Shared(2, pool)
+        ...     ten, two = SentOnce(10, pool), SentOnce(2, pool)
         ...     list(map_on_workers(pool, lambda base, power, piece: base**power + piece, ten, [(two, 1), (two, 2)]))
         [(1, 101), (2, 102)]
     """
@@ -134,13 +134,13 @@ class _Span:
     """Pieces that are sent together, each with what it needs of its own; `whole`: shared things are sent in full."""
 
     function: Callable[[Any, Any, Any], Any]
-    common: Shared[Any] | _Received
+    common: SentOnce[Any] | _Received
     pieces: list[tuple[Any, Any]]
     seconds: float
     whole: bool
 
     def __reduce__(self) -> tuple[object, ...]:
-        def sent(shared: Shared[Any] | _Received) -> _Received:
+        def sent(shared: SentOnce[Any] | _Received) -> _Received:
             if isinstance(shared, _Received):  # Dask pickles once more what has arrived
                 return shared
             in_full = self.whole or len(shared.packed) <= SMALL
@@ -172,8 +172,8 @@ class _Span:
 def map_on_workers(
     executor: Executor,
     function: Callable[[Common, Own, Item], Result],
-    common: Shared[Common],
-    pieces: Iterable[tuple[Shared[Own], Item]],
+    common: SentOnce[Common],
+    pieces: Iterable[tuple[SentOnce[Own], Item]],
 ) -> Iterator[tuple[Item, Result]]:
     """Every piece of work with its result, in whatever order they come.
 
@@ -186,13 +186,13 @@ def map_on_workers(
         common: what all pieces share.
         pieces: what some of them share, and the piece itself.
     """
-    given_back, left = deque[tuple[Shared[Own], Item]](), iter(pieces)
+    given_back, left = deque[tuple[SentOnce[Own], Item]](), iter(pieces)
     pending: Pending[tuple[_Reply, StageTimes | None]] = Pending(executor)
     spans: dict[Future[tuple[_Reply, StageTimes | None]], _Span] = {}
     workers: set[str] = set()
     length, unknown = FIRST_PIECES, False
 
-    def next_pieces() -> list[tuple[Shared[Own], Item]]:
+    def next_pieces() -> list[tuple[SentOnce[Own], Item]]:
         again = [given_back.popleft() for _ in range(min(length, len(given_back)))]
         return again + list(islice(left, length - len(again)))
 

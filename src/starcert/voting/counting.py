@@ -36,7 +36,7 @@ from starcert.sampling.streams import WordStream, states_of_chunks
 from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import Stage, add_votes, stage
-from starcert.system.travelling import Shared, map_on_workers, pickles_plainly
+from starcert.system.travelling import SentOnce, map_on_workers, pickles_plainly
 from starcert.voting.jobs import NOT_RECORDED, Chunk, Counts, Job, Tally, fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     classifier once.
     """
     if executor is not None:
-        common = Shared(job.without_graphs, executor)
+        common = SentOnce(job.without_graphs, executor)
         _check_picklable(common, executor)
         for _, found in map_on_workers(executor, _count_group, common, _with_sites(job, chunks, executor)):
             yield from found
@@ -76,7 +76,7 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
             yield from _count_group(job, job.sites[group[0].graph], group)
 
 
-def _check_picklable(job: Shared[Job], executor: Executor) -> None:
+def _check_picklable(job: SentOnce[Job], executor: Executor) -> None:
     """Refuses a classifier that a process pool of the standard library cannot send to its workers."""
     if pickles_plainly(executor):
         try:
@@ -92,9 +92,9 @@ def _check_picklable(job: Shared[Job], executor: Executor) -> None:
 
 def _with_sites(
     job: Job, chunks: Iterable[Chunk], executor: Executor
-) -> Iterator[tuple[Shared[Sites], Sequence[Chunk]]]:
+) -> Iterator[tuple[SentOnce[Sites], Sequence[Chunk]]]:
     for graph, groups in groupby(_groups_of_one_graph(job, chunks), key=lambda group: group[0].graph):
-        sites = Shared(job.sites[graph], executor)
+        sites = SentOnce(job.sites[graph], executor)
         for group in groups:
             yield sites, group
 

@@ -21,7 +21,7 @@ from starcert.objects.binding import clean_values
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
-from starcert.system.travelling import Shared, map_on_workers
+from starcert.system.travelling import SentOnce, map_on_workers
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -138,7 +138,9 @@ class OwnVotes:
         self._asking = _Asking(job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes))
         self._copies: AttackedCopies | None = None
         self._read: dict[Attack, dict[int, OwnTally]] = {}
-        self._parcels = None if executor is None else (Shared(job.classifier, executor), Shared(self._asking, executor))
+        self._parcels = (
+            None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._asking, executor))
+        )
 
     @property
     def n_classes(self) -> int:

@@ -365,8 +365,8 @@ def _check_blob(name: str, columns: Mapping[str, object], n_targets: int, n_clas
     blob, samples = columns["blob"], columns["samples"]
     if not isinstance(blob, bytes) or len(blob) != 8 * n_targets * n_classes:
         raise ValueError(f"{name} does not hold {n_classes} counts for each of {n_targets} targets")
-    counts = np.frombuffer(blob, dtype="<i8").reshape(n_targets, n_classes)
-    if counts.min() < 0 or (counts > samples).any() or (counts.sum(axis=1) != samples).any():
+    counts = np.frombuffer(blob, dtype="<i8").reshape(n_targets, n_classes).tolist()  # sums of Python's are exact
+    if any(min(row) < 0 or sum(row) != samples for row in counts):
         raise ValueError(f"{name} has counts that are negative or do not add up to its {samples} samples")
 
 
