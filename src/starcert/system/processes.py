@@ -116,11 +116,8 @@ def worker_processes(
 ) -> Iterator[ProcessPoolExecutor]:
     """A pool of worker processes; when something goes wrong, work in progress is not waited for.
 
-    Args:
-        workers: how many.
-        kept: what a user does not lose when a worker dies, as a sentence.
-        begin: what each worker does first; its StarcertError is raised here.
-        arguments: for `begin`.
+    `kept` tells what a user does not lose when a worker dies, as a sentence. Each worker first calls `begin` with its
+    arguments; a StarcertError there is raised here.
     """
     before = set(active_children())
     _remove_abandoned_semaphores()

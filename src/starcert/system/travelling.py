@@ -1,9 +1,9 @@
 """Work on any executor, whose workers receive what they share once.
 
-What many pieces of work need is `SentOnce`: it is pickled once here and unpickled once in each worker, which keeps the
-last ones by their digests. A large one is sent by its digest alone. A worker that does not have it, because it is new
-or was restarted, says so, and the same work is sent again with everything it needs. So this works on every executor.
-Among threads nothing is pickled.
+What many pieces of work need is `SentOnce`: pickled once here and unpickled once in each worker, which keeps the last
+ones by their digests. A large one is sent by its digest alone. A worker that does not have it, because it is new or was
+restarted, says so, and the same work is sent again with everything it needs. So this works on every executor. Among
+threads nothing is pickled.
 
 Pieces are sent in spans. A worker that has spent too long on one gives back the rest, and the length of the next spans
 follows from the time that pieces took: no worker waits long for another, and sending costs little beside the work.
@@ -59,10 +59,8 @@ MAX_BYTES = 2**28
 class SentOnce(Generic[Content]):
     """Something that many pieces of work need.
 
-    Args:
-        content: what it is.
-        executor: where it is sent: pools of the standard library pickle, others bring `cloudpickle`, which takes
-            lambdas and what a script defines.
+    Pools of the standard library pickle; other executors bring `cloudpickle`, which takes lambdas and what a script
+    defines.
 
     Example:
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -177,14 +175,9 @@ def map_on_workers(
 ) -> Iterator[tuple[Item, Result]]:
     """Every piece of work with its result, in whatever order they come.
 
-    No more is sent than can soon begin, by as many workers as have answered: memory stays flat however many pieces
-    there are. When the caller stops early, what was sent but not begun is taken back.
-
-    Args:
-        executor: where the work is done.
-        function: takes what all pieces share, what this one shares with some others, and the piece itself.
-        common: what all pieces share.
-        pieces: what some of them share, and the piece itself.
+    The function takes what all pieces share, what this one shares with some others, and the piece itself. No more is
+    sent than can soon begin, by as many workers as have answered: memory stays flat however many pieces there are. When
+    the caller stops early, what was sent but not begun is taken back.
     """
     given_back, left = deque[tuple[SentOnce[Own], Item]](), iter(pieces)
     pending: Pending[tuple[_Reply, StageTimes | None]] = Pending(executor)

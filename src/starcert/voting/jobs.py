@@ -154,10 +154,7 @@ class Job:
 def chunk_ends(chunk_size: int, first_chunk: int | None = None) -> Iterator[int]:
     """After how many samples each chunk ends, without end.
 
-    Args:
-        chunk_size: samples in a whole chunk.
-        first_chunk: samples in the first one. Each later one has as many as all before it together, at most
-            `chunk_size`. None: all chunks are whole.
+    If the first chunk has another size, each later one has as many samples as all before it, at most `chunk_size`.
 
     Example:
         >>> from itertools import islice
@@ -205,11 +202,8 @@ def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
     First a chunk with enough votes to tell one classifier from another: selection chunk 0, if it has. It shows little
     where votes are nearly unanimous. A classifier that has twice as many votes against its class shows that with
     probability 99% in a share log(100) / (against + 1) of the votes, so that share is counted again, at most
-    `MAX_RECOUNTED`: further estimation chunks at even distances, or the beginning of the last one.
-
-    Args:
-        stored: the stored chunks of the graph.
-        against: its stored estimation votes against the leading class.
+    `MAX_RECOUNTED`: further estimation chunks at even distances, or the beginning of the last one. `against` is how
+    many stored estimation votes are against the leading class.
 
     Example:
         >>> stored = [Chunk(0, "selection", 0, 100), *chunks_of(0, "estimation", 100_000, 1000)]

@@ -77,17 +77,11 @@ def count_votes(
     executor: Executor | None = None,
     advance: Advance,
 ) -> Votes:
-    """The votes that a plan wants on every graph of a job, from the store where it has them.
+    """The votes that a plan wants on every graph of a job, counted here or on an executor.
 
-    Args:
-        job: what all chunks have in common.
-        plan: how many votes.
-        record: whether to keep which sites flipped in estimation votes against the class of each target, the one that
-            leads in its selection votes: these all come first then. Where that would take too much for all targets of
-            a graph, the number of flips on each axis is kept, of as many targets as fit (`what_to_record`).
-        store: keeps every chunk as it comes. Some stored chunks of every graph are counted again first.
-        executor: where to count; None: in this process.
-        advance: is called with the number of votes that came in.
+    With `record`, the flips of estimation votes against the class of each target are kept, as `what_to_record` says:
+    the class leads in the selection votes, which all come first then. A store keeps every chunk as it comes, and gives
+    those that it has; some stored chunks of every graph are counted again first.
     """
     if store is not None:
         for tally in tallies(job, _chunks_to_recount(job, store), executor):
@@ -314,17 +308,11 @@ class Recorded(NamedTuple):
 
 
 def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recorded:
-    """What is recorded of the estimation votes on a graph.
+    """What is recorded of at most `votes` estimation votes on a graph, from its selection votes.
 
     One target has all its flips recorded as they come, until they take too much. Several targets share the noisy copies
     but not the votes against their classes, so it is decided in advance: all flips, if those of all targets are
     expected to take `MOST_BYTES` at most; else the number of flips on each axis, of the first targets that fit.
-
-    Args:
-        job: what all votes have in common.
-        graph: the number of the graph.
-        selection: its selection votes, shape (targets, classes).
-        votes: how many estimation votes there may be.
     """
     labels = selection.argmax(axis=1)
     if len(labels) == 1:

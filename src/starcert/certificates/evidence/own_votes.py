@@ -138,7 +138,7 @@ class OwnVotes:
         self._asking = _Asking(job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes))
         self._copies: AttackedCopies | None = None
         self._read: dict[Attack, dict[int, OwnTally]] = {}
-        self._parcels = (
+        self._sent = (
             None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._asking, executor))
         )
 
@@ -184,13 +184,13 @@ class OwnVotes:
 
     def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[tuple[int, list[OwnTally]]]:
         """The tallies of each span, with its number, in whatever order they come."""
-        if self._executor is None or self._parcels is None or len(spans) < 2:
+        if self._executor is None or self._sent is None or len(spans) < 2:
             if self._copies is None:
                 self._copies = self._asking.copies()
             for number, span in enumerate(spans):
                 yield number, self._asking.tallies(self._job.classifier, self._copies, span, chunk)
             return
-        base, asking = self._parcels
+        base, asking = self._sent
         pieces = ((asking, (number, span, chunk)) for number, span in enumerate(spans))
         for (number, _, _), tallies in map_on_workers(self._executor, _count_there, base, pieces):
             yield number, tallies

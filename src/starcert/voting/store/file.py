@@ -21,17 +21,10 @@ from pathlib import Path
 from starcert.system.errors import InvalidParameterError, StoreError
 from starcert.system.files import lock_file, unlock_file
 from starcert.voting.store.records import Record, record_row
-from starcert.voting.store.rows import Stored, StoredAttack, StoredFlips, StoredVotes, row_of
+from starcert.voting.store.rows import TABLES, Stored, StoredFlips, key_of, row_of
 from starcert.voting.store.schema import error_code, read_errors
 
 __all__ = ["StoreFile", "target_file"]
-
-TABLES: dict[object, tuple[str, ...]] = {
-    StoredVotes: ("chunks", "graph", "purpose", "chunk"),
-    StoredFlips: ("flips", "graph", "target", "chunk"),
-    StoredAttack: ("attacks", "graph", "target", "flips", "size", "chunk"),
-}
-"""The table of each kind of row, and the columns of its key."""
 
 COMMIT_SECONDS = 0.5
 COMMIT_ROWS = 4096
@@ -192,7 +185,7 @@ class StoreFile:
             self._alarm.daemon = True
             with suppress(RuntimeError):  # no thread to be had: the next call commits
                 self._alarm.start()
-        self.waiting[type(new), new.key] = new
+        self.waiting[type(new), key_of(new)] = new
         self._waiting_bytes += sum(len(column) for column in new if isinstance(column, bytes))
 
     def _on_alarm(self) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "Look",
     "Record",
     "Session",
+    "StoreSummary",
     "VoteSettings",
     "check_look",
     "differences",
@@ -168,6 +169,25 @@ class Fault:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", _text(self.reason, "reason"))
+
+
+@dataclass(frozen=True)
+class StoreSummary:
+    """What a store holds, in a few numbers.
+
+    Attributes:
+        chunks: how many chunks there are, by purpose.
+        samples: how many votes there are, by purpose.
+        samples_by_graph: votes of each graph, by purpose.
+        file_bytes: the size of the file.
+        integrity: "good", or the reason why not; the numbers then stop where the damage was met.
+    """
+
+    chunks: Mapping[str, int]
+    samples: Mapping[str, int]
+    samples_by_graph: Mapping[str, tuple[int, ...]]
+    file_bytes: int
+    integrity: str
 
 
 Record: TypeAlias = VoteSettings | GraphRecord | Session | Look | Fault

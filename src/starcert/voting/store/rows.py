@@ -18,7 +18,18 @@ from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.voting import PURPOSES
 from starcert.voting.store.records import MAX_COUNT, GraphRecord, VoteSettings, digest_of
 
-__all__ = ["Counts", "Row", "Stored", "StoredAttack", "StoredFlips", "StoredVotes", "positions_text", "row_of"]
+__all__ = [
+    "TABLES",
+    "Counts",
+    "Row",
+    "Stored",
+    "StoredAttack",
+    "StoredFlips",
+    "StoredVotes",
+    "key_of",
+    "positions_text",
+    "row_of",
+]
 
 MAX_CONTENT = 2**27
 """Bytes of the flips of one chunk, unpacked: no row of a foreign file can ask for more memory."""
@@ -39,11 +50,6 @@ class StoredVotes(NamedTuple):
     chunk: int
     samples: int
     blob: bytes
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What identifies the row."""
-        return self[:3]
 
     def counts(self, n_classes: int) -> Counts:
         """The votes, shape (targets, classes)."""
@@ -83,20 +89,7 @@ class StoredVotes(NamedTuple):
 
 
 class StoredFlips(NamedTuple):
-    """The flips of the votes on one target against the class `label`, in one estimation chunk.
-
-    Attributes:
-        graph: the number of the graph.
-        target: the number of the target.
-        chunk: the number of the chunk.
-        samples: votes in it.
-        label: the class.
-        sites: how many sites the graph has.
-        votes: how many votes are against the class.
-        form: one of `FORMS`: which sites flipped, or how many on each axis; "shown": with the values of the flips.
-        entries: how many positions, how many axes, or how many values with bits; 0 for bits.
-        content: as the table says, packed by zlib.
-    """
+    """The flips of the votes on one target against the class `label`, in one estimation chunk: see `SCHEMA`."""
 
     graph: int
     target: int
@@ -108,11 +101,6 @@ class StoredFlips(NamedTuple):
     form: str
     entries: int
     content: bytes
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What identifies the row."""
-        return self[:3]
 
     @classmethod
     def from_caller(cls, chunk: StoredVotes, target: int, votes: Sequence[int], record: FlipRecord) -> StoredFlips:
@@ -224,19 +212,7 @@ class StoredFlips(NamedTuple):
 
 
 class StoredAttack(NamedTuple):
-    """The votes of one chunk on a target of an attacked graph.
-
-    Attributes:
-        graph: the number of the clean graph.
-        target: the number of the target.
-        flips: the positions of the sites that the attack flips, ascending, as JSON; with more than two values, with the
-            rank of the new value: see `AttackAxis.attacked`.
-        size: samples that are drawn for a chunk: votes depend on it.
-        chunk: the number of the chunk at that attacked graph.
-        samples: votes in it.
-        blob: votes for each class, as in `StoredVotes`.
-        numbers: for each vote against the graph's class, how many sites of each axis flipped, 32 bits each.
-    """
+    """The votes of one chunk on a target of an attacked graph: see `SCHEMA`."""
 
     graph: int
     target: int
@@ -246,11 +222,6 @@ class StoredAttack(NamedTuple):
     samples: int
     blob: bytes
     numbers: bytes
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What identifies the row."""
-        return self[:5]
 
     @property
     def counts(self) -> Counts:
@@ -316,6 +287,19 @@ class StoredAttack(NamedTuple):
 
 Stored: TypeAlias = StoredVotes | StoredFlips | StoredAttack
 Row = TypeVar("Row", StoredVotes, StoredFlips, StoredAttack)
+
+
+TABLES: dict[object, tuple[str, ...]] = {
+    StoredVotes: ("chunks", "graph", "purpose", "chunk"),
+    StoredFlips: ("flips", "graph", "target", "chunk"),
+    StoredAttack: ("attacks", "graph", "target", "flips", "size", "chunk"),
+}
+"""The table of each kind of row, and the columns of its key, which come first."""
+
+
+def key_of(stored: Stored) -> tuple[object, ...]:
+    """What identifies a row among those of its kind."""
+    return stored[: len(TABLES[type(stored)]) - 1]
 
 
 def row_of(stored: Stored) -> tuple[object, ...]:

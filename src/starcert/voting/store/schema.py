@@ -25,7 +25,7 @@ from starcert.voting.store.records import (
     VoteSettings,
     record_row,
 )
-from starcert.voting.store.rows import StoredAttack, StoredFlips, StoredVotes
+from starcert.voting.store.rows import StoredAttack, StoredFlips, StoredVotes, key_of
 
 __all__ = ["FORMAT", "SCHEMA", "Contents", "create_schema", "error_code", "read_errors", "verify"]
 
@@ -157,7 +157,7 @@ def _verify_flips(db: sqlite3.Connection, contents: Contents) -> None:
     for row in db.execute("SELECT * FROM flips ORDER BY graph, chunk, target"):
         flips = StoredFlips.from_row(row, contents.settings, contents.graphs)
         key = flips.graph, "estimation", flips.chunk
-        if last is None or last.key != key:
+        if last is None or key_of(last) != key:
             query = "SELECT * FROM chunks WHERE graph = ? AND purpose = ? AND chunk = ?"
             found = db.execute(query, key).fetchone()
             last = None if found is None else StoredVotes.from_row(found, contents.settings, contents.graphs)

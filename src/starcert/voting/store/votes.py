@@ -15,7 +15,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -35,38 +34,29 @@ from starcert.voting.store.records import (
     GraphRecord,
     Look,
     Session,
+    StoreSummary,
     VoteSettings,
     check_look,
     differences,
     is_fixed,
     record_row,
 )
-from starcert.voting.store.rows import Counts, Row, Stored, StoredAttack, StoredFlips, StoredVotes, positions_text
+from starcert.voting.store.rows import (
+    Counts,
+    Row,
+    Stored,
+    StoredAttack,
+    StoredFlips,
+    StoredVotes,
+    key_of,
+    positions_text,
+)
 from starcert.voting.store.schema import Contents, create_schema, read_errors, verify
 
-__all__ = ["StoreSummary", "VoteStore"]
+__all__ = ["VoteStore"]
 
 MAX_BYTES = 2**31
 """The most bytes that the counts of all graphs and classes may take: a foreign file can name as many as it likes."""
-
-
-@dataclass(frozen=True)
-class StoreSummary:
-    """What a store holds, in a few numbers.
-
-    Attributes:
-        chunks: how many chunks there are, by purpose.
-        samples: how many votes there are, by purpose.
-        samples_by_graph: votes of each graph, by purpose.
-        file_bytes: the size of the file.
-        integrity: "good", or the reason why not; the numbers then stop where the damage was met.
-    """
-
-    chunks: Mapping[str, int]
-    samples: Mapping[str, int]
-    samples_by_graph: Mapping[str, tuple[int, ...]]
-    file_bytes: int
-    integrity: str
 
 
 class VoteStore:
@@ -335,10 +325,10 @@ class VoteStore:
 
     def _is_stored(self, new: Any) -> bool:  # noqa: ANN401  (of any kind, and compared with one of the same)
         """Whether what waits or is stored makes a row needless; an error if neither begins with the other."""
-        kind = type(new)
-        old: Any = self._file.waiting.get((kind, new.key))
-        for stored in list(self._committed(kind, *new.key)) if old is None else ():
-            old = stored
+        kind, key = type(new), key_of(new)
+        old: Any = self._file.waiting.get((kind, key))
+        if old is None:
+            old = next(iter(list(self._committed(kind, *key))), None)
         if old is None or (kind is StoredFlips and not old.is_alike(new)):
             return False
         if conflict := old.conflict(new, self.settings.n_classes):
@@ -389,10 +379,10 @@ class VoteStore:
     def _found(self, kind: type[Row], *key: object) -> list[Row]:
         """The rows of a kind whose key begins so, stored or waiting, in order."""
         with self._file.turn:
-            found: dict[Any, Row] = {row.key: row for row in self._committed(kind, *key)}
+            found: dict[Any, Row] = {key_of(row): row for row in self._committed(kind, *key)}
             for row in self._file.waiting.values():
-                if isinstance(row, kind) and row.key[: len(key)] == key:
-                    found[row.key] = row
+                if isinstance(row, kind) and key_of(row)[: len(key)] == key:
+                    found[key_of(row)] = row
             return [found[each] for each in sorted(found)]
 
 
