@@ -1,8 +1,8 @@
-"""A batch of noisy copies of one object, and the views of it that classifiers ask for.
+"""A batch of noisy copies of one object, and the views of it that classifiers see.
 
-Samplers know sites and values; only here do they mean something. Nothing is built before it is asked for. Every view,
+Samplers know sites and values; only here do they mean something. Nothing is built before it is requested. Every view,
 down to the order of its edges, is a function of the copies and of what noise leaves alone, never of the clean object.
-Views come as numpy arrays, or as torch tensors on a device (`…_on`), whichever way the copies were drawn.
+Views come as numpy arrays, or as torch tensors on a device (`…_on`), however the copies were drawn.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from starcert.math.flips import Flips
     from starcert.objects import Frame, Graph, Sites
     from starcert.objects.node_sites import NodeSites
-    from starcert.sampling.draws import Draw, LateFlips
+    from starcert.sampling.draws import Draw
 
 __all__ = [
     "Copies",
@@ -38,19 +39,20 @@ __all__ = [
     "flips_of",
     "node_places",
     "places_of",
-    "taken",
+    "replace_sites",
+    "select_copies",
 ]
 
 Integers = npt.NDArray[np.int64]
 
 Copies: TypeAlias = Any
-"""`NoisyCopies` of some kind: which one, the layer of the clean object decides. Of a graph they are `NoisyGraphs`."""
+"""`NoisyCopies` of some kind, which depends on the clean object: `NoisyGraphs` of a graph, else `NoisyVectors`."""
 
 CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the noisy copy: use batch.frame."
 
 
 class NoisyCopies:
-    """Noisy copies of one object. Fixed sites are as they were.
+    """Noisy copies of one object. Fixed sites keep their clean values.
 
     Args:
         sites: the sites of the clean object.
@@ -66,31 +68,25 @@ class NoisyCopies:
         """What noise leaves alone: of a graph the nodes, their names and their data."""
         return self._sites.frame
 
-    @property
-    def clean(self) -> NoReturn:
-        """The clean object is shown to nobody."""
+    def _refuse(self) -> NoReturn:
         raise ValueError(CLEAN_GRAPH)
 
-    @property
-    def graph(self) -> NoReturn:
-        """The clean graph is shown to nobody."""
-        raise ValueError(CLEAN_GRAPH)
-
-    @property
-    def sites(self) -> NoReturn:
-        """The sites know the clean object, and are shown to nobody."""
-        raise ValueError(CLEAN_GRAPH)
+    # A classifier must not see the clean object, nor the sites, which know it.
+    clean = graph = sites = property(_refuse)
 
     def __len__(self) -> int:
         return len(self._draw)
 
     def __getitem__(self, samples: slice) -> Self:
-        some = copy(self)
-        some._draw = self._draw[samples]
-        return some
+        return self._with(self._draw[samples])
+
+    def _with(self, draw: Draw) -> Self:
+        other = copy(self)
+        other._draw = draw
+        return other
 
     def split(self, most: int) -> Iterator[Self]:
-        """The copies in portions of at most so many."""
+        """The copies in portions of at most `most`."""
         if 0 < len(self) <= most:
             yield self
             return
@@ -103,26 +99,22 @@ class NoisyCopies:
         return self._draw.values
 
 
-def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips:
-    """Which sites flipped in some copies of a batch, by their numbers, and what they show where values are no bits.
+# These are no methods: a classifier that sees a batch must not learn from it what the clean object is.
 
-    It is no method: whoever is shown a batch must not learn from it what the clean object is.
-    """
+
+def flips_of(batch: NoisyCopies, copies: Integers) -> Flips:
+    """Which sites flipped in the copies with these numbers, and what they show if there are more than two values."""
     return batch._draw.flips_of(copies, batch._sites.nonzero)
 
 
-def taken(batch: Copies, copies: Integers) -> Copies:
-    """Some copies of a batch, in this order."""
-    some = copy(batch)
-    some._draw = batch._draw.taken(copies)
-    return some
+def select_copies(batch: Copies, copies: Integers) -> Copies:
+    """The copies of a batch with these numbers, in this order."""
+    return batch._with(batch._draw.select(copies))
 
 
-def replaced(batch: Copies, copies: Integers, positions: Integers, values: npt.NDArray[np.uint8]) -> Copies:
-    """The same copies but for some sites, each named once with its copy, that have these values."""
-    others = copy(batch)
-    others._draw = batch._draw.replaced(copies, positions, values)
-    return others
+def replace_sites(batch: Copies, copies: Integers, positions: Integers, values: npt.NDArray[np.uint8]) -> Copies:
+    """The same copies with other values at some sites, each named once with its copy."""
+    return batch._with(batch._draw.replace(copies, positions, values))
 
 
 class LayerPlaces(NamedTuple):
@@ -130,20 +122,13 @@ class LayerPlaces(NamedTuple):
 
     Attributes:
         fixed: the clean values of all its sites; those that noise may change are 0.
-        numbers: the number in the layer of each site that may change.
+        numbers: the number in the layer of each site that may change, ascending.
         positions: its position among the sites of all regions.
     """
 
     fixed: npt.NDArray[np.uint8]
-    numbers: npt.NDArray[np.int64]
-    positions: npt.NDArray[np.int64]
-
-    @property
-    def order(self) -> npt.NDArray[np.int64]:
-        """For each site of the layer its position among those of all regions; −1 for fixed ones."""
-        order = np.full(len(self.fixed), -1, dtype=np.int64)
-        order[self.numbers] = self.positions
-        return order
+    numbers: Integers
+    positions: Integers
 
 
 def places_of(sites: Sites) -> dict[str, LayerPlaces]:
@@ -161,7 +146,8 @@ def places_of(sites: Sites) -> dict[str, LayerPlaces]:
         fixed[layer.numbers(*coordinates)] = values
         numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
         fixed[numbers] = 0
-        found[layer.name] = LayerPlaces(fixed, numbers, there)
+        order = np.argsort(numbers)
+        found[layer.name] = LayerPlaces(fixed, numbers[order], there[order])
     return found
 
 
@@ -179,13 +165,13 @@ class NoisyVectors(NoisyCopies):
         self._places = places
 
     def vectors(self, layer: str | None = None) -> npt.NDArray[np.uint8]:
-        """The values of all sites of a layer (the first, if it is not named), fixed ones too, shape (copies, sites)."""
+        """The values of all sites of a layer (by default the first), fixed ones too, shape (copies, sites)."""
         places, values = self._places_of(layer), self.values
         if len(places.numbers) < len(places.fixed):
             vectors = np.tile(places.fixed, (len(self), 1))
             vectors[:, places.numbers] = values[:, places.positions]
             return vectors
-        order = places.order
+        order = places.positions
         in_order = len(order) == values.shape[1] and (order == np.arange(len(order))).all()
         return values if in_order else values.take(order, axis=1)
 
@@ -242,8 +228,8 @@ class NoisyGraphs(NoisyCopies, ABC):
         return False
 
     @property
+    @override
     def frame(self) -> Frame:
-        """What noise leaves alone: the nodes, their names and their data."""
         return self._sites.graph.frame
 
     @property
@@ -261,14 +247,16 @@ class NoisyGraphs(NoisyCopies, ABC):
 
     def in_degrees(self) -> npt.NDArray[np.int32]:
         """How many edges end at every node, shape (copies, nodes); of an undirected graph its degree."""
-        return self._ending(self.edges().v) if self.frame.directed else self.degrees()
+        edges = self.edges() if self.frame.directed else None
+        return self.degrees() if edges is None else self._ending(edges.starts, edges.v)
 
     def out_degrees(self) -> npt.NDArray[np.int32]:
         """How many edges begin at every node, shape (copies, nodes); of an undirected graph its degree."""
-        return self._ending(self.edges().u) if self.frame.directed else self.degrees()
+        edges = self.edges() if self.frame.directed else None
+        return self.degrees() if edges is None else self._ending(edges.starts, edges.u)
 
-    def _ending(self, ends: Integers) -> npt.NDArray[np.int32]:
-        n, starts = self.frame.n_nodes, self.edges().starts
+    def _ending(self, starts: Integers, ends: Integers) -> npt.NDArray[np.int32]:
+        n = self.frame.n_nodes
         places = np.repeat(np.arange(len(self)) * n, np.diff(starts)) + ends
         return np.bincount(places, minlength=n * len(self)).astype(np.int32).reshape(len(self), n)
 
@@ -332,7 +320,7 @@ class NoisyGraphs(NoisyCopies, ABC):
     def node_ones(self, name: str) -> NodeOnes:
         """The noisy bits of nodes that are 1, where bits of nodes are sites."""
         if self._node_sites(name).alphabet != 2:
-            raise ValueError(f"{name!r} are categories; ones are asked for where node data are bits")
+            raise ValueError(f"{name!r} are categories; ones are there where node data are bits")
         values = self.node_values(name)
         flat = values.reshape(-1, values.shape[2])
         rows, columns = np.nonzero(flat)
