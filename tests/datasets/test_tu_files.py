@@ -118,7 +118,7 @@ def test_labels_at_both_ends_of_the_whole_numbers(tmp_path):
 
 
 def test_one_hot_labels_that_would_not_fit_are_refused_with_their_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(tu_files, "_MOST_BYTES", 71)
+    monkeypatch.setattr(tu_files, "_MAX_BYTES", 71)
     with pytest.raises(StarcertError, match=r"labels of 6 nodes would take 72 bytes as 3 columns.*fewer different"):
         read(write(tmp_path, node_labels="0\n2\n0\n0\n0\n0\n"), "TINY")
 

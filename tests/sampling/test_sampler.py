@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from itertools import product
 
 import networkx as nx
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import starcert as sc
 from starcert.objects import Sites
+from starcert.objects.binding import acting_laws, clean_values
 from starcert.sampling import dense as dense_module
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling import sparse as sparse_module
@@ -177,3 +179,75 @@ def test_tiny_probabilities_are_drawn_on_a_device_too():
     for noise in (sc.Noise(all=1e-6), sc.Noise(all=sc.Flip(delete=0.1, add=1e-10))):
         assert method_of(large, noise, "cuda") is Method.DEVICE_SPARSE
         assert method_of(small, noise, "cuda") is Method.DEVICE_DENSE
+
+
+TYPED = sc.Graph(4, [(0, 1), (1, 2), (0, 3)], edge_types=["s", "d", "s"], type_names=("s", "d"))
+ATOMS = sc.Graph(3, [(0, 1)], node_data={"element": list("CNO")}).with_categories("element", tuple("CNO"))
+VALUED = {
+    "edges": (TYPED, sc.Noise(all=sc.Edges(delete=0.25, add=0.1, change=0.3)), None),
+    "flips": (TYPED, sc.Noise(all=sc.Flip(delete=0.25, add=0.2, added=(3.0, 1.0))), None),
+    "nodes": (
+        ATOMS,
+        sc.Noise(bonds=0.2, atoms=sc.Categorical(0.3)),
+        sc.Partition.of_layers({"bonds": "pairs", "atoms": "element"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_values_that_are_drawn_sparsely_follow_the_law(name, monkeypatch):
+    """All patterns of six sites, against the transitions of their laws; and every portion is part of the chunk."""
+    graph, noise, regions = VALUED[name]
+    base = sc.classifiers.from_callable(lambda _: 0, n_classes=2)
+    problem = sc.SmoothedClassifier(base, noise, regions).problem([graph])
+    sites, noise = problem.sites[0], problem.noise
+    monkeypatch.setattr(sampler_module, "MAX_DENSE_VALUES", 0)
+    monkeypatch.setattr(sampler_module, "DENSE_SHARE", 1.0)
+    assert method_of(sites, noise) is Method.SPARSE
+    monkeypatch.setattr(sparse_module, "BLOCK_FLIPS", 10_000)
+    drawn, stream, samples = sampler(sites, noise), WordStream.of_chunk(2, graph.key, "estimation", 0), 40_000
+    batch = drawn.draw(stream.fork(), samples)
+    values = batch.values
+    laws = acting_laws(sites, noise)
+    chances = [
+        [float(p) for p in law.transitions(value)]
+        for law, first, size in zip(laws, sites.offsets, sites.sizes, strict=True)
+        for value in clean_values(sites)[first : first + size].tolist()
+    ]
+    patterns, seen = np.unique(values, axis=0, return_counts=True)
+    counts = dict(zip(map(tuple, patterns.tolist()), seen.tolist(), strict=True))
+    statistic, cells, rest, found = 0.0, 0, 0.0, 0
+    for pattern in product(*(range(len(law)) for law in chances)):
+        expected = samples * math.prod(law[value] for law, value in zip(chances, pattern, strict=True))
+        count = counts.pop(pattern, 0)
+        assert expected or not count
+        if expected > 5:
+            statistic, cells = statistic + (count - expected) ** 2 / expected, cells + 1
+        else:
+            rest, found = rest + expected, found + count
+    assert not counts
+    assert statistic < cells + 5 * math.sqrt(2 * cells)
+    assert abs(found - rest) < 5 * math.sqrt(rest + 1)
+    portions = list(drawn.portions(stream, samples, 30_001))
+    assert len(portions) > 2
+    np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), values[:30_001])
+    first, last = sites.span(sites.clean.layers[0].name)
+    for copy, each in enumerate(batch[:200].copies()):
+        shown = values[copy, first:last]
+        assert sorted(each.nonzero(sites.clean.layers[0].name)[1]) == sorted(shown[shown > 0])
+
+
+def test_few_flips_of_a_large_typed_graph_are_drawn_by_the_sites_that_flip():
+    edges = [(i, i + 1) for i in range(8_999)]
+    graph = sc.Graph(9_000, edges, edge_types=["s", "d", "s"] * 2_999 + ["s", "d"], type_names=("s", "d"))
+    sites, noise = Sites.everything(graph, "all"), sc.Noise(all=sc.Edges(delete=0.01, add=1e-6, change=0.02, types=2))
+    assert method_of(sites, noise) is Method.SPARSE
+    assert method_of(Sites.everything(TYPED, "all"), noise) is Method.DENSE
+    batch = sampler(sites, noise).draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 128)
+    listed = batch.edges()
+    added = (sites.n_sites - 8_999) * 1e-6
+    sizes = np.diff(listed.starts)
+    assert abs(sizes.mean() - (8_999 * 0.99 + added)) < 5 * math.sqrt((90 + added) / 128)
+    doubles = 3_000 * 0.97 + 5_999 * 0.02 + added / 2
+    assert abs((listed.types == 2).sum() / 128 - doubles) < 5 * math.sqrt((3_000 * 0.03 + 5_999 * 0.02 + added) / 128)
+    np.testing.assert_array_equal(batch[:3].degrees().sum(axis=1), 2 * sizes[:3])

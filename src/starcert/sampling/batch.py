@@ -27,18 +27,17 @@ if TYPE_CHECKING:
     from starcert.objects import Frame, Graph, Sites
     from starcert.objects.node_sites import NodeSites
     from starcert.sampling.draws import Draw
+    from starcert.sampling.views import LayerPlaces
 
 __all__ = [
     "Copies",
     "EdgeList",
-    "LayerPlaces",
     "NodeOnes",
     "NoisyCopies",
     "NoisyGraphs",
     "NoisyVectors",
     "flips_of",
     "node_places",
-    "places_of",
     "replace_sites",
     "select_copies",
 ]
@@ -115,40 +114,6 @@ def select_copies(batch: Copies, copies: Integers) -> Copies:
 def replace_sites(batch: Copies, copies: Integers, positions: Integers, values: npt.NDArray[np.uint8]) -> Copies:
     """The same copies with other values at some sites, each named once with its copy."""
     return batch._with(batch._draw.replace(copies, positions, values))
-
-
-class LayerPlaces(NamedTuple):
-    """Where the values of a layer come from.
-
-    Attributes:
-        fixed: the clean values of all its sites; those that noise may change are 0.
-        numbers: the number in the layer of each site that may change, ascending.
-        positions: its position among the sites of all regions.
-    """
-
-    fixed: npt.NDArray[np.uint8]
-    numbers: Integers
-    positions: Integers
-
-
-def places_of(sites: Sites) -> dict[str, LayerPlaces]:
-    """The places of each layer of an object, by its name."""
-    found = {}
-    for layer in sites.clean.layers:
-        positions = [
-            np.arange(offset, offset + block.size)
-            for block, offset in zip(sites.blocks, sites.offsets, strict=True)
-            if block.layer == layer.name
-        ]
-        there = np.concatenate([np.empty(0, dtype=np.int64), *positions])
-        coordinates, values = sites.clean.nonzero(layer.name)
-        fixed = np.zeros(layer.size, dtype=np.uint8)
-        fixed[layer.numbers(*coordinates)] = values
-        numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
-        fixed[numbers] = 0
-        order = np.argsort(numbers)
-        found[layer.name] = LayerPlaces(fixed, numbers[order], there[order])
-    return found
 
 
 class NoisyVectors(NoisyCopies):
@@ -247,17 +212,15 @@ class NoisyGraphs(NoisyCopies, ABC):
 
     def in_degrees(self) -> npt.NDArray[np.int32]:
         """How many edges end at every node, shape (copies, nodes); of an undirected graph its degree."""
-        edges = self.edges() if self.frame.directed else None
-        return self.degrees() if edges is None else self._ending(edges.starts, edges.v)
+        return self._ending("v") if self.frame.directed else self.degrees()
 
     def out_degrees(self) -> npt.NDArray[np.int32]:
         """How many edges begin at every node, shape (copies, nodes); of an undirected graph its degree."""
-        edges = self.edges() if self.frame.directed else None
-        return self.degrees() if edges is None else self._ending(edges.starts, edges.u)
+        return self._ending("u") if self.frame.directed else self.degrees()
 
-    def _ending(self, starts: Integers, ends: Integers) -> npt.NDArray[np.int32]:
-        n = self.frame.n_nodes
-        places = np.repeat(np.arange(len(self)) * n, np.diff(starts)) + ends
+    def _ending(self, end: str) -> npt.NDArray[np.int32]:
+        n, edges = self.frame.n_nodes, self.edges()
+        places = np.repeat(np.arange(len(self)) * n, np.diff(edges.starts)) + getattr(edges, end)
         return np.bincount(places, minlength=n * len(self)).astype(np.int32).reshape(len(self), n)
 
     def adjacency(self) -> npt.NDArray[np.uint8]:

@@ -101,9 +101,10 @@ class DeviceDraw(Draw):
             listed = flips.nonzero()[:, 1].to(torch.int32).cpu().numpy()
             places = ListedFlips(np.concatenate([[0], np.cumsum(counts)]), listed.view(np.uint32))
         else:
-            octets = torch.nn.functional.pad(flips.to(torch.uint8), (0, -n_sites % 8)).unflatten(1, (-(-n_sites // 8), 8))
+            width = -(-n_sites // 8)
+            padded = torch.nn.functional.pad(flips.to(torch.uint8), (0, -n_sites % 8)).view(len(some), width, 8)
             shifts = torch.arange(8, dtype=torch.uint8, device=flips.device)
-            places = (octets << shifts).sum(dim=2, dtype=torch.uint8).cpu().numpy()
+            places = (padded << shifts).sum(dim=2, dtype=torch.uint8).cpu().numpy()
         return places if some.dtype == torch.bool else ShownFlips(places, some[flips].cpu().numpy())
 
 

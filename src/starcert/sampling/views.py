@@ -8,7 +8,7 @@ subclass of `NoisyCopies` and a line in `view_of`; samplers need no change.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,13 @@ from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, Sites
-from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places, places_of
-from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions
+from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places
+from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, Values
 from starcert.sampling.streams import UInt64s
 
 __all__ = [
     "FlippedGraphs",
+    "LayerPlaces",
     "PackedGraphs",
     "are_bits",
     "clean_copy",
@@ -46,7 +47,7 @@ def are_bits(sites: Sites) -> bool:
 def view_of(sites: Sites, method: Method, device: str = "cpu") -> Callable[[Any], Copies]:
     """The view of an object's noisy copies that were drawn by this method: a function of a draw."""
     if not shows_graphs(sites):
-        layers = places_of(sites)
+        layers = _places_of(sites)
         if method is not Method.DEVICE_DENSE:
             return lambda draw: NoisyVectors(sites, draw, layers)
         from starcert.sampling.device import DeviceVectors  # noqa: PLC0415  (torch: only where a device is)
@@ -67,6 +68,40 @@ def view_of(sites: Sites, method: Method, device: str = "cpu") -> Callable[[Any]
 
     places = Places.of(sites, device)
     return lambda draw: DeviceGraphs(sites, draw, places)
+
+
+class LayerPlaces(NamedTuple):
+    """Where the values of a layer come from.
+
+    Attributes:
+        fixed: the clean values of all its sites; those that noise may change are 0.
+        numbers: the number in the layer of each site that may change, ascending.
+        positions: its position among the sites of all regions.
+    """
+
+    fixed: Values
+    numbers: Positions
+    positions: Positions
+
+
+def _places_of(sites: Sites) -> dict[str, LayerPlaces]:
+    """The places of each layer of an object, by its name."""
+    found = {}
+    for layer in sites.clean.layers:
+        positions = [
+            np.arange(offset, offset + block.size)
+            for block, offset in zip(sites.blocks, sites.offsets, strict=True)
+            if block.layer == layer.name
+        ]
+        there = np.concatenate([np.empty(0, dtype=np.int64), *positions])
+        coordinates, values = sites.clean.nonzero(layer.name)
+        fixed = np.zeros(layer.size, dtype=np.uint8)
+        fixed[layer.numbers(*coordinates)] = values
+        numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
+        fixed[numbers] = 0
+        order = np.argsort(numbers)
+        found[layer.name] = LayerPlaces(fixed, numbers[order], there[order])
+    return found
 
 
 def clean_copy(sites: Sites) -> Copies:

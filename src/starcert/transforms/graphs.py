@@ -1,4 +1,4 @@
-"""The noise as a transform of PyTorch Geometric, for training on graphs like those that smoothing will ask about."""
+"""The noise as a transform of PyTorch Geometric, for training on graphs like those that smoothing classifies."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AddNoise"]
 
-MOST_SAMPLERS = 1024
-"""So many graphs keep their sampler for the next draw."""
+MAX_SAMPLERS = 1024
+"""Graphs whose samplers are kept for the next draw."""
 
 
 class AddNoise(BaseTransform):  # type: ignore[misc]
@@ -99,7 +99,7 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
     def _sampler(self, graph: Graph) -> Sampler:
         if graph.key not in self._samplers:
             self._samplers[graph.key] = sampler(bind(graph, self.noise, self.regions), self.noise)
-            if len(self._samplers) > MOST_SAMPLERS:
+            if len(self._samplers) > MAX_SAMPLERS:
                 self._samplers.popitem(last=False)
         return self._samplers[graph.key]
 
