@@ -10,8 +10,7 @@ import worlds
 
 import starcert as sc
 from starcert.sampling.draws import Method
-from starcert.sampling.memory import check_fits
-from starcert.sampling.sampler import sampler, site_sampler
+from starcert.sampling.sampler import check_fits, sampler, site_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy, view_of
 from starcert.system.errors import ClassifierError, InvalidParameterError

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.sampling.memory import check_fits, expected_edges, fitting_batch
+from starcert.sampling.sampler import check_fits, expected_edges, fitting_batch
 from starcert.system.errors import StarcertError
 from starcert.system.processes import available_bytes
 

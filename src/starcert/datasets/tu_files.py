@@ -45,14 +45,14 @@ def tu(
 
     Every graph has, as far as the data set does, the node data `label` (whole numbers), `x` (the labels one-hot, in the
     columns of PyTorch Geometric; where labels lie 1,000 or more apart, a column for each that there is) and
-    `attributes` (numbers). Data of edges are left out, but for labels that are asked for; `said` tells of them.
+    `attributes` (numbers). Data of edges are left out, except labels that are requested; `said` lists them.
 
     It is read from `root` if that is given. Otherwise from the first of these that has it: the folder that the
     environment variable STARCERT_DATA names; for MUTAG the copy inside the GraKeL package; starcert's cache, a folder
     of the user. Otherwise PyTorch Geometric downloads it into that cache.
 
     Args:
-        name: its name in the collection, upper and lower case told apart; or the path of its folder, such as
+        name: its name in the collection, case-sensitive; or the path of its folder, such as
             Path("MUTAG") or "data/MUTAG", as `starcert certify --data` takes it.
         root: a folder that holds NAME_A.txt and the files beside it, or holds them in NAME/raw or in NAME.
         edge_labels: whether to keep the labels of edges, as the anchored data `edge_labels`: for each node the pairs

@@ -20,7 +20,7 @@ from typing_extensions import override
 from starcert.math.arithmetic import compiled
 from starcert.sampling.dense import MAX_BYTES, DenseValues
 from starcert.sampling.draws import FlippedDraw, Nonzero, Positions, SiteSampler
-from starcert.sampling.streams import COUNT_WORDS, UInt64s, WordStream, count_table
+from starcert.sampling.streams import COUNT_WORDS, WordStream, count_table
 
 if TYPE_CHECKING:
     from starcert.objects.laws.law import Law
@@ -146,34 +146,20 @@ def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float | Frac
 
 TIED = "a random number agrees with the distribution function in all 192 digits"
 
-MAX_BITMAP = 2**25
-"""Up to this many positions, those that are taken are marked in a bitmap; beyond, they are in a hash table."""
-
 MAX_PORTION = 2**24
 """Random words requested at a time, unless one sample needs more."""
 
 
-def _taken_by_others(pool: Pool) -> tuple[UInt64s, Positions]:
-    """Which positions of a pool's range do not belong to it, counted from its first: a bitmap and a hash table.
-
-    One of the two is empty. The table has room for the positions of a sample beside them.
-    """
-    span, taken = pool.size if pool.only is None else pool.only.size, pool.but - pool.first
-    if span > MAX_BITMAP:
-        first_count, counts = count_table(pool.n_sites, pool.p)
-        entries = taken.size + min(first_count + len(counts), pool.n_sites)
-        table = np.full(1 << (2 * entries).bit_length(), -1, dtype=np.int64)
-        _take_all(np.empty(0, dtype=np.uint64), table, taken)
-        return np.empty(0, dtype=np.uint64), table
-    bits = np.zeros(-(-span // 64) * 64, dtype=np.bool_)
-    bits[taken] = True
-    # Bits are in order on a little-endian machine.
-    return np.packbits(bits, bitorder="little").view(np.uint64), np.empty(0, dtype=np.int64)
+def _taken_by_others(pool: Pool) -> Positions:
+    """A hash table of the positions of a pool's range that do not belong to it, with room for those of a sample."""
+    first_count, counts = count_table(pool.n_sites, pool.p)
+    entries = pool.but.size + min(first_count + len(counts), pool.n_sites)
+    table = np.full(1 << (2 * entries).bit_length(), -1, dtype=np.int64)
+    _take_all(table, pool.but - pool.first)
+    return table
 
 
-def _draw_pool(
-    stream: WordStream, samples: int, pool: Pool, taken: tuple[UInt64s, Positions]
-) -> tuple[Positions, Positions]:
+def _draw_pool(stream: WordStream, samples: int, pool: Pool, taken: Positions) -> tuple[Positions, Positions]:
     """Where the flips of each sample begin (samples + 1 entries), and their positions."""
     first_count, table = count_table(pool.n_sites, pool.p)
     starts = np.zeros(samples + 1, dtype=np.int64)
@@ -182,13 +168,11 @@ def _draw_pool(
     portion = min(int(4 * (flips + 4 * samples) + 4096), MAX_PORTION)
     span = pool.size if pool.only is None else pool.only.size
     most = first_count + len(table)  # more cannot be drawn
-    bits, hashed = (each.copy() for each in taken)
+    taken = taken.copy()
     sample = 0
     while sample < samples:
         raw = stream.at_least(portion)
-        reached, used = _draw_samples(
-            first_count, table, span, pool.n_sites, bits, hashed, starts, sample, positions, raw
-        )
+        reached, used = _draw_samples(first_count, table, span, pool.n_sites, taken, starts, sample, positions, raw)
         if reached < 0:
             raise ArithmeticError(TIED)
         if reached == sample:  # one that needs more words
@@ -202,50 +186,28 @@ def _draw_pool(
 
 
 @compiled
-def _place(hashed, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _place(taken, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Where a position is in an open-addressed table with −1 in free places, or would be."""
-    mask = hashed.size - 1
+    mask = taken.size - 1
     place = (position * 0x9E3779B1) & mask
-    while hashed[place] != -1 and hashed[place] != position:
+    while taken[place] != -1 and taken[place] != position:
         place = (place + 1) & mask
     return place
 
 
 @compiled
-def _is_taken(bits, hashed, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    if bits.size:
-        return (bits[position >> 6] >> np.uint64(position & 63)) & np.uint64(1) == np.uint64(1)
-    return hashed[_place(hashed, position)] == position
+def _take(taken, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Puts a position into the table; returns whether it was new."""
+    place = _place(taken, position)
+    new = taken[place] != position
+    taken[place] = position
+    return new
 
 
 @compiled
-def _take(bits, hashed, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Marks a position as taken; returns whether it was free."""
-    if bits.size:
-        bit = np.uint64(1) << np.uint64(position & 63)
-        free = bits[position >> 6] & bit == np.uint64(0)
-        bits[position >> 6] |= bit
-        return free
-    place = _place(hashed, position)
-    free = hashed[place] != position
-    hashed[place] = position
-    return free
-
-
-@compiled
-def _take_all(bits, hashed, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _take_all(taken, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for position in positions:
-        _take(bits, hashed, position)
-
-
-@compiled
-def _release(bits, hashed, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Frees positions, the last one taken first: so a table becomes what it was before."""
-    for k in range(positions.size - 1, -1, -1):
-        if bits.size:
-            bits[positions[k] >> 6] &= ~(np.uint64(1) << np.uint64(positions[k] & 63))
-        else:
-            hashed[_place(hashed, positions[k])] = -1
+        _take(taken, position)
 
 
 @compiled
@@ -277,7 +239,7 @@ def _counts_of(table, raw, samples):  # type: ignore[no-untyped-def]  # noqa: AN
 
 
 @compiled
-def _draw_samples(first_count, table, span, n_sites, bits, hashed, starts, sample, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _draw_samples(first_count, table, span, n_sites, taken, starts, sample, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Draws samples from `sample` on while words and space last; returns the first one not done, and words used.
 
     Args:
@@ -285,8 +247,7 @@ def _draw_samples(first_count, table, span, n_sites, bits, hashed, starts, sampl
         table: the distribution function of the count.
         span: positions go from 0 to before it.
         n_sites: how many of them belong to the pool.
-        bits: the positions that are taken, as a bitmap; left as it was.
-        hashed: the same as a hash table; one of the two is empty.
+        taken: the positions that are not available, as a hash table; left as it was.
         starts: where the positions of each sample begin.
         sample: the first that is not done.
         positions: what is drawn, sample by sample.
@@ -306,14 +267,11 @@ def _draw_samples(first_count, table, span, n_sites, bits, hashed, starts, sampl
         used += COUNT_WORDS
         stay = 2 * count > n_sites  # where more than half flips, draw those that stay
         chosen = np.empty(n_sites - count, np.int64) if stay else positions[begin : begin + count]
-        found, used = _choose(raw, used, span, bits, hashed, chosen)
+        found, used = _choose(raw, used, span, taken, chosen)
         if found == chosen.size and stay:
-            at = begin
-            for position in range(span):
-                if not _is_taken(bits, hashed, position):
-                    positions[at] = position
-                    at += 1
-        _release(bits, hashed, chosen[:found])
+            _list_others(taken, span, positions[begin:])
+        for k in range(found - 1, -1, -1):  # the last one first: so the table becomes what it was
+            taken[_place(taken, chosen[k])] = -1
         if found < chosen.size:
             return number, mark
         starts[number + 1] = begin + count
@@ -321,7 +279,7 @@ def _draw_samples(first_count, table, span, n_sites, bits, hashed, starts, sampl
 
 
 @compiled
-def _choose(raw, used, span, bits, hashed, chosen):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _choose(raw, used, span, taken, chosen):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fills `chosen` with different free positions, each uniform; returns how many it found, and the words used."""
     mask = np.uint64(1)
     while mask < np.uint64(span):
@@ -330,10 +288,23 @@ def _choose(raw, used, span, bits, hashed, chosen):  # type: ignore[no-untyped-d
     while found < chosen.size and used < raw.size:
         position = np.int64(raw[used] & mask)
         used += 1
-        if position < span and _take(bits, hashed, position):
+        if position < span and _take(taken, position):
             chosen[found] = position
             found += 1
     return found, used
+
+
+@compiled
+def _list_others(taken, span, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """All positions below `span` that are not in the table, ascending."""
+    free, at = np.ones(span, np.bool_), 0
+    for position in taken:
+        if position >= 0:
+            free[position] = False
+    for position in range(span):
+        if free[position]:
+            out[at] = position
+            at += 1
 
 
 def _interleave(starts: Positions, drawn: list[Positions]) -> tuple[Positions, Positions]:

@@ -18,8 +18,7 @@ from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
 from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem, why_no_evidence
-from starcert.sampling.memory import check_all_fit, fitting_batch
-from starcert.sampling.sampler import kept_sampler
+from starcert.sampling.sampler import check_all_fit, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.errors import InvalidParameterError
 
