@@ -139,6 +139,20 @@ def test_noisy_copies_come_without_data_that_tell_of_the_clean_edges():
         assert dict(copy.nodes(data=True)) == {0: {"z": 6}, 1: {"z": 7}, 2: {"z": 8}}
 
 
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])
+@pytest.mark.parametrize("p", [0.2, 1e-4])
+def test_types_of_edges_stay_where_noise_changes_bits_of_nodes_alone(p, device):
+    if device != "cpu":
+        pytest.importorskip("torch")
+    data = {"x": np.zeros((80, 80), dtype=np.uint8)}
+    graph = sc.Graph(80, [(0, 1), (1, 2), (3, 4)], edge_types=["s", "d", "d"], node_data=data).with_bits("x")
+    drawn = sampler(sc.Partition.of_layers(bits="x").sites(graph), sc.Noise(bits=p), device)
+    batch = drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 4)
+    clean = clean_copy(sc.Partition.of_layers(bits="x").sites(graph))
+    assert batch.edges().types.tolist() == clean.edges().types.tolist() * 4
+    np.testing.assert_array_equal(batch.adjacency(), np.repeat(clean.adjacency(), 4, axis=0))
+
+
 def test_the_clean_graph_as_its_own_copy():
     sites = SETS.sites(GRAPH)
     batch = clean_copy(sites)

@@ -37,13 +37,7 @@ new value: see `AttackAxis.attacked`."""
 
 
 class AttackedCopies:
-    """Draws noisy copies of an object under attack.
-
-    Args:
-        sites: the sites of the clean object.
-        noise: the noise.
-        seed: of all streams.
-    """
+    """Draws noisy copies of an object under attack."""
 
     def __init__(self, sites: Sites, noise: Noise, seed: int) -> None:
         noise = filled_noise(noise, [sites])
@@ -84,12 +78,6 @@ def values_at_attacks(
     """What noise shows at the attacked sites of some copies, each with its own attack: for the audit, not for votes.
 
     Probabilities are used to the digits of a float, but what has probability 0 is never shown.
-
-    Args:
-        attacks: for each copy its attack; empty for a copy of the clean object.
-        sites: the sites of the clean object.
-        noise: the noise.
-        stream: the random words.
 
     Returns:
         For each attacked site of each copy the number of the copy, the position of the site, and its value.

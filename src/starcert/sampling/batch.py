@@ -51,12 +51,7 @@ CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the 
 
 
 class NoisyCopies:
-    """Noisy copies of one object. Fixed sites keep their clean values.
-
-    Args:
-        sites: the sites of the clean object.
-        draw: their noisy values.
-    """
+    """Noisy copies of one object. Fixed sites keep their clean values."""
 
     def __init__(self, sites: Sites, draw: Draw) -> None:
         self._sites = sites
@@ -117,13 +112,7 @@ def replace_sites(batch: Copies, copies: Integers, positions: Integers, values: 
 
 
 class NoisyVectors(NoisyCopies):
-    """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order.
-
-    Args:
-        sites: the sites of the clean object.
-        draw: their noisy values.
-        places: where the values of each layer come from.
-    """
+    """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order."""
 
     def __init__(self, sites: Sites, draw: Draw, places: dict[str, LayerPlaces]) -> None:
         super().__init__(sites, draw)

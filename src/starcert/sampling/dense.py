@@ -12,7 +12,7 @@ of U are a random word, compared with those of the probabilities; where they agr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from fractions import Fraction
 from functools import lru_cache
@@ -26,7 +26,7 @@ from starcert.math.arithmetic import compiled
 from starcert.sampling.draws import LANES, FlippedDraw, Nonzero, PackedDraw, Positions, SiteSampler, Values
 from starcert.sampling.streams import FOUR, State, UInt64s, WordStream, fill, fill_four
 
-__all__ = ["DenseBits", "DenseFlips", "DenseValues", "binary_digits", "cumulative"]
+__all__ = ["DenseBits", "DenseFlips", "DenseValues", "binary_digits", "cumulative", "settled"]
 
 DOZEN = 12
 """Binary digits of a uniform number that decide most flips."""
@@ -55,12 +55,7 @@ def binary_digits(p: float) -> tuple[int, ...]:
 
 
 class DenseFlips:
-    """Whether each site flips.
-
-    Args:
-        chances: the different probabilities, the exact values of floats.
-        law: for each site the place of its probability among them.
-    """
+    """Whether each site flips: `law` is the place of its probability among `chances`, the exact values of floats."""
 
     def __init__(self, chances: Sequence[float], law: npt.NDArray[np.unsignedinteger]) -> None:
         expansions = [() if p == 1 else binary_digits(float(p)) for p in chances]
@@ -80,11 +75,7 @@ class DenseFlips:
     def draw(self, stream: WordStream, samples: int, *, first: int = 0, most: int | None = None) -> UInt64s:
         """Packed flips of every site, shape (sites, ⌈samples / 64⌉). Lanes beyond `samples` are drawn as well.
 
-        Args:
-            stream: the random words, used site by site for all samples.
-            samples: how many copies are drawn.
-            first: the first number of a site to keep; all are drawn, but not all need to be held at once.
-            most: how many numbers of a site to keep from there on; None: all of them.
+        All numbers of a site are drawn, but only `most` of them from `first` on need be held.
         """
         width = -(-samples // LANES)
         kept = width - first if most is None else min(most, width - first)
@@ -182,13 +173,7 @@ def _draw_each(digits, lengths, certain, law, width, packed, states):  # type: i
 
 
 class DenseBits(SiteSampler):
-    """Draws a bit for every site: the clean one, flipped or not.
-
-    Args:
-        flips: whether each site flips.
-        ones: the positions of the sites whose clean bit is 1.
-        n_sites: how many sites there are.
-    """
+    """Draws a bit for every site: the clean one, which is 1 at the positions `ones`, flipped or not."""
 
     def __init__(self, flips: DenseFlips, ones: Positions, n_sites: int) -> None:
         self._flips, self._ones, self._n_sites = flips, ones, n_sites
@@ -229,13 +214,18 @@ def cumulative(laws: Sequence[Sequence[Fraction]]) -> list[list[Fraction]]:
     return [[*accumulate(each[:-1]), *[Fraction(1)] * (longest - len(each))] for each in laws]
 
 
+def settled(sums: Sequence[Fraction], number: int, digits: int, further: Callable[[], int]) -> int:
+    """The value that a number means whose first binary digits agree with a sum: it goes on with further digits."""
+    unit = 2**digits
+    while any(Fraction(number, unit) < total < Fraction(number + 1, unit) for total in sums):
+        number, unit = number * 2**digits + further(), unit * 2**digits
+    return sum(total <= Fraction(number, unit) for total in sums)
+
+
 class DenseValues(SiteSampler):
     """Draws a value for every site, copy after copy.
 
-    Args:
-        laws: the different laws of sites, each as the exact probabilities of its values from 0 on.
-        law: for each site the place of its law among them.
-        nonzero: the sites whose clean value is not 0.
+    `law` is the place of a site's law among `laws`, each the exact probabilities of the values from 0 on.
     """
 
     def __init__(
@@ -286,9 +276,9 @@ class DenseValues(SiteSampler):
             yield self.draw(stream, min(most, wanted - start))
 
     def _settled(self, stream: WordStream, site: int, number: int) -> int:
-        """The value of a site whose first word agrees with a sum."""
-        sums, unit = self._sums[self._law[site]], 2**64
-        while any(Fraction(number, unit) < total < Fraction(number + 1, unit) for total in sums):
-            number, unit = number * 2**64 + int(stream.at_least(1)[0]), unit * 2**64
+        def next_word() -> int:
+            word = int(stream.at_least(1)[0])
             stream.use(1)
-        return sum(total <= Fraction(number, unit) for total in sums)
+            return word
+
+        return settled(self._sums[self._law[site]], number, 64, next_word)

@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from starcert.math.flips import ListedFlips, ShownFlips
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, node_places
-from starcert.sampling.dense import cumulative
+from starcert.sampling.dense import cumulative, settled
 from starcert.sampling.draws import Draw, Nonzero, Positions, SiteSampler, Values
 from starcert.system.errors import StarcertError
 
@@ -143,13 +143,7 @@ class Places:
 
 
 class DeviceGraphs(NoisyGraphs):
-    """Copies as values on a device: the views are computed there.
-
-    Args:
-        sites: the sites of the clean graph.
-        draw: the noisy values.
-        places: which node pairs they are.
-    """
+    """Copies as values on a device: the views are computed there."""
 
     _draw: DeviceDraw
 
@@ -258,7 +252,7 @@ class DeviceGraphs(NoisyGraphs):
 
     def _types(self) -> torch.Tensor:
         """The type of every edge, in the order in which edges are listed."""
-        values = self._with_fixed(self._edge_draw.there)
+        values = self._with_fixed(self._edge_draw.there.to(torch.uint8))
         return values[values > 0]
 
     def _with_fixed(self, drawn: torch.Tensor) -> torch.Tensor:
@@ -282,17 +276,11 @@ class DeviceVectors(NoisyVectors):
 
 
 class BlockSampler(SiteSampler):
-    """Draws on a device, in blocks of copies. The chunk's stream seeds the device's generator.
-
-    Attributes:
-        device: where to draw.
-        rows: copies in a block: fixed by the graph and the noise, as the random numbers depend on it.
-        most: copies that are held at a time.
-    """
+    """Draws on a device, in blocks of copies. The chunk's stream seeds the device's generator."""
 
     device: torch.device
-    rows: int
-    most: int
+    rows: int  # copies in a block: fixed by the graph and the noise, as the random numbers depend on it
+    most: int  # copies that are held at a time
 
     @abstractmethod
     def _joined_blocks(self, stream: WordStream, generator: torch.Generator, blocks: Sequence[int]) -> Draw:
@@ -318,13 +306,7 @@ class BlockSampler(SiteSampler):
 
 
 class DeviceSampler(BlockSampler):
-    """Draws a value for every site on a device.
-
-    Args:
-        laws: the different laws of sites, each as the exact probabilities of its values from 0 on.
-        law: for each site the place of its law among them.
-        device: where to draw, as torch names it.
-    """
+    """Draws a value for every site on a device: `laws` and `law` are those of `DenseValues`."""
 
     def __init__(self, laws: Sequence[Sequence[Fraction]], law: npt.NDArray[np.integer], device: str) -> None:
         self.device, self._laws = torch.device(device), DeviceLaws(laws, law, torch.device(device))
@@ -343,7 +325,7 @@ class DeviceSampler(BlockSampler):
 
 
 class DeviceLaws:
-    """The law of every site, on a device, to the last digit. See `DeviceSampler` for its parameters."""
+    """The law of every site, on a device, to the last digit."""
 
     def __init__(self, laws: Sequence[Sequence[Fraction]], law: npt.NDArray[np.integer], device: torch.device) -> None:
         self._sums, self._law, self._device = cumulative(laws), law, device
@@ -374,15 +356,9 @@ class DeviceLaws:
             for last, is_open in zip(self._last, self._open, strict=True):
                 tied = tied | ((number == last + 1) & is_open)
             for copy, site in tied.nonzero().tolist() if bool(tied.any()) else ():
-                values[copy, site] = self._settled(generator, site, int(number[copy, site]))
+                sums, further = self._sums[self._law[site]], lambda: int(self._numbers(generator, 1))
+                values[copy, site] = settled(sums, int(number[copy, site]), DIGITS, further)
         return values
 
     def _numbers(self, generator: torch.Generator, *shape: int) -> torch.Tensor:
         return torch.empty(shape, dtype=torch.int64, device=self._device).random_(generator=generator)
-
-    def _settled(self, generator: torch.Generator, site: int, number: int) -> int:
-        """The value of a site whose first digits agree with a sum."""
-        sums, unit = self._sums[self._law[site]], 2**DIGITS
-        while any(Fraction(number, unit) < total < Fraction(number + 1, unit) for total in sums):
-            number, unit = number * 2**DIGITS + int(self._numbers(generator, 1)), unit * 2**DIGITS
-        return sum(total <= Fraction(number, unit) for total in sums)

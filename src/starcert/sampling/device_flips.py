@@ -92,12 +92,7 @@ class DeviceFlippedDraw(FlippedDraw):
 
 
 class CleanEdges:
-    """The edges of the clean graph and the blocks of its sites, on a device.
-
-    Args:
-        sites: the sites of an undirected graph, all of them node pairs.
-        device: where, as torch names it.
-    """
+    """The edges of an undirected clean graph and the blocks of its sites, all of them node pairs, on a device."""
 
     def __init__(self, sites: Sites, device: str) -> None:
         self._there = torch.device(device)
@@ -137,13 +132,7 @@ def _coordinates(block: tuple[torch.Tensor, ...], numbers: torch.Tensor) -> torc
 
 
 class DeviceFlippedGraphs(NoisyGraphs):
-    """Copies as flips on a device: their edges are listed there.
-
-    Args:
-        sites: the sites of the clean graph.
-        draw: the flips.
-        clean: the clean edges.
-    """
+    """Copies as flips on a device: their edges are listed there."""
 
     _draw: DeviceFlippedDraw
 
@@ -198,13 +187,7 @@ class DeviceFlippedGraphs(NoisyGraphs):
 
 
 class DeviceFlipSampler(BlockSampler):
-    """Draws the flips of a chunk on a device.
-
-    Args:
-        sites: the sites of the clean object, all of them bits.
-        pools: those with one flip probability each.
-        device: where to draw, as torch names it.
-    """
+    """Draws the flips of sites that are all bits on a device, pool by pool."""
 
     def __init__(self, sites: Sites, pools: Sequence[Pool], device: str) -> None:
         self.device, self._n_sites, self._nonzero = torch.device(device), sites.n_sites, sites.nonzero

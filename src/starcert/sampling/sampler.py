@@ -120,12 +120,7 @@ def kept_sampler(
 ) -> Sampler:
     """The sampler of an object, kept for its next chunk.
 
-    Args:
-        sites: the sites of the object.
-        noise: the noise.
-        owner: the classifier whose own sampler it is; None: anybody's.
-        device: where the owner draws.
-        make: what makes it.
+    An `owner` is a classifier that makes its own sampler (`make`) and draws on `device`.
     """
     key = (sites.clean.key, sites.frame.key, sites.key, noise, None if owner is None else (id(owner), device))
     with _KEPT_LOCK:

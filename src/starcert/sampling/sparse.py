@@ -63,13 +63,9 @@ class Pool(NamedTuple):
 
 
 class SparseSites(SiteSampler):
-    """Draws the sites that flip, and what they show.
+    """Draws the sites that flip, pool by pool, and what they show.
 
-    Args:
-        n_sites: how many sites there are.
-        nonzero: those whose clean value is not 0.
-        pools: all sites that may flip.
-        regions: if sites have more than two values, the first position of each region, and its law.
+    If sites have more than two values, `regions` are the first position and the law of each region.
     """
 
     def __init__(
@@ -242,16 +238,8 @@ def _counts_of(table, raw, samples):  # type: ignore[no-untyped-def]  # noqa: AN
 def _draw_samples(first_count, table, span, n_sites, taken, starts, sample, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Draws samples from `sample` on while words and space last; returns the first one not done, and words used.
 
-    Args:
-        first_count: the count of the first entry of the table.
-        table: the distribution function of the count.
-        span: positions go from 0 to before it.
-        n_sites: how many of them belong to the pool.
-        taken: the positions that are not available, as a hash table; left as it was.
-        starts: where the positions of each sample begin.
-        sample: the first that is not done.
-        positions: what is drawn, sample by sample.
-        raw: random words.
+    Counts are drawn by the distribution function `table`, which begins at `first_count`; then positions below `span`,
+    of which those in the hash table `taken` are not available. The table is left as it was.
     """
     used = 0
     for number in range(sample, starts.size - 1):

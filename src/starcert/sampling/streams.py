@@ -144,12 +144,7 @@ FOUR = 4
 
 @compiled
 def fill_four(states: State, words: UInt64s) -> None:
-    """The same for four generators side by side: each word depends on the one before, so a core has time for others.
-
-    Args:
-        states: shape (4, 4).
-        words: shape (4, words of each).
-    """
+    """The same for four generators, a row each: a word depends on the one before, so a core has time for the others."""
     step, right, left, turn, back = np.uint64(1), np.uint64(11), np.uint64(3), np.uint64(24), np.uint64(40)
     a0, b0, c0, n0 = states[0, 0], states[0, 1], states[0, 2], states[0, 3]
     a1, b1, c1, n1 = states[1, 0], states[1, 1], states[1, 2], states[1, 3]

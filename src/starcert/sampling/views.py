@@ -139,13 +139,7 @@ def _edge_positions(sites: Sites) -> Positions:
 
 
 class PackedGraphs(NoisyGraphs):
-    """Copies as packed bits of shape (sites, numbers); copy i is lane `first + i`.
-
-    Args:
-        sites: the sites of the clean graph.
-        draw: the noisy bits.
-        ends: both node indices of every site, shape (2, sites).
-    """
+    """Copies as packed bits of shape (sites, numbers); copy i is lane `first + i`. `ends` are those of `ends_of`."""
 
     _draw: PackedDraw
 
@@ -166,7 +160,9 @@ class PackedGraphs(NoisyGraphs):
 
     @override
     def edges(self) -> EdgeList:
-        return EdgeList(*_edges_of_packed(self.packed, self.first, len(self), self.ends, self._sites.fixed_edges))
+        listed = _edges_of_packed(self.packed, self.first, len(self), self.ends, self._sites.fixed_edges)
+        # Edges with types are no bits: all of them are fixed.
+        return EdgeList(*listed, np.tile(self._sites.fixed_types, len(self)) if self.frame.type_names else None)
 
     @override
     def degrees(self) -> npt.NDArray[np.int32]:
@@ -272,10 +268,7 @@ def _count_degrees(packed, first, count, ends, fixed):  # type: ignore[no-untype
 class FlippedGraphs(NoisyGraphs):
     """Copies as lists of flipped positions.
 
-    Args:
-        sites: the sites of the clean graph.
-        draw: the flipped positions.
-        clean: both node indices of each clean edge that may change, in the order of their sites, shape (2, edges).
+    `clean` are both nodes of each clean edge that may change, in the order of their sites, shape (2, edges).
     """
 
     _draw: FlippedDraw
