@@ -16,7 +16,7 @@ import numpy as np
 
 from starcert.objects.binding import acting_laws, clean_values, filled_noise
 from starcert.sampling.dense import DenseFlips, DenseValues
-from starcert.sampling.draws import LANES, Draw, FlippedDraw, Positions, Values
+from starcert.sampling.draws import LANES, Draw, FlippedDraw, PackedDraw, Positions, Values
 from starcert.sampling.sampler import kinds_of_sites, method_of, site_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import are_bits, view_of
@@ -66,9 +66,11 @@ class AttackedCopies:
             laws = [self._laws[place].attacked(*move) for place, *move in moves]
             values[:, positions] = DenseValues(laws, np.arange(len(laws))).draw_values(stream, LANES)
             return FlippedDraw.of_values(values, self._sites.nonzero)
-        drawn = self._sampler.draw(stream, LANES)
-        flips = self._flips.only(positions).draw(stream, LANES).view(np.uint8)
-        bits = (1 - before) ^ np.unpackbits(flips, axis=1, bitorder="little").T
+        drawn, flips = self._sampler.draw(stream, LANES), self._flips.only(positions).draw(stream, LANES)
+        if isinstance(drawn, PackedDraw):  # the attacked bit is the opposite of the clean one, flipped or not
+            drawn.packed[positions] = flips ^ np.where(before, np.uint64(0), ~np.uint64(0))[:, None]
+            return drawn
+        bits = (1 - before) ^ np.unpackbits(flips.view(np.uint8), axis=1, bitorder="little").T
         return drawn.replace(np.repeat(np.arange(LANES), len(positions)), np.tile(positions, LANES), bits.reshape(-1))
 
 

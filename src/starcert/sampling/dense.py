@@ -236,10 +236,12 @@ class DenseValues(SiteSampler):
         self._nonzero = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)) if nonzero is None else nonzero
         # A word is beyond a sum if it is at least its first digits; one that equals them may yet be below it.
         digits = [[min(int(total * 2**64), 2**64 - 1) for total in each] for each in sums]
-        self._digits = np.array(digits, dtype=np.uint64).reshape(len(laws), -1)[law].T
-        self._certain = np.array([[total == 1 for total in each] for each in sums]).reshape(len(laws), -1)[law].T
+        below_one = [[total < 1 for total in each] for each in sums]
         more = [[total < 1 and (total * 2**64).denominator > 1 for total in each] for each in sums]
-        self._more = np.array(more).reshape(len(laws), -1)[law].T
+        tables = (digits, np.uint64), (below_one, np.bool_), (more, np.bool_)
+        self._thresholds = [
+            np.ascontiguousarray(np.array(table, dtype=dtype).reshape(len(laws), -1)[law].T) for table, dtype in tables
+        ]
 
     @override
     def draw(self, stream: WordStream, samples: int) -> FlippedDraw:
@@ -252,20 +254,13 @@ class DenseValues(SiteSampler):
         done = 0
         while done < samples and n_sites:
             rows = min(samples - done, max(1, MAX_WORDS // n_sites))
-            words = stream.at_least(rows * n_sites)[: rows * n_sites].reshape(rows, n_sites)
-            tied = np.zeros(words.shape, dtype=np.bool_)
-            for digits, certain, more in zip(self._digits, self._certain, self._more, strict=True):
-                values[done : done + rows] += (words >= digits) & ~certain
-                tied |= (words == digits) & more
-            unsettled = np.flatnonzero(tied.any(axis=1))
-            if len(unsettled):  # the words after that copy settle it, and what follows is drawn again
-                row = int(unsettled[0])
-                values[done + row + 1 : done + rows] = 0
-                rows, numbers = row + 1, words[row].tolist()
+            words = stream.at_least(rows * n_sites)
+            rows, tied = _add_values(words, *self._thresholds, values[done : done + rows])
             stream.use(rows * n_sites)
             done += rows
-            for site in np.flatnonzero(tied[rows - 1]) if len(unsettled) else ():
-                values[done - 1, site] = self._settled(stream, int(site), numbers[site])
+            last, (digits, _, more) = words[(rows - 1) * n_sites : rows * n_sites], self._thresholds
+            for site in np.flatnonzero(((last == digits) & more).any(axis=0)) if tied else ():
+                values[done - 1, site] = self._settled(stream, int(site), int(last[site]))
         return values
 
     @override
@@ -282,3 +277,23 @@ class DenseValues(SiteSampler):
             return word
 
         return settled(self._sums[self._law[site]], number, 64, next_word)
+
+
+@compiled
+def _add_values(words, digits, below_one, more, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Adds to values of 0, up to the first copy with a word that agrees with a sum: its next words come first.
+
+    Returns how many copies are done, and whether the last one has such words. Loops over sites are innermost, and
+    without branches: they are several sites at a time.
+    """
+    n_sites = values.shape[1]
+    for row in range(values.shape[0]):
+        tied, here, found = False, words[row * n_sites : (row + 1) * n_sites], values[row]
+        for k in range(digits.shape[0]):
+            first, usable, open_ones = digits[k], below_one[k], more[k]
+            for site in range(n_sites):
+                found[site] += np.uint8((here[site] >= first[site]) & usable[site])
+                tied |= (here[site] == first[site]) & open_ones[site]
+        if tied:
+            return row + 1, True
+    return values.shape[0], False

@@ -186,10 +186,7 @@ class FlippedDraw(Draw):
     @classmethod
     def of_values(cls, values: Values, nonzero: Nonzero) -> FlippedDraw:
         """The draw in which the sites have these values, shape (copies, sites)."""
-        flipped = values != _clean(values.shape[1], nonzero)
-        copies, positions = np.nonzero(flipped)
-        starts = np.searchsorted(copies, np.arange(len(values) + 1))
-        return cls(values.shape[1], nonzero, starts, positions, values[flipped])
+        return cls(values.shape[1], nonzero, *_flips_of_values(values, _clean(values.shape[1], nonzero)))
 
     @classmethod
     def joined(cls, draws: Sequence[FlippedDraw]) -> FlippedDraw:
@@ -272,7 +269,7 @@ class FlippedDraw(Draw):
         starts = self.starts - self.starts[0]
         if self.shown is None:
             return FlippedDraw(self.n_sites, self.nonzero, starts, _sort_each(starts, self.flips))
-        order = np.argsort(self.copies * self.n_sites + self.flips)
+        order = np.argsort(self.copies * self.n_sites + self.flips, kind="stable")  # quick where they ascend already
         return FlippedDraw(self.n_sites, self.nonzero, starts, self.flips[order], self.shown_flips[order])
 
     @override
@@ -319,6 +316,24 @@ def _flips_of_lanes(packed, lanes, ones):  # type: ignore[no-untyped-def]  # noq
                 found |= ((packed[site, column] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
+
+
+@compiled
+def _flips_of_values(values, clean):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Where the flips of each copy begin, their positions, and what they show."""
+    starts = np.zeros(values.shape[0] + 1, np.int64)
+    for i in range(values.shape[0]):
+        flips = 0
+        for site in range(clean.size):
+            flips += values[i, site] != clean[site]
+        starts[i + 1] = starts[i] + flips
+    positions, shown = np.empty(starts[-1] + 1, np.int64), np.empty(starts[-1] + 1, np.uint8)  # one to overwrite
+    for i in range(values.shape[0]):
+        at = starts[i]
+        for site in range(clean.size):
+            positions[at], shown[at] = site, values[i, site]
+            at += values[i, site] != clean[site]
+    return starts, positions[:-1], shown[:-1]
 
 
 @compiled
