@@ -160,9 +160,11 @@ class PackedGraphs(NoisyGraphs):
 
     @override
     def edges(self) -> EdgeList:
-        listed = _edges_of_packed(self.packed, self.first, len(self), self.ends, self._sites.fixed_edges)
-        # Edges with types are no bits: all of them are fixed.
-        return EdgeList(*listed, np.tile(self._sites.fixed_types, len(self)) if self.frame.type_names else None)
+        fixed, types = self._sites.fixed_edges, None
+        if self.frame.type_names:  # edges with types are no bits: all of them are fixed
+            types = np.tile(self._sites.fixed_types, len(self))
+        starts, u, v = _edges_of_packed(self.packed, self.first, len(self), self.ends, fixed)
+        return EdgeList(starts, u, v, types)
 
     @override
     def degrees(self) -> npt.NDArray[np.int32]:
