@@ -159,11 +159,15 @@ class DeviceGraphs(NoisyGraphs):
 
     @override
     def degrees(self) -> npt.NDArray[np.int32]:
-        return self._degrees().cpu().numpy()
+        return self.degrees_on(torch.device("cpu")).numpy()
 
     @override
     def degrees_on(self, device: torch.device) -> torch.Tensor:
-        return self._degrees().to(device)
+        if not self.frame.directed and self.places.entries is not None:
+            return self._adjacency(torch.uint8).sum(dim=2, dtype=torch.int32).to(device)
+        n, (copy, u, v) = self.frame.n_nodes, self._listed()
+        ends = torch.cat([u + copy * n, v + copy * n])
+        return torch.bincount(ends, minlength=len(self) * n).view(len(self), n).to(torch.int32).to(device)
 
     @property
     @override
@@ -225,13 +229,6 @@ class DeviceGraphs(NoisyGraphs):
         if self.places.entries is None:
             return super().typed_adjacency_on(device)
         return self._adjacency(torch.uint8, types=True).to(device)
-
-    def _degrees(self) -> torch.Tensor:
-        if not self.frame.directed and self.places.entries is not None:
-            return self._adjacency(torch.uint8).sum(dim=2, dtype=torch.int32)
-        n, (copy, u, v) = self.frame.n_nodes, self._listed()
-        ends = torch.cat([u + copy * n, v + copy * n])
-        return torch.bincount(ends, minlength=len(self) * n).view(len(self), n).to(torch.int32)
 
     def _adjacency(self, dtype: torch.dtype, *, types: bool = False) -> torch.Tensor:
         """Dense adjacency matrices of 0 and 1, or of types."""

@@ -35,15 +35,12 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
 
     It draws from the very law that `SmoothedClassifier` smooths with, by the same sampler. The draws of one graph are
     numbered, and each has its own random stream, keyed by the seed, the content of the graph, the number, and, in a
-    worker process of a `DataLoader`, by the seed that PyTorch gave that worker. So
+    worker process of a `DataLoader`, by the seed that PyTorch gave that worker. So the same seed and the same order of
+    calls give the same copies, to the bit. Workers draw independently of each other, and afresh in every epoch: their
+    copies are reproducible if the loader has a `generator` with a seed. No global generator is touched.
 
-    - the same seed and the same order of calls give the same copies, to the bit;
-    - the workers of a loader draw independently of each other, and afresh in every epoch. Their copies are
-      reproducible if those of PyTorch's own are: give the loader a `generator` with a seed;
-    - no global generator is touched.
-
-    Nodes, their features and everything else in the data stay as they are. Data of edges cannot be carried over, since
-    edges that are added have none: it is refused unless it is named in `drop`.
+    Nodes and their data stay as they are. Data of edges is refused unless it is named in `drop`: edges that are added
+    have none.
 
     Args:
         noise: a flip law for every region.
