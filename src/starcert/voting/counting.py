@@ -24,7 +24,6 @@ from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_a
 from starcert.math.arithmetic import compiled
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.objects.binding import axes_of_sites
-from starcert.objects.laws.outcomes import is_valued
 from starcert.sampling.batch import flips_of
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream, states_of_chunks
@@ -210,7 +209,7 @@ class _Flips:
     def records(self) -> tuple[FlipRecord | None, ...]:
         """The record of the chunk for each target."""
         flips = self._flips
-        if not is_valued(self._noise):
+        if not self._noise.is_valued:
             flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
         answers = self._answers[0] if len(self._answers) == 1 else np.concatenate(self._answers)
         first = int(self._labels[0])

@@ -38,7 +38,6 @@ import numpy.typing as npt
 from starcert.math.confidence import Votes
 from starcert.math.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.objects.binding import axes_of_sites
-from starcert.objects.laws.outcomes import is_valued
 from starcert.sampling.sampler import expected_flips
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.stages import staged
@@ -409,7 +408,7 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recor
     sites, n_axes = job.sites[graph], len(job.noise.axes)
     lost = votes * (1 - (selection.max(axis=1) - 1) / selection.sum(axis=1))
     flips = expected_flips(sites, job.noise)
-    valued = is_valued(job.noise)
+    valued = job.noise.is_valued
     whole = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)
     if whole <= MOST_BYTES:
         return Recorded(tuple(labels.tolist()))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from starcert.objects import Frame
+from starcert.objects import NodeFrame
 from starcert.objects.binding import Problem
 from starcert.system.errors import InvalidParameterError
 from starcert.system.travelling import Parcel, pickles_plainly, spread
@@ -92,7 +92,7 @@ def _gathered(job: Job, chunks: Iterable[Chunk]) -> Iterator[Together]:
 
 def _n_nodes(sites: Sites) -> int:
     """How many nodes an object has: none, if it is no graph."""
-    return sites.frame.n_nodes if isinstance(sites.frame, Frame) else 0
+    return sites.frame.n_nodes if isinstance(sites.frame, NodeFrame) else 0
 
 
 def _chunks_at_once(job: Job, sites: Sites) -> int:
