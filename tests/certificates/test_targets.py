@@ -198,7 +198,7 @@ class TestNodes:
             1,
             0,
         ]  # others: any
-        with pytest.raises(InvalidParameterError, match="tell rows from nodes, which are in another order"):
+        with pytest.raises(InvalidParameterError, match="distinguish rows from nodes, which are in another order"):
             nodes(All()).certify([named_star()], **WANTED).truth([5, 6, 7, 8, 9])
 
     def test_as_many_nodes_as_targets(self):

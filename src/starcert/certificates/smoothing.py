@@ -39,13 +39,11 @@ from starcert.objects.binding import (
     bind,
     bind_all,
     check_noise_and_regions,
-    filled_noise,
+    noise_for_sites,
     why_no_evidence,
 )
-from starcert.objects.convert import is_networkx
-from starcert.objects.convert_pyg import is_pyg
-from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import AnyFlips, Threat, check_box, threat_of
+from starcert.objects.convert import is_networkx, is_pyg
+from starcert.objects.noise import AnyFlips, Noise, RadiusLike, Threat, check_box, threat_of
 from starcert.objects.vectors import matrix_of
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
@@ -236,7 +234,7 @@ class SmoothedClassifier(ClassifierConventions):
     def _bound(self, graphs: Sequence[Given] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
-        if graphs.noise not in (self.noise, filled_noise(self.noise, graphs.sites)):
+        if graphs.noise not in (self.noise, noise_for_sites(self.noise, graphs.sites)):
             hint = "Give problem.under(noise), or graphs."
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs

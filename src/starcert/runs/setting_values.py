@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from starcert.objects.threats import Threat, threat_of
+from starcert.objects.noise import Threat, threat_of
 from starcert.runs.columns import ROLES
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system import errors

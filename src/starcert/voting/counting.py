@@ -26,11 +26,9 @@ from starcert.classifiers.agreement import (
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
 from starcert.math.arithmetic import compiled
 from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.objects import Frame
+from starcert.objects import NodeFrame
 from starcert.objects.binding import axes_of_sites
-from starcert.objects.laws.outcomes import is_valued
 from starcert.sampling.batch import flips_of
-from starcert.sampling.draws import LateFlips
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream, states_of_chunks
 from starcert.sampling.views import clean_copy
@@ -134,7 +132,7 @@ def _groups_of_graphs(job: Job, chunks: Iterable[Chunk]) -> Iterator[Sequence[Ch
 
 def _n_nodes(sites: Sites) -> int:
     """How many nodes an object has: 0, if it is not a graph."""
-    return sites.frame.n_nodes if isinstance(sites.frame, Frame) else 0
+    return sites.frame.n_nodes if isinstance(sites.frame, NodeFrame) else 0
 
 
 def _count_group(job: Job, sites: Sites, chunks: Sequence[Chunk]) -> list[Tally]:
@@ -278,7 +276,7 @@ class _ChunkFlips:
         against = chunk.against if chunk.against is not None else ()
         self._labels = np.array([against] if isinstance(against, int) else against)
         self._answers: list[npt.NDArray[np.signedinteger]] = []
-        self._flips: list[Flips | LateFlips] = []
+        self._flips: list[Flips] = []
 
     def add(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
         """Adds the answers on the copies of a batch, or on some of them, starting with the first."""
@@ -292,9 +290,8 @@ class _ChunkFlips:
 
     def records(self) -> tuple[FlipRecord | None, ...]:
         """The record of the chunk for each target."""
-        late = [each for each in self._flips if isinstance(each, LateFlips)]
-        flips = late[0].fetched(late) if late else [each for each in self._flips if not isinstance(each, LateFlips)]
-        if not is_valued(self._noise):
+        flips = self._flips
+        if not self._noise.is_valued:
             flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
         answers = self._answers[0] if len(self._answers) == 1 else np.concatenate(self._answers)
         first, n_sites = int(self._labels[0]), self._sites.n_sites

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from starcert.math.confidence import Votes
 from starcert.math.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.objects.binding import axes_of_sites
-from starcert.objects.laws.outcomes import is_valued
-from starcert.sampling.sampler import way_of
+from starcert.sampling.sampler import expected_flips
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.stages import staged
 from starcert.voting import PURPOSES
@@ -319,8 +318,8 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recor
         return Recorded(int(labels[0]))
     sites, n_axes = job.sites[graph], len(job.noise.axes)
     lost = votes * (1 - (selection.max(axis=1) - 1) / selection.sum(axis=1))
-    flips = way_of(sites, job.noise)[1]
-    valued = is_valued(job.noise)
+    flips = expected_flips(sites, job.noise)
+    valued = job.noise.is_valued
     needed = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)
     if needed <= MOST_BYTES:
         return Recorded(tuple(labels.tolist()))
