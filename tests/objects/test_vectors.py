@@ -111,7 +111,7 @@ BAD = {
     "a list for a name": (lambda: sc.Categories.rows([["a", ["b"]]], values="ab"), r"'X' must"),
     "too many values": (
         lambda: sc.Categories([0], values=257),
-        r"'values' must be a whole number, from 2 to 256. Got 257",
+        r"'values' must be a whole number from 2 to 256. Got 257",
     ),
     "one value": (lambda: sc.Categories([0], values=1), r"from 2 to 256. Got 1"),
     "no number": (lambda: sc.Categories([0], values=2.5), r"from 2 to 256. Got 2.5"),

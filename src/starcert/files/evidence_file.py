@@ -29,8 +29,8 @@ from starcert.math.flips import FlipRecord
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
 from starcert.sampling.attacked import OWN_CHUNK, Attack
-from starcert.system.arrays import read_header, read_numbers
 from starcert.system.errors import InvalidParameterError
+from starcert.system.files import read_header, read_numbers
 
 if TYPE_CHECKING:
     from starcert.certificates.evidence import Verdicts

@@ -7,13 +7,12 @@ the same in every graph, so the types of a graph are all that occur in the data 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from starcert.objects import Graph
 from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 __all__ = ["BOND", "EDGE_LABELS", "HOW_TO_SAY", "check_edge_types", "refuse_edge_types", "same_types"]
 
@@ -36,10 +35,8 @@ def check_edge_types(name: str, there: Collection[str], where: object) -> None:
         return
     if not there:
         refuse_edge_types(name, f"the edges of {where} carry nothing")
-    close = get_close_matches(name, there, n=1)
-    hint = f"Did you mean {close[0]}?" if close else ""
-    listed = ", ".join(sorted(there))
-    raise InvalidParameterError("edge_types", f"name what the edges of {where} carry, {listed}", name, hint)
+    must = f"name what the edges of {where} carry, {', '.join(sorted(there))}"
+    raise InvalidParameterError("edge_types", must, name, did_you_mean(name, there))
 
 
 def refuse_edge_types(name: str, reason: str) -> NoReturn:

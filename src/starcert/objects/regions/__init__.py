@@ -7,7 +7,6 @@ Each states whether its regions are anchored, that is, read off the graph's own 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
 from starcert.objects.regions.atoms import aromatic_atoms, functional_groups, ring_atoms
@@ -15,7 +14,7 @@ from starcert.objects.regions.builder import BUILT, Builder, RegionRule, parse_r
 from starcert.objects.regions.groups import communities, explained
 from starcert.objects.regions.nodes import node_labels, node_sets
 from starcert.objects.regions.scores import low_rank, similar_features
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, did_you_mean
 
 __all__ = [
     "BUILDERS",
@@ -56,8 +55,7 @@ def build(text: str, **parameters: object) -> RegionRule:
     """
     name, given = parse_rule(text)
     if name not in BUILDERS:
-        near = get_close_matches(name, BUILDERS, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "A partition of your own is a function from a graph to one."
+        hint = did_you_mean(name, BUILDERS, "A partition of your own is a function from a graph to one.")
         raise InvalidParameterError("regions", f"name one of the builders {', '.join(BUILDERS)}", name, hint)
     for twice in given.keys() & parameters.keys():
         raise InvalidParameterError("regions", f"give {twice!r} once", f"{text!r} and {parameters[twice]!r}")
