@@ -26,7 +26,8 @@ from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects import TargetNodes
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
-from starcert.system.output import MAX_SHOWN, as_frame, at_least, at_most, holds_at_least, html_table
+from starcert.system.markup import MAX_SHOWN, html_table
+from starcert.system.output import as_frame, at_least, at_most, holds_at_least
 from starcert.system.stages import staged
 
 if TYPE_CHECKING:
