@@ -1,0 +1,340 @@
+"""Where the votes of certificates come from: a run with its store, and votes of their own for attacks.
+
+Votes at attacked objects are drawn few at a time, and many attacks share a batch. Like all votes they are a function of
+seed, object, attack and chunk, whatever the batches and the workers are; the store of the run keeps them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.classifiers.agreement import named_errors
+from starcert.classifiers.base import checked_answers
+from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
+from starcert.objects.binding import clean_values
+from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
+from starcert.system.errors import ClassifierError, InvalidParameterError, whole_number
+from starcert.system.provenance import provenance
+from starcert.system.stages import add_votes, stage, staged
+from starcert.system.travelling import Parcel, spread
+from starcert.voting.jobs import Job, any_copy, check_memory
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.objects import Sites
+    from starcert.objects.binding import Problem
+    from starcert.objects.noise import Noise
+    from starcert.voting.store import VoteStore
+
+__all__ = ["AttackVotes", "OwnTally", "OwnVotes", "RecordedVotes", "VotingOptions", "VotingRun"]
+
+SPAN = 64
+"""The number of attacks that one task of a worker counts."""
+
+Counts = npt.NDArray[np.int64]
+
+
+class VotingOptions(TypedDict, total=False):
+    """Further arguments of `SmoothedClassifier.vote`, which `certify` and `predict` pass on."""
+
+    selection_samples: int | None
+    store: str | PathLike[str] | None
+    executor: Executor | None
+    chunk_size: int | None
+    batch_size: int | None
+    progress: bool | None
+    title: str
+
+
+@dataclass(frozen=True)
+class VotingRun:
+    """What one call draws votes with: the job, and options of `SmoothedClassifier.vote`."""
+
+    job: Job
+    store: str | PathLike[str] | None
+    executor: Executor | None
+    progress: bool | None
+    title: str
+    _unchanged: Unchanged
+
+    @classmethod
+    def of(
+        cls,
+        base: Classifier,
+        problem: Problem,
+        seed: int,
+        *,
+        selection_samples: int | None = None,  # the plan has them
+        store: str | PathLike[str] | None = None,
+        executor: Executor | None = None,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
+        progress: bool | None = None,
+        title: str = "votes",
+    ) -> VotingRun:
+        """The run, once it is known that it can be done; nothing is counted yet."""
+        if executor is not None and not hasattr(executor, "submit"):
+            hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
+            raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
+        job = Job(
+            base,
+            problem,
+            whole_number("seed", seed, 0),
+            whole_number("chunk_size", base.chunk_size if chunk_size is None else chunk_size, 1),
+            None if batch_size is None else whole_number("batch_size", batch_size, 1),
+        )
+        if not len(problem):
+            raise InvalidParameterError("graphs", "hold at least one graph", [])
+        check_memory(job)
+        return cls(job, store, executor, progress, title, Unchanged(base, lambda: any_copy(job)))
+
+    @contextmanager
+    def opened(self) -> Iterator[VoteStore | None]:
+        """The store, if there is one, while votes are drawn; at the end the classifier must be what it was before."""
+        with nullcontext() if self.store is None else _open_store(self.store, self.job) as store:
+            try:
+                yield store
+            finally:
+                changed = not self._unchanged.holds()
+                if changed and store is not None:
+                    store.condemn(CHANGED)
+        if changed:
+            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
+
+
+def _open_store(path: str | PathLike[str], job: Job) -> VoteStore:
+    from starcert.voting.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
+
+    settings = VoteSettings(
+        noise=job.noise.to_dict(),
+        classifier=job.classifier.description,
+        n_classes=job.classifier.n_classes,
+        seed=job.seed,
+        chunk_size=job.chunk_size,
+        backend=job.classifier.backend,
+    )
+    records = [
+        GraphRecord(
+            graph=i,
+            key=each.clean.key,
+            sites=each.key,
+            sizes=dict(zip(job.noise.axes, sizes, strict=True)),
+            anchored=each.reason,
+            n_targets=job.n_targets(i),
+        )
+        for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
+    ]
+    return VoteStore.open(path, settings, records, provenance=provenance())
+
+
+class OwnTally(NamedTuple):
+    """One chunk of votes at one attacked object.
+
+    Attributes:
+        counts: votes for each class.
+        numbers: for each vote against the class how many sites of each axis flipped, shape (votes, axes). An attacked
+            site counts as flipped where it differs from the clean object.
+    """
+
+    counts: Counts
+    numbers: Counts
+
+
+class AttackVotes(ABC):
+    """Votes at attacked versions of one object; all levels that list an attack share its votes.
+
+    Attributes:
+        most: how many votes there may be in all.
+        left: how many of them may still be drawn.
+        n_classes: how many classes there are.
+        tallies: the votes drawn so far: for each attack, chunk by chunk.
+    """
+
+    def __init__(self, most: int, n_classes: int) -> None:
+        self.most = self.left = most
+        self.n_classes = n_classes
+        self.tallies: dict[Attack, list[OwnTally]] = {}
+        self._counts: dict[Attack, Counts] = {}
+
+    @abstractmethod
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        """`OWN_CHUNK` votes at each attacked object."""
+
+    def draw(self, attacks: Sequence[Attack], chunks: int) -> bool:
+        """Brings these attacks to this many chunks of votes; False if too few are left, and none is drawn."""
+        if self.missing(attacks, chunks) > self.left:
+            return False
+        for chunk in range(chunks):
+            some = [attack for attack in attacks if len(self.tallies.get(attack, ())) == chunk]
+            self.left -= OWN_CHUNK * len(some)
+            for attack, tally in zip(some, self.count(some, chunk) if some else [], strict=True):
+                self._counts[attack] = self.counts(attack) + tally.counts
+                self.tallies.setdefault(attack, []).append(tally)
+        return True
+
+    def missing(self, attacks: Sequence[Attack], chunks: int) -> int:
+        """How many votes it takes until each of these attacks has this many chunks."""
+        return sum(max(0, chunks * OWN_CHUNK - self.total(attack)) for attack in attacks)
+
+    def counts(self, attack: Attack) -> Counts:
+        """The votes for each class so far."""
+        return self._counts.get(attack, np.zeros(self.n_classes, dtype=np.int64))
+
+    def total(self, attack: Attack) -> int:
+        """How many votes an attack has so far."""
+        return OWN_CHUNK * len(self.tallies.get(attack, ()))
+
+
+class RecordedVotes(AttackVotes):
+    """Votes that were counted before, for instance by the run that wrote an archive: no others are given out."""
+
+    def __init__(self, most: int, n_classes: int, recorded: Mapping[Attack, Sequence[OwnTally]]) -> None:
+        super().__init__(most, n_classes)
+        self._recorded = recorded
+
+    @override
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        for attack in attacks:
+            if (kept := len(self._recorded.get(attack, ()))) <= chunk:
+                raise InvalidParameterError(
+                    "evidence",
+                    f"hold chunk {chunk} of the votes at the graph that is attacked on the sites {attack}",
+                    f"{kept} chunks",
+                    "It was changed, or written by an earlier version that drew other votes: certify the graphs again.",
+                )
+        return [self._recorded[attack][chunk] for attack in attacks]
+
+
+@dataclass(frozen=True)
+class _Target:
+    """One target of one object: what a worker needs beside the classifier.
+
+    `axes` are the sites whose flips are counted for each axis.
+    """
+
+    sites: Sites
+    noise: Noise
+    seed: int
+    batch_size: int | None
+    number: int
+    label: int
+    axes: tuple[npt.NDArray[np.int64], ...]
+
+    def copies(self) -> AttackedCopies:
+        return AttackedCopies(self.sites, self.noise, self.seed)
+
+    @staged("counting")
+    def tallies(self, base: Classifier, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        answers, numbers = [], [np.empty((0, len(self.axes)), dtype=np.int64)]
+        clean, n_targets = clean_values(self.sites), base.n_targets(self.sites.frame)
+        with stage("drawing"):
+            drawn = copies.draw(span, chunk)
+        for batch in drawn.split(self.batch_size or base.batch_size):
+            with named_errors("copies of attacked graphs"), stage("model"):
+                found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
+            answers.append(found.reshape(len(found), -1)[:, self.number])
+            against = answers[-1] != self.label
+            if against.any():
+                flips = batch.values[against] != clean
+                numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in self.axes], axis=1))
+        add_votes(OWN_CHUNK * len(span))
+        rows = np.concatenate(answers).reshape(len(span), OWN_CHUNK)
+        ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
+        listed = np.concatenate(numbers)
+        return [
+            OwnTally(np.bincount(row, minlength=base.n_classes), listed[first:end])
+            for row, (first, end) in zip(rows, pairwise(ends), strict=True)
+        ]
+
+
+def _count_on_worker(base: Classifier, target: _Target, piece: tuple[Sequence[Attack], int]) -> list[OwnTally]:
+    return target.tallies(base, target.copies(), *piece)
+
+
+class OwnVotes(AttackVotes):
+    """Counts votes at attacked versions of one object of a job.
+
+    Args:
+        job: what all votes have in common.
+        graph: the number of the object.
+        target: the number of the target.
+        label: the class.
+        axes: the sites whose flips are counted for each axis.
+        most: how many votes there may be in all.
+        store: keeps them.
+        executor: where to count; None: in this process.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        graph: int,
+        *,
+        target: int = 0,
+        label: int,
+        axes: Sequence[npt.NDArray[np.int64]],
+        most: int,
+        store: VoteStore | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        super().__init__(most, job.classifier.n_classes)
+        self._base, self._graph, self._store, self._executor = job.classifier, graph, store, executor
+        self._target = _Target(job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes))
+        self._copies: AttackedCopies | None = None
+        self._stored: dict[Attack, dict[int, OwnTally]] = {}
+        self._parcels = None if executor is None else (Parcel(job.classifier, executor), Parcel(self._target, executor))
+
+    @override
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        found = {attack: stored for attack in attacks if (stored := self._from_store(attack, chunk)) is not None}
+        missing = [attack for attack in attacks if attack not in found]
+        spans = [missing[start : start + SPAN] for start in range(0, len(missing), SPAN)]
+        for span, tallies in self._count(spans, chunk):
+            for attack, tally in zip(span, tallies, strict=True):
+                found[attack] = tally
+                if self._store is not None:
+                    place = self._graph, attack, chunk
+                    self._store.add_attack(
+                        *place, tally.counts, OWN_CHUNK, tally.numbers, target=self._target.number, chunk_size=OWN_CHUNK
+                    )
+        return [found[attack] for attack in attacks]
+
+    def _from_store(self, attack: Attack, chunk: int) -> OwnTally | None:
+        """A stored chunk. All chunks of an attack are read at once: there may be thousands."""
+        if self._store is None:
+            return None
+        if attack not in self._stored:
+            chunks = self._store.attack_chunks(self._graph, attack, target=self._target.number, chunk_size=OWN_CHUNK)
+            self._stored[attack] = {
+                number: OwnTally(counts, numbers)
+                for number, samples, counts, numbers in chunks
+                if samples == OWN_CHUNK
+                and len(numbers) == OWN_CHUNK - counts[self._target.label]  # otherwise they are against another class
+            }
+        return self._stored[attack].get(chunk)
+
+    def _count(
+        self, spans: Sequence[Sequence[Attack]], chunk: int
+    ) -> Iterator[tuple[Sequence[Attack], list[OwnTally]]]:
+        """Each span with its tallies, in whatever order they come."""
+        if self._executor is None or self._parcels is None or len(spans) < 2:
+            if self._copies is None:
+                self._copies = self._target.copies()
+            for span in spans:
+                yield span, self._target.tallies(self._base, self._copies, span, chunk)
+            return
+        base, target = self._parcels
+        pieces = ((target, (span, chunk)) for span in spans)
+        for (span, _), tallies in spread(self._executor, _count_on_worker, base, pieces):
+            yield span, tallies
