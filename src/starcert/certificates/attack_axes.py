@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["axes_from", "axes_of", "first_axes", "first_choices", "influences", "undefended"]
 
-MAX_FLIPS_AT_ONCE = 2**24
-"""The most entries of the matrix of flips that `influences` makes at a time."""
+MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
 
 
 def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:

@@ -1,9 +1,8 @@
 """The audit of a run: noisy copies are asked about again, in other company and alone, and must be answered the same.
 
-A certificate speaks of a base classifier that is a function of one noisy copy; its votes come from batches. When the
-votes of a run are there, copies are drawn at random, from streams of their own, so that votes stay what they are. Half
-of them are copies of the graphs, the others of *attacked* graphs: what is rare under the noise of the clean graph may
-be frequent at an attacked one. Every copy is asked about
+A certificate speaks of a base classifier that is a function of one noisy copy; its votes come from batches. So copies
+are drawn at random, from streams of their own: half of the graphs, the others of *attacked* graphs, where what is rare
+under the noise of the clean graph may be frequent. Every copy is asked about
 
 - in a batch, as for votes: the answers that the others are compared with;
 - in other company, half as many copies in another order, by the classifier as it is written (`as_written`). This shows
@@ -13,10 +12,8 @@ be frequent at an attacked one. Every copy is asked about
 An answer that is wrong in the same way in all three, and one that changes with time, stays unseen: that answers depend
 on the graph alone is the author's promise. `Audit` says how rare a dependence would have been found.
 
-How many copies there are follows from the number of votes and from the classifier's `call_cost`: an audit costs about a
-fifth of its votes at most, or a few calls where there are very few votes. It never follows from a clock, a batch size,
-the workers or an interruption. A run that is continued or repeated from a store is audited like one that draws all its
-votes at once: nothing is taken from an earlier audit.
+How many copies there are follows from the number of votes and the classifier's `call_cost`, never from a clock, a batch
+size, the workers or an interruption. Nothing is taken from an earlier audit of stored votes.
 """
 
 from __future__ import annotations
@@ -54,39 +51,23 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditSize", "audit_attacked", "audit_votes"]
 
-COPIES = 4_603
-"""Copies of the graphs, and as many of attacked ones: 1 − (1 − 1/1,000)ⁿ ≥ 99%."""
-
-SHARE = 5
-"""An audit costs at most one in this many votes."""
-
+# How many copies. A graph costs calls: its sampler, a batch, and two of other company. A copy costs votes: it is drawn,
+# asked about twice, and compared; on a device a vote takes a fraction of a microsecond.
+COPIES = 4_603  # of the graphs, and as many of attacked ones: 1 − (1 − 1/1,000)ⁿ ≥ 99%
+SHARE = 5  # an audit costs at most one in this many votes
 GRAPH_CALLS, COPY_VOTES, DEVICE_COPY_VOTES = 4, 8, 512
-"""What a graph costs in calls: its sampler, a batch, and two of other company; and what a copy costs in votes: it is
-drawn, asked about twice, and compared. On a device, a vote takes a fraction of a microsecond."""
+SHARED_CALLS = 16  # where a call is about several graphs, each of them costs one in this many calls
+LEAST_COPIES, LEAST_ALONE = 16, 2  # however few votes there are, and at least one copy alone on a device
+LEAST_OF_CALL = 16  # on a CPU at least as many copies as add one in this many to the cost of a call
+COMPANY = 16  # the fewest copies of a graph that is audited at all
+AT_ONCE = 2048  # copies that are drawn at once: the memory of an audit does not grow with its size
+ALONE_ATTACKED = 3 / 4  # the share of attacked graphs, where rare answers are frequent, in copies asked about alone
 
-SHARED_CALLS = 16
-"""Where a call is about several graphs, each of them costs one in this many calls."""
-
-LEAST_COPIES, LEAST_ALONE = 16, 2
-"""However few votes there are, this many copies of one graph are audited, or on a CPU as many as add a sixteenth to the
-cost of a call, and this many of them alone; on a device one."""
-
-COMPANY, ATTACK_COPIES = 16, 4
-"""The fewest copies of a graph that is audited at all, and the most of an attacked one: many attacks show more than
-many copies of one."""
-
+# Which attacks. Those at random change at most ATTACK_NOISE times as many sites as the noise does, or SMALL_ATTACK, and
+# at most half of all: copies stay of the kind that the classifier meets.
 ATTACK_NOISE, SMALL_ATTACK = 4, 8
-"""An attack at random changes at most this many times as many sites as the noise does, or this many, and at most half
-of all: copies stay of the kind that the classifier meets."""
-
-ALONE_ATTACKED = 3 / 4
-"""This share of the copies that are asked about alone are of attacked graphs, where rare answers are frequent."""
-
-AT_ONCE = 2048
-"""Copies that are drawn at once: the memory of an audit does not grow with its size."""
-
-MAX_INFLUENCES = 2**23
-"""Votes against the class times sites, up to which the most influential sites are found from the flips of votes."""
+ATTACK_COPIES = 4  # the most copies of an attacked graph: many attacks show more than many copies of one
+MAX_INFLUENCES = 2**23  # votes against the class times sites, up to which influences are computed from flips
 
 
 class AuditSize(NamedTuple):
@@ -114,21 +95,18 @@ class AuditSize(NamedTuple):
         graphs = max(1, min(n_graphs, budget // 2 // begin))
         rest = max(0, budget - graphs * begin)
         on_cpu = _on_cpu(classifier)
-        copy, least = (COPY_VOTES, max(LEAST_COPIES, call // 16)) if on_cpu else (DEVICE_COPY_VOTES, LEAST_COPIES)
-        copies = max(least, min(most, rest // 2 // copy))
+        copy, least = (COPY_VOTES, call // LEAST_OF_CALL) if on_cpu else (DEVICE_COPY_VOTES, 0)
+        copies = max(LEAST_COPIES, least, min(most, rest // 2 // copy))
         alone = max(LEAST_ALONE if on_cpu else 1, min(copies, (rest - copies * copy) // call))
         return cls(min(graphs, copies // COMPANY), copies, alone)
 
 
 def audit_votes(job: Job, votes: Votes, executor: Executor | None = None) -> Audit:
-    """Audits the votes of a job, at its graphs and at attacked ones.
+    """Audits the votes of a job, at its graphs and at attacked ones; refuses a classifier whose answers differ.
 
     Where the flips of votes against a class are known, the most influential sites (by E[Y·L]) are attacked first: as
     many of them as an attack may have, half as many, and so on. All other attacks are at random, among the sites that
     noise may change: every second one as large as an attack may be, the others half as large, a quarter, and so on.
-
-    Raises:
-        ClassifierError: an answer depends on company.
     """
     first = np.unique(votes.objects, return_index=True)[1]  # the targets of a graph share its copies
     n_votes = sum(int(counts[first].sum()) for counts in (votes.counts, votes.selection) if counts is not None)
@@ -149,9 +127,6 @@ def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int
     """Audits votes that were drawn at attacked graphs: half at those with the most against the class, half at random.
 
     `own` has for each graph, by attack, how many votes there were against the class; `votes` were drawn in all.
-
-    Raises:
-        ClassifierError: an answer depends on company.
     """
     size = AuditSize.of(votes, len(own), job.classifier, most=COPIES)
 
@@ -182,7 +157,6 @@ def _repeated(attacks: Sequence[Attack], copies: int) -> list[Attack]:
 
 
 def _even(total: int, parts: int) -> list[int]:
-    """Whole parts of a number that differ by at most 1."""
     return [total // parts + (i < total % parts) for i in range(parts)]
 
 
@@ -197,14 +171,12 @@ def _shared_out(job: Job, graphs: Sequence[int], size: AuditSize) -> Iterator[tu
     power of the mean. Over some graphs, copies of one may all miss the fault of another: each graph counts once.
     """
     chosen = [graphs[place] for place in _order(job.seed, "graphs", len(graphs))[: size.graphs]]
-    copies = (
-        size.copies if _on_cpu(job.classifier) else 2 * size.copies
-    )  # on a device every second one is company for the others
+    # On a device every second copy is company for the others.
+    copies = size.copies if _on_cpu(job.classifier) else 2 * size.copies
     yield from zip(chosen, _even(copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)
 
 
 def _stream(seed: int, purpose: str) -> WordStream:
-    """The random words for a purpose of the audit."""
     key = repr((seed, "audit", purpose)).encode()
     return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
 
@@ -214,7 +186,6 @@ def _words(seed: int, purpose: str, number: int) -> Words:
 
 
 def _order(seed: int, purpose: str, number: int) -> npt.NDArray[np.int64]:
-    """This many places in random order."""
     return np.argsort(_words(seed, purpose, number), kind="stable")
 
 
@@ -310,14 +281,11 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
             for first in range(0, len(drawn), most):
                 batch = copies[first : first + most]
                 order = _order(job.seed, f"company {before + first} {sites.clean.key}", len(batch))
+                half = len(batch) // 2
+                others = (order[:half], order[half:]) if _on_cpu(job.classifier) else (order[order % 2 == 0],)
+                is_alone = alone[before + first : before + first + len(batch)]
                 yield _Company(
-                    part.graph,
-                    batch,
-                    attacks[first : first + most],
-                    (order[: len(batch) // 2], order[len(batch) // 2 :])
-                    if _on_cpu(job.classifier)
-                    else (order[order % 2 == 0],),
-                    np.flatnonzero(alone[before + first : before + first + len(batch)]).tolist(),
+                    part.graph, batch, attacks[first : first + most], others, np.flatnonzero(is_alone).tolist()
                 )
             before += len(drawn)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -35,16 +36,14 @@ __all__ = [
     "Limits",
     "Verdict",
     "Verdicts",
+    "cells_of",
     "in_box",
     "lies_within",
     "margin_of",
 ]
 
-MAX_LEVELS = 10_000
-"""The most levels of an incomplete frontier that are looked at to find how many flips it withstands anywhere."""
-
-MAX_NAMED = 8
-"""The most maximal radii that the sentence of a certificate names."""
+MAX_LEVELS = 10_000  # of an incomplete frontier that are looked at to find how many flips it withstands anywhere
+MAX_NAMED = 8  # maximal radii that the sentence of a certificate names
 
 Limits: TypeAlias = tuple[int, ...] | None
 
@@ -52,12 +51,7 @@ Kind: TypeAlias = Literal["certified", "broken", "open"]
 
 
 def lies_within(level: Level, other: Level) -> bool:
-    """Whether a level has at most as many flips as another on every axis.
-
-    Example:
-        >>> lies_within((1, 2), (1, 3)), lies_within((1, 2), (2, 1))
-        (True, False)
-    """
+    """Whether a level has at most as many flips as another on every axis."""
     return all(map(int.__le__, level, other))
 
 
@@ -98,11 +92,8 @@ class Verdict:
 class Grounds(NamedTuple):
     """What verdicts rest on, besides the votes on the clean object.
 
-    Attributes:
-        axes: the axes of the noise on the object.
-        most: how many votes at attacked objects there could be; None: there were to be none.
-        own: those that were drawn: for each attack, chunk by chunk.
-        max_flips: levels of more flips in all were not looked at; None: all were.
+    These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
+    in all; None: there were to be none), and the most flips of a level that was looked at.
     """
 
     axes: tuple[AttackAxis, ...]
@@ -117,8 +108,7 @@ class Verdicts:
 
     Attributes:
         alpha: the probability that any of them, or the bounds of the votes, is false.
-        levels: those that were looked at: all others are within the frontier of the counts, or beyond one that is not
-            certified.
+        levels: those that were looked at: all others lie within the frontier of the counts, or beyond one of these.
         own_votes: how many votes at attacked objects there were.
         incomplete: why the search ended early; "" if it did not.
         grounds: what they rest on.
@@ -129,7 +119,6 @@ class Verdicts:
     own_votes: int = 0
     incomplete: str = ""
     grounds: Grounds | None = field(default=None, repr=False, compare=False)
-    _by_kind: dict[str, tuple[Level, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, level: Level) -> Verdict:
         """The verdict on a level that the counts of votes do not certify."""
@@ -154,20 +143,21 @@ class Verdicts:
         radii, beyond = tuple(sorted(maximal)), tuple(sorted(minimal))
         return Frontier(radii, beyond, verified=counted.verified, incomplete=self.incomplete)
 
-    @property
+    def votes_to_settle(self, flips: int) -> int | None:
+        """About how many votes at attacked objects would settle the open levels of this many flips; None: not known."""
+        more = [one.more_votes for level, one in self.levels.items() if sum(level) == flips and one.kind == "open"]
+        known = [votes for votes in more if votes is not None]
+        return self.own_votes + sum(known) if known and len(known) == len(more) else None
+
+    @cached_property
     def certified(self) -> tuple[Level, ...]:
         """The certified levels."""
-        return self._of_kind("certified")
+        return tuple(sorted(level for level, one in self.levels.items() if one.kind == "certified"))
 
-    @property
+    @cached_property
     def broken(self) -> tuple[Level, ...]:
         """The broken levels."""
-        return self._of_kind("broken")
-
-    def _of_kind(self, kind: Kind) -> tuple[Level, ...]:
-        if kind not in self._by_kind:
-            self._by_kind[kind] = tuple(sorted(level for level, one in self.levels.items() if one.kind == kind))
-        return self._by_kind[kind]
+        return tuple(sorted(level for level, one in self.levels.items() if one.kind == "broken"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,8 +171,7 @@ class Certificate:
         capacity: how many sites an attacker finds on each axis: more flips are no further attack. None: not known.
         anchored: why the regions are anchored, "" if they are not: they were then read off the graph's own edges, and
             the certificate speaks of a classifier whose regions are frozen at the clean graph.
-        object: the number of the graph.
-        target: the number of the target in it: 0 where the graph itself is classified.
+        object, target: the number of the graph, and of the target in it: 0 where the graph itself is classified.
         node: the name of the node that the target is; None where it is not a node.
         verdicts: what evidence says beyond the bounds; None: there is none.
         word: what one of the attacked objects is called: a graph, a row, or an object.
@@ -282,7 +271,7 @@ class Certificate:
 
     def _verdict(self, level: RadiusLike) -> Verdict:
         counts = self.noise.radius(level, "level")
-        if self.capacity is not None and any(r > n for r, n in zip(counts, self.capacity, strict=True)):
+        if self.capacity is not None and not lies_within(counts, self.capacity):
             hint = "A level is a number of attacked sites."
             raise InvalidParameterError("level", f"be at most what there is to attack, {self.capacity}", counts, hint)
         if self._margin.proves(in_box(counts, self.max_radius, None)) is True:
@@ -295,7 +284,8 @@ class Certificate:
         """Whether no attack within `radius` changes the smoothed classifier's answer; proved, by whichever argument.
 
         Example:
-            >>> one = certify(Bounds.certain([0.9995]), Noise(motif=0.02, random=0.45), max_radius=(35, 45))[0]
+            >>> import starcert as sc
+            >>> one = sc.certify(Bounds.certain([0.9995]), Noise(motif=0.02, random=0.45), max_radius=(35, 45))[0]
             >>> one.certified({"motif": 1, "random": 45}), one.certified((2, 0))
             (True, False)
         """
@@ -348,19 +338,20 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the sentence, and the numbers."""
-        return f"<p>{escape(str(self))}</p>{html_table([self._cells()])}"
+        return f"<p>{escape(str(self))}</p>{html_table([cells_of(self)])}"
 
-    def _cells(self) -> dict[str, object]:
-        """The certificate in a few columns, for a notebook."""
-        radii = self.frontier.radii
-        named = ", ".join(str(radius[0] if len(radius) == 1 else radius) for radius in radii[:MAX_NAMED])
-        more = f" … and {len(radii) - MAX_NAMED:,} more" if len(radii) > MAX_NAMED else ""
-        return {
-            "class": "abstains" if self.abstained else self.label,
-            "p_lower": at_least(self.p_lower, decimals=6),
-            f"certified ({', '.join(self.noise.axes)})": named + more or "none",
-            **({} if self.verdicts is None else {"broken": ", ".join(map(str, self.broken)) or "–"}),
-        }
+
+def cells_of(one: Certificate) -> dict[str, object]:
+    """The certificate in a few columns, for a notebook."""
+    radii = one.frontier.radii
+    named = ", ".join(str(radius[0] if len(radius) == 1 else radius) for radius in radii[:MAX_NAMED])
+    more = f" … and {len(radii) - MAX_NAMED:,} more" if len(radii) > MAX_NAMED else ""
+    return {
+        "class": "abstains" if one.abstained else one.label,
+        "p_lower": at_least(one.p_lower, decimals=6),
+        f"certified ({', '.join(one.noise.axes)})": named + more or "none",
+        **({} if one.verdicts is None else {"broken": ", ".join(map(str, one.broken)) or "–"}),
+    }
 
 
 def margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiClass:
@@ -372,8 +363,7 @@ def margin_of(noise: Noise, failure: float, other: float) -> TwoClass | MultiCla
 
 def in_box(radius: tuple[int, ...], max_radius: Limits, capacity: Limits) -> tuple[int, ...]:
     """The radius as far as there is anything to attack, once it is known to lie in the box."""
-    if max_radius is not None and any(r > limit for r, limit in zip(radius, max_radius, strict=True)):
-        raise InvalidParameterError(
-            "radius", f"stay within max_radius {max_radius}", radius, "Certify again with a larger max_radius."
-        )
+    if max_radius is not None and not lies_within(radius, max_radius):
+        hint = "Certify again with a larger max_radius."
+        raise InvalidParameterError("radius", f"stay within max_radius {max_radius}", radius, hint)
     return radius if capacity is None else tuple(map(min, radius, capacity))

@@ -5,14 +5,17 @@ Bounds + Noise ─► certify ─► Certificates ─► certified(radius), fron
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, overload
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Limits, Verdicts, in_box, margin_of
+from starcert.certificates.certificate import Certificate, Limits, Verdicts, cells_of, in_box, margin_of
 from starcert.certificates.slack import slacks_of
 from starcert.math.audit import Audit
 from starcert.math.classes import class_numbers
@@ -28,24 +31,17 @@ from starcert.system.stages import staged
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Certificates", "certify"]
+__all__ = ["Certificates", "Radii", "certified_counts", "certify", "open_ended"]
+
+Radii: TypeAlias = tuple[tuple[float, ...], ...]
+"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificates(Sequence[Certificate]):
     """One certificate a graph, or a target of a graph, made when it is looked at; proofs are shared between them.
 
-    Attributes:
-        bounds: the bounds on the class probabilities, a row each.
-        noise: the noise that the classifier is smoothed with.
-        max_radius: the box of radii to look at; None: no end.
-        capacity: for each, how many sites an attacker finds on each axis; None: not known.
-        anchored: for each, why its regions are anchored, "" if they are not.
-        boxes: for each, how far its frontier is searched, within max_radius.
-        verdicts: what evidence says about each, or None; None as a whole: there is no evidence.
-        nodes: the node of each certificate; None where targets are not nodes.
-        word: what one of the attacked objects is called: a graph, a row, or an object.
-        classes: what labels call the classes, in the order of their numbers; None: by their numbers alone.
+    Its attributes are the arguments of `certify`, and `verdicts`: what evidence says about each certificate, or None.
     """
 
     bounds: Bounds
@@ -67,9 +63,8 @@ class Certificates(Sequence[Certificate]):
         return f"Certificates({len(self)} {self._what}{'s' * (len(self) != 1)}, {self.noise!r}, alpha={self.alpha})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a row for each of the first certificates."""
         rows = [
-            {self._what: name, **one._cells()}
+            {self._what: name, **cells_of(one)}
             for name, one in zip(self.names[:MOST_SHOWN], self[:MOST_SHOWN], strict=True)
         ]
         more = f", the first {MOST_SHOWN}" if len(self) > MOST_SHOWN else ""
@@ -117,15 +112,29 @@ class Certificates(Sequence[Certificate]):
         bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), strict=True)
         return [self._search(row).of(margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
 
-    @property
+    @cached_property
     def objects(self) -> npt.NDArray[np.int64]:
         """For each certificate, the number of its graph."""
         return self.bounds.objects
 
-    @property
+    @cached_property
     def targets(self) -> npt.NDArray[np.int64]:
         """For each certificate, the number of its target in its graph; 0 where graphs themselves are classified."""
         return self.bounds.targets
+
+    def grid(self, max_radius: RadiusLike) -> list[range]:
+        """Every count of flips on each axis, up to `max_radius`."""
+        return [range(limit + 1) for limit in self.noise.radius(max_radius, "max_radius")]
+
+    def radii_within(self, max_radius: RadiusLike) -> list[Radii]:
+        """The maximal radii of each graph up to `max_radius`; where a search ended early, all that are certified."""
+        box, found = self.within(max_radius), []
+        for row, frontier in enumerate(box.frontiers()):
+            radii: Sequence[tuple[int, ...]] = frontier.radii
+            if frontier.incomplete:
+                radii = [radius for radius in product(*self.grid(max_radius)) if box[row].certified(radius)]
+            found.append(open_ended(radii, self.capacity[row]))
+        return found
 
     @property
     def names(self) -> list[str]:
@@ -154,6 +163,11 @@ class Certificates(Sequence[Certificate]):
         elif given.shape != (len(self),):
             raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", given.shape)
         return class_numbers(given, self.bounds.n_classes, self.classes)
+
+    @property
+    def abstained(self) -> npt.NDArray[np.bool_]:
+        """For which graphs not even the answer on the clean graph is certain enough to be given."""
+        return ~self.certified((0,) * len(self.noise.axes))
 
     @property
     def alpha(self) -> float | None:
@@ -223,8 +237,7 @@ class Certificates(Sequence[Certificate]):
     def rows(self) -> list[dict[str, object]]:
         """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
 
-        Where graphs have several targets, there is a row for each, with a column `target`, its number, and a column
-        `node`, the name of the node that it is.
+        Where graphs have several targets, each has a row, with columns `target`, its number, and `node`, its name.
         `reach_…` is the largest certified count on one axis alone, None after an abstention.
 
         Example:
@@ -300,12 +313,56 @@ def certify(
         if given is not None and len(given) != len(bounds):
             raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
+    nothing = [None] * len(bounds)
     known, searched = (
-        [
-            None if each is None else noise.capacity(each, name)
-            for each in ([None] * len(bounds) if given is None else given)
-        ]
+        [None if each is None else noise.capacity(each, name) for each in (nothing if given is None else given)]
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
     reasons = [""] * len(bounds) if anchored is None else anchored
     return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, word=word, classes=classes)
+
+
+def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    """How many graphs are certified at each radius of a grid, read off their frontiers: the one place that counts.
+
+    Args:
+        frontiers: for each set of maximal radii, how many graphs have it; or several such numbers, each summed by
+            itself: all of them, those that are answered right, … The result has shape (numbers, *grid) then.
+        ticks: on each axis, the counts of flips of the grid, in ascending order.
+
+    Example:
+        >>> certified_counts({((0, 2), (1, 1)): 3, ((1, math.inf),): 1, (): 5}, [(0, 1, 2), (0, 1, 2)]).tolist()
+        [[4, 4, 4], [4, 4, 1], [0, 0, 0]]
+    """
+    numbers = np.array([np.asarray(each) for each in frontiers.values()], dtype=np.int64)
+    *others, last = map(np.asarray, ticks)
+    shape = tuple(len(axis) for axis in others)
+    # ends[…, k]: the graphs that are certified at exactly the first k counts of the last axis.
+    ends = np.zeros((*numbers.shape[1:], *shape, len(last) + 1), dtype=np.int64)
+    places = np.indices(shape, sparse=True)
+    for radii, number in zip(frontiers, numbers, strict=True):
+        heights = np.full(shape, -1.0)
+        for radius in radii:
+            below = tuple(
+                slice(np.searchsorted(axis, count, "right")) for axis, count in zip(others, radius, strict=False)
+            )
+            heights[below] = np.maximum(heights[below], radius[-1])
+        covers = np.searchsorted(last, heights, side="right")
+        here: Any = (..., *places, covers)
+        ends[here] += np.reshape(number, (*number.shape, *[1] * len(shape)))
+    return ends[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+
+
+def open_ended(radii: Sequence[Sequence[int]], capacity: Sequence[int | None] | None) -> Radii:
+    """The radii, without an end where they take all sites of an axis (its capacity; None: not known).
+
+    Example:
+        >>> open_ended(((0, 4), (1, 2)), (3, 4))
+        ((0, inf), (1, 2))
+    """
+    if capacity is None:
+        return tuple(map(tuple, radii))
+    ends = [math.inf if size is None else size for size in capacity]
+    return tuple(
+        tuple(math.inf if count >= end else count for count, end in zip(radius, ends, strict=True)) for radius in radii
+    )

@@ -3,19 +3,17 @@
 The question is whether everything within `max_radius`, or any `max_flips` flips, is certified. A graph gets no more
 votes once the answer is yes, or once it is unlikely to become yes with all the votes that are allowed.
 
-**Yes is a claim.** Looking at votes to decide whether to draw more is dangerous where bounds hold at a number of votes
-that is fixed in advance, as Clopper–Pearson's do. Here everything that is claimed rests on capitals that are large at
-*some* time with a small probability only (`starcert.math.bets`): the bounds on class probabilities (`anytime_bounds`)
-and evidence alike. So looking is free.
+**Yes is a claim.** Bounds that hold at a number of votes fixed in advance, as Clopper–Pearson's do, would break if
+votes decided whether to draw more. Here every claim, of `anytime_bounds` and of evidence, rests on capitals that are
+large at *some* time with a small probability only (`starcert.math.bets`): looking is free.
 
-**Giving up claims nothing.** A graph that is given up has the certificate that its votes support, by the same bounds.
-So a plan may give up by any rule whatever: an error there costs power, never validity. `GIVE_UP` is therefore no part
-of alpha.
+**Giving up claims nothing.** A graph that is given up has the certificate that its votes support. So any rule will do:
+an error there costs power, never validity, and `GIVE_UP` is no part of alpha.
 
-**Looks have a bounded cost**, by a model that counts and never by the clock, so that votes stay reproducible. A look at
-counts takes microseconds. Evidence is weighed once, at the first look that has a quarter of all votes, and only where
-that is cheap: at most `MAX_LEVELS` levels that the counts leave open, with no more attacks in all than there are votes
-to be saved. The largest level comes first, and the first one that is not proved ends the look.
+**Looks have a bounded cost**, by a count and never by the clock, so that votes stay reproducible. Evidence is weighed
+once, at the first look that has a quarter of all votes, and only where that is cheap: at most `MAX_LEVELS` levels that
+the counts leave open, with no more attacks in all than there are votes to be saved. The first level, from the largest
+on, that is not proved ends the look.
 """
 
 from __future__ import annotations
@@ -46,17 +44,10 @@ from starcert.voting.plans import Plan, SoFar, Wanted, default_selection
 
 __all__ = ["DecidedPlan"]
 
-FIRST_CHUNK = 64
-"""Samples in the first chunk, and the fewest selection votes: a word of the sampler has 64 copies."""
-
-GIVE_UP = 0.01
-"""The probability that a question is given up although its true p_A would more likely than not lead to a yes."""
-
-MAX_LEVELS = 16
-"""The most levels that one look at evidence weighs."""
-
-ROUNDING = 1e-9
-"""More than the rounding errors of a capital in floats, so that the proved bound says yes too."""
+FIRST_CHUNK = 64  # samples, and the fewest selection votes: a word of the sampler has 64 copies
+GIVE_UP = 0.01  # the probability to give up a question whose true p_A would more likely than not lead to a yes
+MAX_LEVELS = 16  # the most levels that one look at evidence weighs
+ROUNDING = 1e-9  # more than the rounding errors of a capital in floats, so that the proved bound says yes too
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """What a smoothed classifier is to scikit-learn: an estimator that can be cloned, fitted, scored and put in a pipeline.
 
-An estimator keeps the arguments of its constructor as attributes of the same names. From that, `get_params`,
-`set_params` and `sklearn.base.clone` follow, and with them whatever scikit-learn builds on estimators. scikit-learn
-itself need not be installed.
+An estimator keeps the arguments of its constructor as attributes of the same names: all else follows from that.
+scikit-learn itself need not be installed.
 """
 
 from __future__ import annotations
@@ -22,10 +21,11 @@ from starcert.objects import CleanObject, Graph, Vector
 from starcert.objects.convert import is_networkx
 from starcert.objects.convert_pyg import is_pyg
 from starcert.objects.vectors import matrix_of
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
 if TYPE_CHECKING:
     from starcert.certificates.certify import Certificates
+    from starcert.objects.noise import Noise
 
 __all__ = ["ABSTAIN", "GraphLike", "SmoothedEstimator", "as_object", "as_objects", "is_estimator"]
 
@@ -50,8 +50,7 @@ def is_estimator(value: object) -> bool:
 
 def as_objects(graphs: Sequence[GraphLike]) -> list[CleanObject]:
     """Each of these graphs as what is certified."""
-    single = isinstance(graphs, CleanObject) or (not isinstance(graphs, list | tuple) and _is_foreign(graphs))
-    if single:
+    if isinstance(graphs, CleanObject) or (not isinstance(graphs, list | tuple) and _is_foreign(graphs)):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
     return [as_object(each, f"graphs[{position}]") for position, each in enumerate(graphs)]
 
@@ -81,10 +80,27 @@ class SmoothedEstimator(ABC):
 
     _estimator_type = "classifier"  # up to scikit-learn 1.5
 
+    noise: Noise
+
     def __init__(self, base: Classifier | Any, samples: int, seed: int) -> None:  # noqa: ANN401  (or any estimator)
+        if not (is_classifier(base) or is_estimator(base)):
+            hint = (
+                "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2). A class of your own derives from "
+                "starcert.classifiers.Classifier."
+            )
+            raise InvalidParameterError("base", "be a classifier", base, hint)
+        whole_number("samples", samples, 1)
+        whole_number("seed", seed, 0)
         self.base, self.samples, self.seed = base, samples, seed
         self._trained: Classifier | None = base if is_classifier(base) else None
         self._fitted_classes: npt.NDArray[np.int64] | None = None
+
+    def __repr__(self) -> str:
+        try:
+            base = self.base if self._trained is None else self._trained.description
+        except InvalidParameterError:  # it has no name, and its content cannot be digested
+            base = type(self._trained).__name__
+        return f"{type(self).__name__}({base}, {self.noise!r})"
 
     @abstractmethod
     def certify(self, graphs: Sequence[GraphLike], *, samples: int, seed: int) -> Certificates:
@@ -114,11 +130,9 @@ class SmoothedEstimator(ABC):
         return self.classifier.class_labels or self.classifier.class_names
 
     def fit(self, graphs: Sequence[GraphLike], labels: npt.ArrayLike) -> Self:
-        """Trains a copy of a scikit-learn estimator on these graphs. A base classifier that is trained stays as it is.
+        """Trains a copy of a scikit-learn estimator on clean graphs; a base classifier that is trained stays as it is.
 
-        Args:
-            graphs: clean training graphs.
-            labels: their classes, whole numbers from 0.
+        The labels are classes, whole numbers from 0.
         """
         given = as_objects(graphs)
         classes = _one_each(labels, len(given))
@@ -133,26 +147,22 @@ class SmoothedEstimator(ABC):
             raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
-        rows = bool(given) and isinstance(given[0], Vector)
-        fitted = clone(self.base).fit(matrix_of(given) if rows else given, classes.astype(np.int64))
-        trained = from_sklearn(fitted)
+        rows = matrix_of(given) if given and isinstance(given[0], Vector) else given
+        trained = from_sklearn(clone(self.base).fit(rows, classes.astype(np.int64)))
         self._trained, self._fitted_classes = trained, np.asarray(trained.estimator.classes_)
         return self
 
     def score(self, graphs: Sequence[GraphLike], labels: npt.ArrayLike) -> float:
-        """The share of graphs that are answered right; an abstention is not a right answer.
+        """The share of clean graphs that are answered right; an abstention is not a right answer.
 
-        Args:
-            graphs: clean graphs.
-            labels: their classes, in the words of the classifier or by number. One that a fitted estimator never saw
-                is never answered.
+        The labels are in the words of the classifier or by number; one that a fitted estimator never saw is never
+        answered.
         """
         given = as_objects(graphs)
         never_answered = None if self.classifier.class_labels is None else self.n_classes
         truth = class_numbers(_one_each(labels, len(given)), self.n_classes, self._class_labels, unseen=never_answered)
         certificates = self.certify(given, samples=self.samples, seed=self.seed)
-        abstained = np.array([one.abstained for one in certificates])
-        return accuracy(np.where(abstained, ABSTAIN, certificates.labels), truth)
+        return accuracy(np.where(certificates.abstained, ABSTAIN, certificates.labels), truth)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments of the constructor by name; with `deep` also those of a nested estimator, as base__name."""

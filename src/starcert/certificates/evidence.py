@@ -20,7 +20,7 @@ from starcert.certificates.attack_axes import axes_of, first_choices
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import FoundAttack, Grounds, Verdict, Verdicts, lies_within
 from starcert.certificates.votes import AttackVotes, OwnVotes
-from starcert.math.attack_axis import AttackAxis, counted_sites, described
+from starcert.math.attack_axis import AttackAxis, described
 from starcert.math.bets import SCALE, capital_of, count_capital, needed
 from starcert.math.evidence import AlphaShares, Evidence, Level, OwnBet, Scheme, Weighed
 from starcert.math.frontier import Frontier, levels_below
@@ -39,32 +39,17 @@ if TYPE_CHECKING:
 
 __all__ = ["evidence_of", "find_verdicts", "verdicts_of", "with_evidence"]
 
-MAX_LEVELS = 4096
-"""The most levels of one object that are looked at, beyond those that the counts of votes certify."""
+MAX_LEVELS = 4096  # of one object that are looked at, beyond those that the counts of votes certify
+FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
 
+# Votes of their own. An attack that is not settled after 2¹⁰ chunks is too close to call.
 N_LOOKS = 11
-"""An attack has at most 2¹⁰ chunks of its own: one that is not settled then is too close to call."""
-
-LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * N_LOOKS - 1)}))
-"""The numbers of chunks after which attacks that are to be settled are looked at."""
-
-GIVE_UP = 5.0
-"""An attack whose votes against the class exceed half by this many standard deviations is not harmless."""
-
-DANGEROUS = 32
-"""How many attacks, the most dangerous ones, have votes of their own first."""
-
-FEW = 2**16
-"""More attacks than these are weighed only after votes at attacked objects were tried."""
-
-CLOSEST = 0.47
-"""Where votes of their own are predicted, no attack is taken to fail more often: what looks worse is mostly chance."""
-
-SEARCH = 3.5
-"""A search for an attack that breaks a level takes about this many chunks of votes for each attack it begins with."""
-
-BATCH = 512
-"""How many attacks have votes of their own at a time."""
+LOOKS = tuple(sorted({round(2 ** (half / 2)) for half in range(2 * N_LOOKS - 1)}))  # in chunks, to settle attacks
+BATCH = 512  # attacks that have votes of their own at a time
+GIVE_UP = 5.0  # standard deviations by which votes against the class exceed half, where an attack is not harmless
+DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
+SEARCH = 3.5  # chunks of votes for each of these, about, that a search for one that breaks a level takes
+CLOSEST = 0.47  # in predictions no attack fails more often: what looks worse is mostly chance
 
 Whole = npt.NDArray[np.int64]
 
@@ -96,16 +81,7 @@ def with_evidence(
         if votes.records[row] is not None:
             axes, own = axes_by_object(one.object), None
             if share := most // job.n_targets(one.object):
-                own = OwnVotes(
-                    job,
-                    one.object,
-                    target=one.target,
-                    label=one.label,
-                    axes=counted_sites(axes),
-                    most=share,
-                    store=store,
-                    executor=executor,
-                )
+                own = OwnVotes(job, one, axes, most=share, store=store, executor=executor)
             verdicts = verdicts_of(one, votes.row(row), axes, alpha=alpha, own=own, max_flips=max_flips)
             if own is not None and verdicts.own_votes:
                 drawn += verdicts.own_votes

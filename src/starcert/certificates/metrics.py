@@ -1,27 +1,23 @@
 """What certificates of many graphs are worth together: accuracy, certified accuracy and ratio, score, volume.
 
-An answer is right if it is given and is the true class; an abstention is not a right answer. `right` is where every
-table and page has it from, and `certified_counts` is the one place that counts graphs by radius, from their frontiers.
-
-The share of the most frequent class belongs beside each of them: heavy noise makes any classifier constant, and a
-constant classifier certifies everything. So does an axis without sites: shares on one axis (`shares_by_axis`) are of
-the graphs that have sites there.
+An answer is `right` if it is given and is the true class; an abstention is not. The share of the most frequent class
+belongs beside each of them: heavy noise makes any classifier constant, and a constant classifier certifies everything.
+So does an axis without sites: shares on one axis (`shares_by_axis`) are of the graphs that have sites there.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, lies_within
-from starcert.certificates.certify import Certificates
+from starcert.certificates.certificate import lies_within
+from starcert.certificates.certify import Certificates, Radii, certified_counts, open_ended
 from starcert.certificates.slack import too_few_votes, votes_needed
 from starcert.math.frontier import levels_of
 from starcert.system.errors import InvalidParameterError
@@ -62,9 +58,6 @@ Mask = npt.NDArray[np.bool_]
 Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
 """The true class of each graph, or of each node where nodes are classified (`Certificates.truth`); None: not known."""
 
-Radii: TypeAlias = tuple[tuple[float, ...], ...]
-"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
-
 
 def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
     """Which graphs are answered right: an answer is given, and it is the true class, which is known.
@@ -80,7 +73,7 @@ def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
     """
     if isinstance(answers, Certificates):
         agrees: Mask = answers.labels == answers.truth(labels)
-        return _answered(answers) & agrees
+        return agrees & ~answers.abstained
     given, truth = np.asarray(answers), np.asarray(labels)
     if truth.shape != given.shape or truth.ndim != 1:
         raise InvalidParameterError("labels", f"have one class for each of {len(given)} graphs", truth.shape)
@@ -117,64 +110,11 @@ def majority_share(labels: npt.ArrayLike) -> float:
     return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
 
 
-def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    """How many graphs are certified at each radius of a grid, read off their frontiers.
-
-    Args:
-        frontiers: for each set of maximal radii, how many graphs have it; or several such numbers, each summed by
-            itself: all of them, those that are answered right, …
-        ticks: on each axis, the counts of flips of the grid, in ascending order.
-
-    Returns:
-        Shape (numbers, *grid), or that of the grid where there is one number.
-
-    Example:
-        >>> certified_counts({((0, 2), (1, 1)): 3, ((1, math.inf),): 1, (): 5}, [(0, 1, 2), (0, 1, 2)]).tolist()
-        [[4, 4, 4], [4, 4, 1], [0, 0, 0]]
-    """
-    numbers = np.array([np.asarray(each) for each in frontiers.values()], dtype=np.int64)
-    *others, last = map(np.asarray, ticks)
-    shape = tuple(len(axis) for axis in others)
-    # ends[…, k]: the graphs that are certified at exactly the first k counts of the last axis.
-    ends = np.zeros((*numbers.shape[1:], *shape, len(last) + 1), dtype=np.int64)
-    places = np.indices(shape, sparse=True)
-    for radii, number in zip(frontiers, numbers, strict=True):
-        heights = np.full(shape, -1.0)
-        for radius in radii:
-            below = tuple(
-                slice(np.searchsorted(axis, count, "right")) for axis, count in zip(others, radius, strict=False)
-            )
-            heights[below] = np.maximum(heights[below], radius[-1])
-        covers = np.searchsorted(last, heights, side="right")
-        here: Any = (..., *places, covers)
-        ends[here] += np.reshape(number, (*number.shape, *[1] * len(shape)))
-    return ends[..., :0:-1].cumsum(axis=-1)[..., ::-1]
-
-
-def open_ended(radii: Sequence[Sequence[int]], capacity: Sequence[int | None] | None) -> Radii:
-    """The radii, without an end where they take all sites of an axis (its capacity; None: not known).
-
-    Example:
-        >>> open_ended(((0, 4), (1, 2)), (3, 4))
-        ((0, inf), (1, 2))
-    """
-    sizes = [None] * len(radii[0]) if capacity is None and radii else capacity or ()
-    return tuple(
-        tuple(
-            math.inf if size is not None and count >= size else count for count, size in zip(radius, sizes, strict=True)
-        )
-        for radius in radii
-    )
-
-
 def certified_share(certificates: Certificates, labels: Labels | None = None, *, max_radius: RadiusLike) -> Shares:
     """The share of graphs that are certified (and right, given labels) at every radius up to `max_radius`.
 
-    With labels, it is a share of the graphs whose class is known. A graph without sites on an axis counts as certified
-    there: `has_sites` tells such graphs apart.
-
-    Returns:
-        One axis for each axis of the noise: entry [i, j, …] is the share at the radius (i, j, …).
+    Entry [i, j, …] is the share at the radius (i, j, …): with labels, of the graphs whose class is known. A graph
+    without sites on an axis counts as certified there: `has_sites` tells such graphs apart.
 
     Example:
         >>> import starcert as sc
@@ -183,9 +123,9 @@ def certified_share(certificates: Certificates, labels: Labels | None = None, *,
     """
     answered, among = _answered_of(certificates, labels)
     frontiers: Counter[Radii] = Counter()
-    for radii, hit in zip(_frontiers(certificates, max_radius), answered & among, strict=True):
+    for radii, hit in zip(certificates.radii_within(max_radius), answered & among, strict=True):
         frontiers[radii] += int(hit)
-    counts = certified_counts(frontiers, _grid(certificates, max_radius))
+    counts = certified_counts(frontiers, certificates.grid(max_radius))
     return counts / among.sum() if among.any() else np.full(counts.shape, np.nan)
 
 
@@ -209,7 +149,7 @@ def score(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike)
 
 def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
     """For each graph how many radii up to `max_radius` are certified, the radius 0 included."""
-    grid, found = _grid(certificates, max_radius), _frontiers(certificates, max_radius)
+    grid, found = certificates.grid(max_radius), certificates.radii_within(max_radius)
     volumes = {radii: float(certified_counts({radii: 1}, grid).sum()) for radii in set(found)}
     return np.array([volumes[radii] for radii in found])
 
@@ -221,9 +161,8 @@ class AxisShares:
     Attributes:
         axis: the name of the axis.
         n_graphs: how many graphs have sites there: the shares are of these.
-        n_without: how many have none. They are certified against any number of flips there, for there are none.
-        shares: the share certified (and answered right, given labels) at each of the counts of flips; None beyond the
-            box that was looked at, and where no graph has sites.
+        n_without: how many have none, and are certified there whatever their votes.
+        shares: the share certified (and right) at each count of flips; None beyond the box, or if no graph has sites.
     """
 
     axis: str
@@ -249,10 +188,9 @@ def has_sites(certificates: Certificates) -> Mask:
 def shares_by_axis(
     certificates: Certificates, labels: Labels | None = None, *, flips: Sequence[int]
 ) -> tuple[AxisShares, ...]:
-    """For each axis, the share of graphs certified (and right, given labels) against each number of `flips` there alone.
+    """For each axis, the share of graphs certified (and right, given labels) against `flips` of any count there alone.
 
-    Graphs without sites on an axis, which would count as certified whatever their votes, are counted apart. With labels,
-    only graphs whose class is known count.
+    Graphs without sites on an axis are counted apart, and with labels those whose class is not known are left out.
 
     Example:
         >>> import starcert as sc
@@ -278,14 +216,9 @@ def shares_by_axis(
 
 @dataclass(frozen=True, kw_only=True)
 class _VerdictCounts:
-    """What becomes of graphs that may be attacked: each that is answered right is certified, broken or open.
+    """Graphs with enough sites (and a known class, given labels), and what becomes of those that are answered (right).
 
-    Attributes:
-        n_graphs: how many graphs have as many sites (and a known class, given labels): all others are left out.
-        n_right: how many of these are answered (right, given labels).
-        n_by_p_A: how many of these are certified by the bounds on the class probabilities alone, as in the paper.
-        n_certified: how many are certified, by whichever argument.
-        n_broken: how many have an attack that is known to change the answer.
+    They are certified, some by the bounds on the class probabilities alone, or broken by a known attack, or open.
     """
 
     n_graphs: int
@@ -308,15 +241,14 @@ class RadiusVerdicts(_VerdictCounts):
 
 
 class FlipOutcome(NamedTuple):
-    """What is known about one graph under flips wherever they are, as far as some number of them.
+    """What is known about one graph under flips wherever they are.
 
     Attributes:
         asked: the most flips that are looked at: all its sites, or as many as `max_radius` allows on every axis.
         by_p_A: the most flips certified by the bounds on the class probabilities alone.
         certified: the most flips certified, by whichever argument.
         broken: the fewest flips of an attack that is known to change the answer; None: none is known.
-        to_settle: about how many votes of its own would settle its open levels of one flip more than are certified;
-            None: not known.
+        to_settle: about how many votes of its own would settle one flip more than are certified; None: not known.
     """
 
     asked: int
@@ -331,20 +263,10 @@ class FlipOutcome(NamedTuple):
             return "by p_A" if flips <= self.by_p_A else "by evidence"
         return "open" if self.broken is None or self.broken > flips else "broken"
 
-    def own_samples(self, flips: int) -> int | None:
-        """About how many votes of its own would settle this many flips; None where smaller attacks are open already."""
-        return self.to_settle if flips == self.certified + 1 else None
-
 
 @dataclass(frozen=True, kw_only=True)
 class FlipVerdicts(_VerdictCounts):
-    """What becomes of graphs under flips wherever they are, at most this many.
-
-    Attributes:
-        flips: how many.
-        own_samples: for the graphs that are open, about how many votes at attacked versions of each would settle it,
-            ascending; of those for which that is known.
-    """
+    """What becomes of graphs under at most this many flips; `own_samples` would settle open ones, where it is known."""
 
     flips: int
     own_samples: tuple[int, ...]
@@ -354,7 +276,9 @@ class FlipVerdicts(_VerdictCounts):
         """Counts graphs: those that are `counted` and have enough sites, and of these the ones that are `answered`."""
         among = [one for one, counts in zip(outcomes, counted & answered, strict=True) if counts and flips <= one.asked]
         found = Counter(one.under(flips) for one in among)
-        needed = [n for one in among if one.under(flips) == "open" and (n := one.own_samples(flips)) is not None]
+        # Where smaller attacks are open already, nothing is predicted.
+        still_open = [one for one in among if one.under(flips) == "open" and flips == one.certified + 1]
+        needed = [one.to_settle for one in still_open if one.to_settle is not None]
         return cls(
             n_graphs=sum(flips <= one.asked for one, counts in zip(outcomes, counted, strict=True) if counts),
             n_right=len(among),
@@ -384,10 +308,7 @@ def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...
 def radius_verdicts(
     certificates: Certificates, labels: Labels | None = None, *, radii: Sequence[tuple[int, ...]]
 ) -> list[RadiusVerdicts]:
-    """For each radius how many graphs are certified there by p_A, by whichever argument, broken and open.
-
-    With labels, only graphs that are answered right are judged.
-    """
+    """For each radius how many graphs (given labels, right ones) are certified by p_A, or at all, broken and open."""
     answered, counted = _answered_of(certificates, labels)
     by_counts, known = certificates.counted, [one.broken for one in certificates]
     found = []
@@ -410,7 +331,7 @@ def radius_verdicts(
 
 
 def flip_outcomes(certificates: Certificates, most: int) -> list[FlipOutcome]:
-    """What is known about each graph under at most this many flips, wherever they are; none where sites are not known."""
+    """What is known about each graph under at most this many flips, wherever they are; nothing without its capacity."""
     sharing = Counter(certificates.objects.tolist())  # targets of one object share its votes
     found = []
     for one, alone in zip(certificates, certificates.counted, strict=True):
@@ -420,27 +341,16 @@ def flip_outcomes(certificates: Certificates, most: int) -> list[FlipOutcome]:
         limits = zip(one.capacity if one.max_radius is None else one.max_radius, one.capacity, strict=True)
         asked = min([most, sum(one.capacity), *(limit for limit, size in limits if limit < size)])
         certified, broken = one.any_flips_to(asked), min(map(sum, one.broken), default=None)
-        needed = _to_settle(one, certified + 1, sharing[one.object])
-        found.append(FlipOutcome(asked, alone.any_flips_to(asked), certified, broken, needed))
+        needed = None if one.verdicts is None else one.verdicts.votes_to_settle(certified + 1)
+        to_settle = None if needed is None else needed * sharing[one.object]
+        found.append(FlipOutcome(asked, alone.any_flips_to(asked), certified, broken, to_settle))
     return found
 
 
-def _to_settle(one: Certificate, flips: int, sharing: int) -> int | None:
-    """About how many own_samples would settle the open levels of this many flips; None: not known."""
-    if one.verdicts is None:
-        return None
-    still_open = [each for level, each in one.verdicts.levels.items() if sum(level) == flips and each.kind == "open"]
-    more = [each.more_votes for each in still_open if each.more_votes is not None]
-    return (one.verdicts.own_votes + sum(more)) * sharing if more and len(more) == len(still_open) else None
-
-
 def flip_verdicts(certificates: Certificates, labels: Labels | None = None, *, most: int = 2) -> list[FlipVerdicts]:
-    """For any 1, any 2, … flips, how many graphs are certified by p_A, by whichever argument, broken and open.
+    """For any 1, any 2, … flips, how many graphs (given labels, right ones) are certified by p_A, or at all, and so on.
 
-    Args:
-        certificates: those of the graphs.
-        labels: their true classes; only graphs that are answered right are judged then.
-        most: the most flips: the number of the threat, 2 for "flips:2". Of many, only some have a row.
+    `most` is the most flips: the number of the threat, 2 for "flips:2". Of many, only some have a row.
 
     Example:
         >>> import starcert as sc
@@ -468,35 +378,13 @@ def steps_to(farthest: int) -> list[int]:
     """
     steps = [first * 10**power for power in range(9) for first in (1, 2, 5)]
     reached = [step for step in steps if step <= farthest] or [1]
-    # The first steps say most, and the last one how far it goes.
     return reached if len(reached) <= MAX_STEPS else [*reached[: MAX_STEPS - 1], reached[-1]]
-
-
-def _grid(certificates: Certificates, max_radius: RadiusLike) -> list[range]:
-    """Every count of flips on each axis, up to `max_radius`."""
-    return [range(limit + 1) for limit in certificates.noise.radius(max_radius, "max_radius")]
-
-
-def _frontiers(certificates: Certificates, max_radius: RadiusLike) -> list[Radii]:
-    """The maximal radii of each graph up to `max_radius`; where a search ended early, all that are certified."""
-    box = certificates.within(max_radius)
-    found = []
-    for row, frontier in enumerate(box.frontiers()):
-        radii: Sequence[tuple[int, ...]] = frontier.radii
-        if frontier.incomplete:
-            radii = [radius for radius in product(*_grid(certificates, max_radius)) if box[row].certified(radius)]
-        found.append(open_ended(radii, box.capacity[row]))
-    return found
-
-
-def _answered(certificates: Certificates) -> Mask:
-    return certificates.certified((0,) * len(certificates.noise.axes))
 
 
 def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mask, Mask]:
     """Which graphs are answered (right, given labels), and which are counted (those of a known class, given labels)."""
     if labels is None:
-        return _answered(certificates), np.ones(len(certificates), dtype=np.bool_)
+        return ~certificates.abstained, np.ones(len(certificates), dtype=np.bool_)
     return right(certificates, labels), _known(certificates, labels)
 
 

@@ -36,14 +36,11 @@ __all__ = [
     "votes_needed",
 ]
 
-MAX_VOTES = 2**53
-"""More votes cannot be counted."""
+MAX_VOTES = 2**53  # more cannot be counted
+MAX_TABLE = 10**8  # entries of a table of slacks
 
 StoppingPlan: TypeAlias = Literal["fixed", "decided"]
 """All votes, or as many as it takes to decide the question."""
-
-MAX_TABLE = 10**8
-"""The most entries of a table of slacks."""
 
 
 @lru_cache(maxsize=32)
@@ -128,9 +125,7 @@ def _complements(p: float) -> tuple[float, float]:
     return float(p), 1 - float(p)
 
 
-class AlphaSpending(TypedDict, total=False):
-    """How alpha is spent on bounds, besides what `votes_needed` has by position; see there."""
-
+class _Spending(TypedDict, total=False):
     selected_apart: bool
     together: int
     evidence: bool
@@ -139,13 +134,13 @@ class AlphaSpending(TypedDict, total=False):
 
 @overload
 def votes_needed(
-    noise: Noise, alpha: float, n_classes: int, *, radius: None = None, **spending: Unpack[AlphaSpending]
+    noise: Noise, alpha: float, n_classes: int, *, radius: None = None, **spending: Unpack[_Spending]
 ) -> dict[str, int | None]: ...
 
 
 @overload
 def votes_needed(
-    noise: Noise, alpha: float, n_classes: int, *, radius: RadiusLike, **spending: Unpack[AlphaSpending]
+    noise: Noise, alpha: float, n_classes: int, *, radius: RadiusLike, **spending: Unpack[_Spending]
 ) -> int | None: ...
 
 
@@ -160,12 +155,10 @@ def votes_needed(
     evidence: bool = False,
     plan: StoppingPlan = "fixed",
 ) -> dict[str, int | None] | int | None:
-    """The fewest estimation votes that certify a radius by p_A, if all of them agree.
+    """The fewest estimation votes that certify a radius by p_A, if all of them agree: no fewer do, however they fall.
 
-    Without a radius, for each axis those that certify one flip there and none elsewhere.
-
-    No fewer votes do, however they fall. None where no number does: sites that never flip, or always do, give every
-    attack away.
+    Without a radius, for each axis those that certify one flip there and none elsewhere. None where no number does:
+    sites that never flip, or always do, give every attack away.
 
     Args:
         noise: the noise that the votes are drawn with.
@@ -211,10 +204,7 @@ def votes_needed(
 def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "") -> str:
     """A sentence about the axes on which not even votes that all agree would certify one flip; "" if there are none.
 
-    Args:
-        samples: how many estimation votes there are for each graph.
-        needed: what `votes_needed` found, for the axes that matter.
-        how: by which argument, where there are others.
+    `needed` is what `votes_needed` found for the axes that matter, `how` the argument, where there are others.
 
     Example:
         >>> too_few_votes(100, {"motif": 450, "random": 9, "frozen": None})

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from fractions import Fraction
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -26,11 +24,11 @@ from starcert.certificates.auditing import audit_votes
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.decided_plan import DecidedPlan
-from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects, is_estimator
+from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.slack import StoppingPlan
 from starcert.certificates.votes import VotingOptions, VotingRun
-from starcert.classifiers.base import Classifier, is_classifier
+from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, Votes, anytime_bounds, check_alpha, check_family, clopper_pearson
 from starcert.math.evidence import AlphaShares
 from starcert.objects import Sites
@@ -95,25 +93,10 @@ class SmoothedClassifier(SmoothedEstimator):
         alpha: float = 0.01,
         seed: int = 0,
     ) -> None:
-        if not (is_classifier(base) or is_estimator(base)):
-            hint = (
-                "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2). A class of your own derives from "
-                "starcert.classifiers.Classifier."
-            )
-            raise InvalidParameterError("base", "be a classifier", base, hint)
+        super().__init__(base, samples, seed)
         check_noise_and_regions(noise, regions)
         check_alpha(alpha)
-        whole_number("samples", samples, 1)
-        whole_number("seed", seed, 0)
-        super().__init__(base, samples, seed)
         self.noise, self.regions, self.alpha = noise, regions, alpha
-
-    def __repr__(self) -> str:
-        try:
-            base = self.base if self._trained is None else self._trained.description
-        except InvalidParameterError:  # it has no name, and its content cannot be digested
-            base = type(self._trained).__name__
-        return f"SmoothedClassifier({base}, {self.noise!r})"
 
     def sites(self, graph: GraphLike) -> Sites:
         """The sites of a graph: its partition, bound to it. A rule is called anew each time, see `problem`."""
@@ -139,15 +122,9 @@ class SmoothedClassifier(SmoothedEstimator):
         graphs: Sequence[GraphLike] | Problem,
         *,
         samples: int | Plan,
-        selection_samples: int | None = None,
         seed: int,
-        store: str | PathLike[str] | None = None,
-        executor: Executor | None = None,
-        chunk_size: int | None = None,
-        batch_size: int | None = None,
         record: bool = False,
-        progress: bool | None = None,
-        title: str = "votes",
+        **voting: Unpack[VotingOptions],
     ) -> Votes:
         """The votes of the base classifier on noisy copies of each graph.
 
@@ -160,31 +137,22 @@ class SmoothedClassifier(SmoothedEstimator):
         Args:
             graphs: the clean graphs, or the problem that they make.
             samples: estimation votes for each graph; or a `Plan`, which says how many as it sees them come.
-            selection_samples: selection votes for each graph; by default a hundredth of `samples`, at least 100.
             seed: a whole number, 0 or more.
-            store: a file that keeps the votes as they come, and that a later call continues.
-            executor: where to count: any `concurrent.futures.Executor`, or None for this process.
-            chunk_size: samples in a unit of work with its own random stream; by default as the classifier wants it,
-                1,024 on a CPU.
-            batch_size: the most noisy graphs that the classifier sees at once; by default as many as it wants.
             record: whether to keep which sites flipped in the votes against the class of each graph: `Votes.records`.
-            progress: whether to draw a progress bar; by default on a terminal only.
-            title: what the bar is called.
+            voting: further options.
+                selection_samples: selection votes for each graph; by default a hundredth of `samples`, at least 100.
+                store: a file that keeps the votes as they come, and that a later call continues.
+                executor: where to count: any `concurrent.futures.Executor`, or None for this process.
+                chunk_size: samples in a unit of work with its own random stream; by default as the classifier wants it,
+                    1,024 on a CPU.
+                batch_size: the most noisy graphs that the classifier sees at once; by default as many as it wants.
+                progress: whether to draw a progress bar; by default on a terminal only.
+                title: what the bar is called; by default "votes".
         """
-        plan = _plan(samples, selection_samples)
-        run = VotingRun.of(
-            self.classifier,
-            self._bound(graphs),
-            seed,
-            store=store,
-            executor=executor,
-            chunk_size=chunk_size,
-            batch_size=batch_size,
-            progress=progress,
-            title=title,
-        )
-        with run.opened() as opened:
-            return _draw_votes(run, plan, opened, record=record)
+        plan = _plan(samples, voting.get("selection_samples"))
+        run = VotingRun.of(self.classifier, self._bound(graphs), seed, **voting)
+        with run.opened() as store:
+            return _draw_votes(run, plan, store, record=record)
 
     def certify(
         self,
@@ -216,13 +184,11 @@ class SmoothedClassifier(SmoothedEstimator):
             own_samples: with evidence, the most votes at attacked versions of each graph, for levels that the votes on
                 the clean graph leave open; by default as many as `samples`.
             threat: what the attacker can do, such as "flips:2", at most two flips wherever they are: evidence looks at
-                no level of more flips in all, and a plan "decided" stops once this is certified. By default the whole
-                box.
+                no level of more flips, and a plan "decided" stops once this is certified. By default the whole box.
             max_flips: the short form: 2 is the threat "flips:2". Beside a smaller max_radius it means both.
             plan: "fixed" draws all `samples`. With "decided" they are an upper limit: a graph gets no more votes once
-                all of `max_radius` (or of the threat) is certified, or is unlikely to be certified even with all
-                `samples`. Smaller radii have what those votes show. Bounds then hold at all times together, and are a
-                little wider.
+                all of `max_radius` (or of the threat) is certified, or is unlikely to be. Bounds then hold at all times
+                together, and are a little wider.
             voting: further arguments of `vote`.
         """
         # Everything is checked before hours of sampling, not after.
@@ -319,8 +285,7 @@ class SmoothedClassifier(SmoothedEstimator):
             seed=self.seed if seed is None else seed,
             **voting,
         )
-        abstained = np.array([one.abstained for one in certificates])
-        return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
+        return np.where(certificates.abstained, ABSTAIN, self.classes_[certificates.labels])
 
     def undefended(
         self, graphs: Sequence[GraphLike] | Problem, level: RadiusLike, *, most_attacks: int = 2**20

@@ -22,6 +22,7 @@ from typing_extensions import override
 from starcert.classifiers.agreement import named_errors
 from starcert.classifiers.base import checked_answers
 from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
+from starcert.math.attack_axis import counted_sites
 from starcert.objects.binding import clean_values
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import ClassifierError, InvalidParameterError, whole_number
@@ -31,16 +32,15 @@ from starcert.system.travelling import Parcel, spread
 from starcert.voting.jobs import Job, any_copy, check_memory
 
 if TYPE_CHECKING:
+    from starcert.certificates.certificate import Certificate
     from starcert.classifiers.base import Classifier
-    from starcert.objects import Sites
+    from starcert.math.attack_axis import AttackAxis
     from starcert.objects.binding import Problem
-    from starcert.objects.noise import Noise
     from starcert.voting.store import VoteStore
 
 __all__ = ["AttackVotes", "OwnTally", "OwnVotes", "RecordedVotes", "VotingOptions", "VotingRun"]
 
-SPAN = 64
-"""The number of attacks that one task of a worker counts."""
+SPAN = 64  # attacks that one task of a worker counts
 
 Counts = npt.NDArray[np.int64]
 
@@ -141,10 +141,8 @@ def _open_store(path: str | PathLike[str], job: Job) -> VoteStore:
 class OwnTally(NamedTuple):
     """One chunk of votes at one attacked object.
 
-    Attributes:
-        counts: votes for each class.
-        numbers: for each vote against the class how many sites of each axis flipped, shape (votes, axes). An attacked
-            site counts as flipped where it differs from the clean object.
+    There are `counts` for each class, and for each vote against the class the `numbers` of flips on each axis, shape
+    (votes, axes). An attacked site counts as flipped where it differs from the clean object.
     """
 
     counts: Counts
@@ -154,11 +152,8 @@ class OwnTally(NamedTuple):
 class AttackVotes(ABC):
     """Votes at attacked versions of one object; all levels that list an attack share its votes.
 
-    Attributes:
-        most: how many votes there may be in all.
-        left: how many of them may still be drawn.
-        n_classes: how many classes there are.
-        tallies: the votes drawn so far: for each attack, chunk by chunk.
+    There may be `most` votes in all, of which so many are `left`; `tallies` are those so far, for each attack chunk by
+    chunk.
     """
 
     def __init__(self, most: int, n_classes: int) -> None:
@@ -216,20 +211,12 @@ class RecordedVotes(AttackVotes):
         return [self._recorded[attack][chunk] for attack in attacks]
 
 
-@dataclass(frozen=True)
 class _Target:
-    """One target of one object: what a worker needs beside the classifier.
+    """One target of one object: what a worker needs beside the classifier."""
 
-    `axes` are the sites whose flips are counted for each axis.
-    """
-
-    sites: Sites
-    noise: Noise
-    seed: int
-    batch_size: int | None
-    number: int
-    label: int
-    axes: tuple[npt.NDArray[np.int64], ...]
+    def __init__(self, job: Job, graph: int, number: int, label: int, axes: Sequence[Counts]) -> None:
+        self.sites, self.noise, self.seed, self.batch_size = job.sites[graph], job.noise, job.seed, job.batch_size
+        self.number, self.label, self.axes = number, label, axes
 
     def copies(self) -> AttackedCopies:
         return AttackedCopies(self.sites, self.noise, self.seed)
@@ -263,34 +250,24 @@ def _count_on_worker(base: Classifier, target: _Target, piece: tuple[Sequence[At
 
 
 class OwnVotes(AttackVotes):
-    """Counts votes at attacked versions of one object of a job.
+    """Counts votes at attacked versions of the object that a certificate is about, here or on an executor.
 
-    Args:
-        job: what all votes have in common.
-        graph: the number of the object.
-        target: the number of the target.
-        label: the class.
-        axes: the sites whose flips are counted for each axis.
-        most: how many votes there may be in all.
-        store: keeps them.
-        executor: where to count; None: in this process.
+    Those that the store of the run has are read from there; new ones are added to it.
     """
 
     def __init__(
         self,
         job: Job,
-        graph: int,
+        one: Certificate,
+        axes: Sequence[AttackAxis],
         *,
-        target: int = 0,
-        label: int,
-        axes: Sequence[npt.NDArray[np.int64]],
         most: int,
-        store: VoteStore | None = None,
-        executor: Executor | None = None,
+        store: VoteStore | None,
+        executor: Executor | None,
     ) -> None:
         super().__init__(most, job.classifier.n_classes)
-        self._base, self._graph, self._store, self._executor = job.classifier, graph, store, executor
-        self._target = _Target(job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes))
+        self._base, self._graph, self._store, self._executor = job.classifier, one.object, store, executor
+        self._target = _Target(job, one.object, one.target, one.label, counted_sites(axes))
         self._copies: AttackedCopies | None = None
         self._stored: dict[Attack, dict[int, OwnTally]] = {}
         self._parcels = None if executor is None else (Parcel(job.classifier, executor), Parcel(self._target, executor))
@@ -304,10 +281,8 @@ class OwnVotes(AttackVotes):
             for attack, tally in zip(span, tallies, strict=True):
                 found[attack] = tally
                 if self._store is not None:
-                    place = self._graph, attack, chunk
-                    self._store.add_attack(
-                        *place, tally.counts, OWN_CHUNK, tally.numbers, target=self._target.number, chunk_size=OWN_CHUNK
-                    )
+                    place = {"target": self._target.number, "chunk_size": OWN_CHUNK}
+                    self._store.add_attack(self._graph, attack, chunk, tally.counts, OWN_CHUNK, tally.numbers, **place)
         return [found[attack] for attack in attacks]
 
     def _from_store(self, attack: Attack, chunk: int) -> OwnTally | None:
