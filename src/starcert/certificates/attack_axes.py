@@ -1,7 +1,6 @@
 """The axes of a noise on one object, as an attacker finds them; and attacks on the base classifier without noise.
 
-Nothing is sampled by `undefended`, so nothing is left to chance: an answer that no attack of a level changes is
-certain, and so is an attack that changes it. It is what a smoothed classifier is compared with.
+`undefended` samples nothing: an answer that no attack of a level changes is certain, and so is an attack that does.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ __all__ = [
     "AxisShares",
     "FlipOutcome",
     "FlipVerdicts",
+    "Radii",
     "RadiusVerdicts",
     "accuracy",
     "certified_counts",
@@ -52,7 +53,6 @@ __all__ = [
 ]
 
 MAX_STEPS = 6
-
 Shares = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
@@ -158,11 +158,8 @@ def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
 class AxisShares:
     """How far graphs are certified on one axis, the others untouched.
 
-    Attributes:
-        axis: the name of the axis.
-        n_graphs: how many graphs have sites there: the shares are of these.
-        n_without: how many have none, and are certified there whatever their votes.
-        shares: the share certified (and right) at each count of flips; None beyond the box, or if no graph has sites.
+    The `shares` are of the `n_graphs` that have sites there; `n_without` have none, and are certified there whatever
+    their votes. A share is None beyond the box that was looked at, and where no graph has sites.
     """
 
     axis: str

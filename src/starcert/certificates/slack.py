@@ -78,12 +78,8 @@ def slack_table(noise: Noise, max_radius: RadiusLike) -> npt.NDArray[np.float64]
     limits = _checked(noise).radius(max_radius, "max_radius")
     shape = tuple(limit + 1 for limit in limits)
     if math.prod(shape) > MAX_TABLE:
-        raise InvalidParameterError(
-            "max_radius",
-            f"leave at most {MAX_TABLE:,} radii in a table",
-            limits,
-            "A frontier needs no table: use certify.",
-        )
+        hint = "A frontier needs no table: use certify."
+        raise InvalidParameterError("max_radius", f"leave at most {MAX_TABLE:,} radii in a table", limits, hint)
     value = slacks_of(noise.product).value
     radii = product(*(range(limit + 1) for limit in limits))
     return np.fromiter(map(value, radii), dtype=float, count=math.prod(shape)).reshape(shape)

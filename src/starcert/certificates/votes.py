@@ -179,7 +179,7 @@ class AttackVotes(ABC):
         return True
 
     def missing(self, attacks: Sequence[Attack], chunks: int) -> int:
-        """How many votes it takes until each of these attacks has this many chunks."""
+        """How many votes bring each of these attacks to this many chunks."""
         return sum(max(0, chunks * OWN_CHUNK - self.total(attack)) for attack in attacks)
 
     def counts(self, attack: Attack) -> Counts:
