@@ -62,7 +62,7 @@ class FoundAttack:
     Attributes:
         sites: the flat positions of the flipped sites.
         votes: what the base classifier said on noisy copies of the attacked object, for each class.
-        delta: the probability of such votes if the answer does not change.
+        delta: an upper limit on the probability of such votes if the answer does not change.
         values: the new value of each of these sites, None for one that has two; empty where all have.
     """
 

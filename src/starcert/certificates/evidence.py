@@ -346,7 +346,7 @@ class _OpenLevel:
         return [tuple(sorted(sites))]
 
     def _any_will_do(self, axis: int) -> bool:
-        """Whether there is one attack on an axis alone, or none that can be told from another."""
+        """Whether an axis has one attack alone, or attacks that cannot be distinguished."""
         one, number = self._evidence.axes[axis], self._level[axis]
         return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
 

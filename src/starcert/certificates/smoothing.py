@@ -191,7 +191,7 @@ class SmoothedClassifier(SmoothedEstimator):
                 together, and are a little wider.
             voting: further arguments of `vote`.
         """
-        # Everything is checked before hours of sampling, not after.
+        # Check everything before hours of sampling, not after.
         alpha = check_alpha(self.alpha if alpha is None else alpha)
         check_family(family)
         whole_number("samples", samples, 1)
@@ -226,13 +226,16 @@ class SmoothedClassifier(SmoothedEstimator):
             "own": evidence and most_own > 0,
         }
         with run.opened() as store:
+            # Sample, select and audit.
             votes = _draw_votes(run, drawing, store, record=evidence, look=look)
+            # Bound: at a number of votes that was fixed, or at any time, also where the first look was the last.
             with stage("certifying"):
-                counts_alpha = float(shares.counts * together)  # what the bounds of all that share it have
+                counts_alpha = float(shares.counts * together)  # of all certificates that share it
                 if plan == "fixed":
                     bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
-                else:  # bounds that hold at any time, also where the first look was the last
+                else:
                     bounds = anytime_bounds(replace(votes, stopped=True), alpha=counts_alpha, together=together)
+            # Certify, or abstain.
             rows = votes.objects.tolist()
             certificates = certify(
                 bounds,
@@ -246,6 +249,7 @@ class SmoothedClassifier(SmoothedEstimator):
             )
             if not evidence:
                 return certificates
+            # Weigh where the flips fell.
             with progress_bar("evidence", len(rows), shown=run.progress) as advance:
                 return with_evidence(
                     certificates,

@@ -152,7 +152,7 @@ class OwnTally(NamedTuple):
 class AttackVotes(ABC):
     """Votes at attacked versions of one object; all levels that list an attack share its votes.
 
-    There may be `most` votes in all, of which so many are `left`; `tallies` are those so far, for each attack chunk by
+    There may be `most` votes in all, and `left` more; `tallies` are those so far, for each attack chunk by
     chunk.
     """
 
