@@ -29,7 +29,7 @@ from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 from starcert.voting.jobs import Job
 
 if TYPE_CHECKING:
-    from starcert.certificates.certificate import Certificates
+    from starcert.certificates.certify import Certificates
     from starcert.classifiers.base import Classifier
     from starcert.objects import TargetNodes
     from starcert.runs.graph_files import RunData

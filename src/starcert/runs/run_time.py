@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from starcert.certificates.auditing import SHARE
-from starcert.certificates.certificate import certify
-from starcert.certificates.judging import with_evidence
+from starcert.certificates.certify import certify
+from starcert.certificates.evidence import with_evidence
 from starcert.math.confidence import clopper_pearson
 from starcert.math.evidence import counts_alpha
 from starcert.objects.binding import Problem

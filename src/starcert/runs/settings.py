@@ -21,7 +21,7 @@ from starcert.system.errors import InvalidParameterError
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from starcert.certificates.certificate import Certificates
+    from starcert.certificates.certify import Certificates
     from starcert.certificates.smoothing import Problem, SmoothedClassifier
     from starcert.math.confidence import Family
     from starcert.objects.noise import Noise, Threat

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from starcert.certificates.certificate import Certificates
+from starcert.certificates.certify import Certificates
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.objects.noise import Noise
 from starcert.runs.forecast import forecast_of_levels

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificates
+from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import flip_outcomes
 from starcert.objects.noise import Noise, Threat, threat_of
 from starcert.pages.intervals import mean_interval, paired_difference, share_interval

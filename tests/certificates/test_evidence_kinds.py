@@ -11,7 +11,7 @@ import worlds
 from evidence_worlds import ValuedWorld
 
 import starcert as sc
-from starcert.certificates.evidence.attack_axes import influences
+from starcert.certificates.attack_axes import influences
 from starcert.certificates.metrics import flip_outcomes
 from starcert.classifiers import Classifier
 from starcert.voting.store import VoteStore
