@@ -20,8 +20,8 @@ from starcert.certificates.estimator import ClassifierConventions, is_estimator
 from starcert.certificates.evidence import Verdict, undefended
 from starcert.certificates.judging import with_evidence
 from starcert.certificates.metrics import StoppingPlan, accuracy
+from starcert.classifiers.agreement import CHANGED, KEEP_UNCHANGED, Unchanged
 from starcert.classifiers.base import Classifier, is_classifier
-from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
 from starcert.math.classes import class_numbers
 from starcert.math.confidence import (
     Family,

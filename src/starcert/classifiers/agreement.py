@@ -9,20 +9,24 @@ are asked about again, and how often, is decided in `voting/counting.py` (a few,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, Scores, checked_answers
-from starcert.system.errors import ClassifierError
+from starcert.classifiers.identity import identity
+from starcert.system.errors import ClassifierError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.sampling.batch import NoisyGraphs
+    from starcert.sampling.batch import Copies, NoisyGraphs
 
 __all__ = [
+    "CHANGED",
+    "KEEP_UNCHANGED",
     "LEAST",
+    "Unchanged",
     "asked_alone",
     "check_alone",
     "check_company",
@@ -37,6 +41,16 @@ Places: TypeAlias = Sequence[int] | npt.NDArray[np.int64]
 FIRST = 8
 """Copies of the first graph that are asked alone before its votes count. Where scores are compared it is one, as those
 of one copy say more than the answers on many."""
+
+CHANGED = (
+    "the base classifier changed while it voted: the digest of its content is not what it was before the run, so its "
+    "votes are not those of one classifier"
+)
+
+KEEP_UNCHANGED = (
+    "Nothing is certified. Let it answer without changing what it holds, such as a counter, a list or a random "
+    "generator; functools.lru_cache may keep results. In a class of your own, `Classifier.content` says what counts."
+)
 
 LEAST = 64
 """At least so many copies are asked together where some are asked alone."""
@@ -166,6 +180,41 @@ def refuse_probabilities(n_copies: int) -> NoReturn:
         "say outputs='probability' (class 1 above 1/2) where the classifier is made, with from_pyg, from_dense or "
         "from_torch, or let the model return the logit. If it is a logit, say outputs='logit'."
     )
+
+
+class Unchanged:
+    """A classifier as it was before a run.
+
+    It is asked about a copy before its content is digested: what it makes at its first call, such as lazy layers, is
+    then there. It is asked the same again before a difference counts: what it keeps of its last batch, as some kernels
+    do, is none.
+
+    Args:
+        classifier: the classifier.
+        draw: draws the copy, the same every time.
+    """
+
+    def __init__(self, classifier: Classifier, draw: Callable[[], Copies]) -> None:
+        self._classifier, self._draw = classifier, draw
+        self._ask()
+        self._before = self._digest()
+
+    def holds(self) -> bool:
+        """Whether the classifier has the content that it had; also where its content cannot be digested at all."""
+        if self._before is None or self._digest() == self._before:
+            return True
+        self._ask()
+        return self._digest() == self._before
+
+    def _ask(self) -> None:
+        with suppress(Exception):  # whatever a user's code may raise: voting meets it too, and names the graph
+            self._classifier.classify(self._draw())
+
+    def _digest(self) -> str | None:
+        try:
+            return identity(self._classifier.content())
+        except InvalidParameterError:
+            return None
 
 
 _ADVICE = (

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
+from starcert.classifiers.identity import compiled_from
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["ON_MATRICES", "Arguments", "Calling", "Place", "calling_of"]
@@ -215,7 +216,7 @@ def _parameters(model: torch.nn.Module) -> list[Parameter]:
             )
             for each in schema.arguments[1:]
         ]
-    inner = dict(model.named_children()).get("_orig_mod", model)  # what torch.compile was given
+    inner = compiled_from(model) or model
     pyg = sys.modules.get("torch_geometric.nn")
     if pyg is not None and isinstance(inner, pyg.Sequential):  # it was told its parameters in words
         return [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in inner.signature.param_dict]

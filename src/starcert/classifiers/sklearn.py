@@ -15,7 +15,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from starcert.classifiers.anatomy import leaf
 from starcert.classifiers.base import Classifier, Scores, rows_of
 from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
@@ -273,7 +272,11 @@ def _describe(estimator: Any) -> str:  # noqa: ANN401
     if not _is_graph_kernel(estimator):
         return f"{type(estimator).__name__} {identity(estimator)}"
     kernel, parameters, *_ = fitted = _fitted(estimator)
-    told = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()) if leaf(value) is not None)
+    told = ", ".join(
+        f"{name}={value!r}"
+        for name, value in sorted(parameters.items())
+        if isinstance(value, bool | int | float | str | None)
+    )
     return f"{kernel.__name__}({told}), SVC(C={estimator.svc_.C!r}) {identity(fitted)}"
 
 

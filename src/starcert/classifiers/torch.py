@@ -18,7 +18,7 @@ from starcert.classifiers.edge_features import EdgeFeatures, edge_attr_of, edge_
 from starcert.classifiers.edge_sums import EdgeSums
 from starcert.classifiers.features import Features, sources_of
 from starcert.classifiers.gathering import gathered
-from starcert.classifiers.global_hooks import global_hooks
+from starcert.classifiers.identity import global_hooks
 from starcert.classifiers.known_layers import holds_rows_of_edges, known_layers_in, stand_in
 from starcert.classifiers.modules import ModuleClassifier, is_short_of_memory
 from starcert.classifiers.node_inputs import NodeInputs
@@ -197,7 +197,7 @@ class TorchClassifier(ModuleClassifier):
 
     def _known_layers(self) -> list[torch.nn.Module]:
         """The layers that have stand-ins; none where the module must run as it is written."""
-        if not self._stands_in or torch.is_autocast_enabled(self.device.type) or global_hooks():
+        if not self._stands_in or torch.is_autocast_enabled(self.device.type) or any(global_hooks()):
             return []
         return list(known_layers_in(self.model))
 
