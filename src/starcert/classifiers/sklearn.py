@@ -133,14 +133,14 @@ class KernelClassifier(SklearnClassifier):
     """
 
     @property
-    def together(self) -> int:  # type: ignore[override]  # a number elsewhere
+    def chunks_per_batch(self) -> int:  # type: ignore[override]  # a number elsewhere
         """See `Classifier`: as many as make a batch worth beginning, where no feature is ever counted."""
         return TOGETHER if self.n_classes == 2 and self.estimator.kernel_.is_quick else 1
 
     @property
     def call_cost(self) -> int:  # type: ignore[override]  # a number elsewhere
         """See `Classifier`: much, where a copy costs next to nothing."""
-        return QUICK_CALL if self.together > 1 else SklearnClassifier.call_cost
+        return QUICK_CALL if self.chunks_per_batch > 1 else SklearnClassifier.call_cost
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
         """What one noisy copy takes as the kernel sees it, with its row of the kernel matrix."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from starcert.classifiers.network_layers import GCNConv, GINConv, NodePool
+from starcert.classifiers.torch.layers import GCNConv, GINConv, NodePool
 from starcert.system.errors import InvalidParameterError, whole_number
 
 __all__ = ["GCN"]

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.agreement import (
-    LEAST,
-    asked_alone,
+    MIN_BATCH,
     check_alone,
     checked_scores,
     look_like_probabilities,
     named_errors,
+    places_to_check,
     refuse_probabilities,
 )
 from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
@@ -124,7 +124,7 @@ class _Counter:
         self._classifier, self._sites, self._job, self._chunk = classifier, sites, job, chunk
         self.checking = checks(job, chunk)
         self.device = classifier.device if isinstance(classifier, DrawsItself) else None
-        self._drawn = min(max(chunk.samples, LEAST), job.chunk_size) if self.checking else chunk.samples
+        self._drawn = min(max(chunk.samples, MIN_BATCH), job.chunk_size) if self.checking else chunk.samples
         n_targets = classifier.n_targets(sites.frame)
         self._counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
         self._flips = None if chunk.against is None else _Flips(chunk, sites, job.noise)
@@ -163,7 +163,7 @@ class _Counter:
         self._first += len(batch)
 
     def _check(self, batch: NoisyGraphs, found: Scores) -> None:
-        for copy in asked_alone(self._drawn, scored=found.numbers is not None):
+        for copy in places_to_check(self._drawn, scored=found.numbers is not None):
             if self._first <= copy < self._first + len(batch):
                 name = f"noisy copy {copy} of graph {self._chunk.graph}"
                 with stage("model", self.device):

@@ -44,7 +44,7 @@ def tallied(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
     Without an executor the chunks are counted here, one after the other or several at once. With one they are spread
     over its workers, to each of which the classifier travels once.
     """
-    if executor is None and job.classifier.gathers and job.batch_size is None:
+    if executor is None and job.classifier.max_batch_nodes and job.batch_size is None:
         for together in _gathered(job, chunks):
             yield count_gathered(job.classifier, job, together)
         return
@@ -66,7 +66,7 @@ Together: TypeAlias = tuple[Chunk, ...]
 
 def _together(job: Job, chunks: Iterable[Chunk]) -> Iterator[Together]:
     """The chunks, each alone, or as many of one graph as a classifier wants to see as one batch."""
-    if job.classifier.together == 1:
+    if job.classifier.chunks_per_batch == 1:
         yield from ((chunk,) for chunk in chunks)
         return
     for graph, some in groupby(chunks, key=lambda chunk: chunk.graph):
@@ -77,11 +77,11 @@ def _together(job: Job, chunks: Iterable[Chunk]) -> Iterator[Together]:
 
 
 def _gathered(job: Job, chunks: Iterable[Chunk]) -> Iterator[Together]:
-    """The chunks, as many at once as have no more nodes in all copies than a classifier gathers, or one."""
+    """The chunks, as many at once as have no more nodes in all copies than the classifier takes, or one."""
     found, nodes = list[Chunk](), 0
     for chunk in chunks:
         own = chunk.samples * max(1, _n_nodes(job.sites[chunk.graph]))
-        if found and nodes + own > job.classifier.gathers:
+        if found and nodes + own > job.classifier.max_batch_nodes:
             yield tuple(found)
             found, nodes = [], 0
         found.append(chunk)
@@ -100,7 +100,7 @@ def _chunks_at_once(job: Job, sites: Sites) -> int:
     copies = TOGETHER_BYTES // (sites.n_sites // 8 + 4 * _n_nodes(sites) + 1)
     if job.batch_size is not None:
         copies = min(copies, job.batch_size)
-    return max(1, min(job.classifier.together, copies // job.chunk_size))
+    return max(1, min(job.classifier.chunks_per_batch, copies // job.chunk_size))
 
 
 def _with_sites(job: Job, chunks: Iterable[Chunk], executor: Executor) -> Iterator[tuple[Parcel[Sites], Together]]:

@@ -1,8 +1,8 @@
 """The layers of the ready networks, in plain torch: PyG takes longer to import than most runs take.
 
 Each has the parameters of PyG's layer of the same name, their names and shapes, and gives the same numbers up to
-rounding; from the same state of torch's generator it begins with the same weights. `starcert.classifiers.known_layers`
-has a faster way to run them on many noisy copies.
+rounding; from the same state of torch's generator it begins with the same weights.
+`starcert.classifiers.torch.known_layers` has a faster way to run them on many noisy copies.
 """
 
 from __future__ import annotations

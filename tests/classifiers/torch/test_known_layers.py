@@ -12,11 +12,11 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import starcert as sc
-from starcert.classifiers import edge_sums, from_dense, from_pyg, known_layers
-from starcert.classifiers import network_layers as layers
-from starcert.classifiers.edge_sums import EdgeSums
+from starcert.classifiers import from_dense, from_pyg
 from starcert.classifiers.identity import global_hooks, identity
-from starcert.classifiers.known_layers import is_known
+from starcert.classifiers.torch import edge_sums, known_layers, layers
+from starcert.classifiers.torch.edge_sums import EdgeSums
+from starcert.classifiers.torch.known_layers import is_known
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -101,7 +101,7 @@ def made(monkeypatch):
             super().__init__(*args, **named)
             found.append(self)
 
-    monkeypatch.setattr("starcert.classifiers.torch.EdgeSums", Noted)
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.EdgeSums", Noted)
     return found
 
 
@@ -771,7 +771,7 @@ def test_votes_are_those_of_the_plain_way(layer, monkeypatch):
         module.linear.bias -= from_pyg(module, n_classes=3).logits(copies(clean, 200)).median(dim=0).values
     smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=3), NOISE)
     votes = smoothed.vote([clean], samples=2_000, seed=1)
-    monkeypatch.setattr("starcert.classifiers.torch.known_layers_in", lambda _: iter(()))
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.known_layers_in", lambda _: iter(()))
     np.testing.assert_array_equal(votes.counts, smoothed.vote([clean], samples=2_000, seed=1).counts)
     assert votes.counts.max() < 1_500
 
