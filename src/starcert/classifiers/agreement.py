@@ -64,10 +64,6 @@ _ADVICE = (
 def places_to_check(copies: int, *, scored: bool) -> list[int]:
     """Which of the first copies are classified alone before votes count: a few, evenly over all batches.
 
-    Args:
-        copies: how many copies there are.
-        scored: whether scores are compared, and not answers.
-
     Example:
         >>> places_to_check(99, scored=True), places_to_check(99, scored=False)
         ([98], [0, 14, 28, 42, 56, 70, 84, 98])
@@ -92,15 +88,7 @@ def checked_scores(found: Scores, classifier: Classifier, graphs: NoisyGraphs) -
 
 
 def check_alone(classifier: Classifier, batch: NoisyGraphs, found: Scores, place: int, *, name: str) -> None:
-    """Refuses a classifier that answers a copy differently alone than in its batch.
-
-    Args:
-        classifier: the base classifier.
-        batch: some copies.
-        found: what was answered for the batch.
-        place: which of its copies is classified alone now.
-        name: what the copy is called in a message.
-    """
+    """Refuses a classifier that answers one copy of a batch differently alone than was `found` for the batch."""
     copy = batch[place : place + 1]
 
     def answer_again() -> Scores:
@@ -145,16 +133,9 @@ def check_company(
     *,
     name: Callable[[int], str],
 ) -> None:
-    """Refuses a classifier that answers a copy differently in another batch.
+    """Refuses a classifier that answers copies of a batch differently in another one.
 
-    Args:
-        classifier: the base classifier.
-        batch: the first batch.
-        found: what was answered for it.
-        other: some of its copies among others.
-        again: what was answered there.
-        places: which copy of `batch` each of `other` is.
-        name: what a copy of `batch` is called in a message.
+    It `found` answers for the batch, and `again` for the other, whose copies are those at `places` of the first.
     """
     apart = np.flatnonzero(~_agree(again, np.arange(len(places)), found, places))
     if not len(apart):

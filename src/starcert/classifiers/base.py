@@ -178,12 +178,7 @@ class DrawsItself(Classifier):
 
 
 def is_classifier(value: object) -> TypeGuard[Classifier]:
-    """Whether something is a base classifier.
-
-    Example:
-        >>> is_classifier(len)
-        False
-    """
+    """Whether something is a base classifier."""
     return isinstance(value, Classifier)
 
 

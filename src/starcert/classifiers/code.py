@@ -11,32 +11,21 @@ import builtins
 import dis
 import functools
 import importlib
+import inspect
 import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+import types
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec, resolve_name
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import NamedTuple
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
 
-__all__ = [
-    "ModuleUse",
-    "OpaqueError",
-    "Parts",
-    "installed_name",
-    "is_found_by_name",
-    "parts_of_builtin",
-    "parts_of_class",
-    "parts_of_code",
-    "parts_of_function",
-    "parts_of_module",
-    "refuse_lookup",
-    "top_package",
-]
+__all__ = ["ModuleUse", "OpaqueError", "Parts", "code_parts", "installed_name", "refuse_lookup"]
 
 
 class Parts(NamedTuple):
@@ -96,10 +85,18 @@ def refuse_lookup(value: object) -> None:
         raise OpaqueError(f"what code looks up at run time by {name}")
 
 
-def parts_of_function(function: FunctionType) -> Parts:
+def code_parts(value: object) -> Parts | None:
+    """The parts of a function, a class, a module and the like; None for all other values."""
+    for kind, parts_of in _KINDS:
+        if isinstance(value, kind):
+            return parts_of(value)
+    return None
+
+
+def _function(function: FunctionType) -> Parts:
     """Code, defaults, attributes, what it closes over and the globals that it names; an installed one by its name."""
     name = installed_name(function)
-    if name and is_found_by_name(function):
+    if name and _is_found_by_name(function):
         return Parts(f"function {name}".encode())
     own = {name: value for name, value in sorted(vars(function).items()) if name != "__wrapped__"}
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -162,31 +159,57 @@ def _imported(name: str, level: int, package: object) -> object:
         return _MISSING
 
 
-def parts_of_code(code: CodeType) -> Parts:
-    """All but the file and the lines where it stands."""
+def _code(code: CodeType) -> Parts:  # without the file and the lines where it stands
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     return Parts(b"code", (code.co_code, counts, names, code.co_consts, code.co_exceptiontable))
 
 
-def parts_of_class(cls: type) -> Parts:
-    """What was written into it, by name; an installed one by its name."""
+def _class(cls: type) -> Parts:
     name = installed_name(cls)
     if name:  # the bases of a class that an installed function has made may be the caller's own
-        return Parts(f"class {name}".encode(), () if is_found_by_name(cls) else cls.__bases__)
+        return Parts(f"class {name}".encode(), () if _is_found_by_name(cls) else cls.__bases__)
     members = {name: member for name, member in sorted(vars(cls).items()) if name not in _NOT_CONTENT}
     return Parts(b"class", (cls.__name__, type(cls), cls.__bases__, members))
 
 
-def parts_of_builtin(function: BuiltinFunctionType) -> Parts:
-    """Its name; of a method, what it is bound to."""
+def _builtin(function: BuiltinFunctionType) -> Parts:
     owner = function.__self__
     if owner is None or isinstance(owner, ModuleType):
         return Parts(f"builtin {installed_name(function) or function.__qualname__}".encode())
     return Parts(b"builtin method", (function.__name__, owner))
 
 
-def parts_of_module(use: ModuleUse) -> Parts:
+def _cached(function: Any) -> Parts:  # noqa: ANN401
+    """A function under `functools.lru_cache`.
+
+    Without arguments it keeps one value, which is a part of it. The values that it keeps for arguments cannot be
+    listed. They follow from the code, and are cleared here: none that was changed in place can answer later.
+    """
+    name = installed_name(function)
+    if name and _is_found_by_name(function):
+        return Parts(f"function {name}".encode())
+    parts = [function.__wrapped__, function.cache_parameters()]
+    if inspect.signature(function).parameters:
+        function.cache_clear()
+    else:
+        with suppress(Exception):  # whatever it may raise: it keeps nothing then
+            parts.append(function())
+    return Parts(b"cached", parts)
+
+
+def _descriptor(value: Any) -> Parts:  # noqa: ANN401
+    return Parts(f"descriptor {value.__name__} {value.__objclass__.__qualname__}".encode())
+
+
+def _cell(cell: CellType) -> Parts:
+    try:
+        return Parts(b"cell", (cell.cell_contents,))
+    except ValueError:  # it is still empty
+        return Parts(b"empty cell")
+
+
+def _module(use: ModuleUse) -> Parts:
     """Name and version; of the caller's own modules the source, and the values that the code may ask for."""
     module, own = use.module, vars(use.module)
     if _is_installed(module.__name__):
@@ -211,7 +234,7 @@ def installed_name(value: object) -> str:
     return f"{module}.{getattr(value, '__qualname__', getattr(value, '__name__', ''))} {_version(module)}"
 
 
-def is_found_by_name(value: object) -> bool:
+def _is_found_by_name(value: object) -> bool:
     """Whether something is what its module has under its name, and not made anew by a call."""
     found: object = sys.modules.get(getattr(value, "__module__", None) or "")
     for name in str(getattr(value, "__qualname__", "")).split("."):
@@ -222,8 +245,8 @@ def is_found_by_name(value: object) -> bool:
 @functools.cache
 def _is_installed(module: str) -> bool:
     """Whether a module came with Python, with starcert, or into a folder for installed packages."""
-    top = top_package(module)
-    if top == top_package(__name__):
+    top = _top(module)
+    if top == _top(__name__):
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     if module not in sys.modules:
@@ -243,7 +266,7 @@ def _installed_folders() -> tuple[str, ...]:
 
 @functools.cache
 def _version(module: str) -> str:
-    top = top_package(module)
+    top = _top(module)
     if top in sys.stdlib_module_names:
         return ".".join(map(str, sys.version_info[:2]))
     try:
@@ -252,6 +275,22 @@ def _version(module: str) -> str:
         return str(getattr(sys.modules.get(top), "__version__", ""))
 
 
-def top_package(module: str) -> str:
-    """The package that a module lies in, such as "torch" for "torch.nn.modules"."""
+def _top(module: str) -> str:
     return module.partition(".")[0]
+
+
+_KINDS: tuple[tuple[Any, Callable[[Any], Parts]], ...] = (
+    (FunctionType, _function),
+    (type, _class),
+    (ModuleUse, _module),
+    (ModuleType, lambda value: _module(ModuleUse(value, whole=True))),
+    (types.MethodType, lambda value: Parts(b"method", (value.__func__, value.__self__))),
+    (BuiltinFunctionType, _builtin),
+    (type(functools.cache(len)), _cached),
+    (types.GetSetDescriptorType, _descriptor),
+    (types.MemberDescriptorType, _descriptor),
+    (types.MethodDescriptorType, _descriptor),
+    (types.WrapperDescriptorType, _descriptor),
+    (CodeType, _code),
+    (CellType, _cell),
+)

@@ -9,33 +9,18 @@ from __future__ import annotations
 
 import copyreg
 import functools
-import inspect
 import marshal
 import sys
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import suppress
 from hashlib import blake2b, sha256
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from starcert.classifiers.code import (
-    ModuleUse,
-    OpaqueError,
-    Parts,
-    installed_name,
-    is_found_by_name,
-    parts_of_builtin,
-    parts_of_class,
-    parts_of_code,
-    parts_of_function,
-    parts_of_module,
-    refuse_lookup,
-    top_package,
-)
+from starcert.classifiers.code import ModuleUse, OpaqueError, Parts, code_parts, installed_name, refuse_lookup
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["compiled_from", "global_hooks", "identity"]
@@ -246,8 +231,10 @@ def _leaf(value: object) -> bytes | None:
 
 @functools.lru_cache(maxsize=4096)
 def _code_digest(code: CodeType) -> bytes:
-    """A piece of code never changes: it is digested once."""
-    return b"code " + _Digest(_is_derived).of(parts_of_code(code).values)
+    """Code never changes: it is digested once."""
+    parts = code_parts(code)
+    assert parts is not None
+    return b"code " + _Digest(_is_derived).of(parts.values)
 
 
 def _parts_of(value: object, is_derived: IsDerived) -> Parts:
@@ -260,10 +247,9 @@ def _parts_of(value: object, is_derived: IsDerived) -> Parts:
             return _parts_of_tensor(value)
         if isinstance(value, torch.nn.Module):
             return _parts_of_torch_module(value, is_derived)
-    for kinds, split in _KINDS:
-        if isinstance(value, kinds):
-            return split(value)
-    return _parts_of_object(value, is_derived)
+    if isinstance(value, np.generic):
+        return _parts_of_array(np.asarray(value))
+    return code_parts(value) or _parts_of_object(value, is_derived)
 
 
 def _parts_of_array(value: np.ndarray[Any, Any]) -> Parts:
@@ -292,17 +278,6 @@ def _parts_of_mapping(value: Mapping[Any, object]) -> Parts:
 
 def _flat(value: Mapping[Any, object]) -> list[object]:
     return [part for pair in value.items() for part in pair]
-
-
-def _parts_of_descriptor(value: Any) -> Parts:  # noqa: ANN401
-    return Parts(f"descriptor {value.__name__} {value.__objclass__.__qualname__}".encode())
-
-
-def _parts_of_cell(value: CellType) -> Parts:
-    try:
-        return Parts(b"cell", (value.cell_contents,))
-    except ValueError:  # it is still empty
-        return Parts(b"empty cell")
 
 
 def _parts_of_object(value: object, is_derived: IsDerived) -> Parts:
@@ -393,25 +368,7 @@ def compiled_from(module: Any) -> Any | None:  # noqa: ANN401  (torch may be mis
     if type(module) is not type(torch.compile(torch.nn.Identity(), backend="eager")):  # this class has no public name
         return None
     # A function of the caller's own in the place of the compiled one may compute anything.
-    return next(module.children()) if top_package(forward.__globals__["__name__"]) == "torch" else None
-
-
-def _parts_of_cached(value: Any) -> Parts:  # noqa: ANN401
-    """A function under `functools.lru_cache`.
-
-    Without arguments it keeps one value, which is a part of it. The values that it keeps for arguments cannot be
-    listed. They follow from the code, and are cleared here: none that was changed in place can answer later.
-    """
-    name = installed_name(value)
-    if name and is_found_by_name(value):
-        return Parts(f"function {name}".encode())
-    parts = [value.__wrapped__, value.cache_parameters()]
-    if inspect.signature(value).parameters:
-        value.cache_clear()
-    else:
-        with suppress(Exception):  # whatever it may raise: it keeps nothing then
-            parts.append(value())
-    return Parts(b"cached", parts)
+    return next(module.children()) if forward.__globals__["__name__"].startswith("torch.") else None
 
 
 _CONTAINERS: dict[type, Callable[[Any], Parts]] = {
@@ -430,23 +387,6 @@ _CONTAINERS: dict[type, Callable[[Any], Parts]] = {
     classmethod: lambda value: Parts(b"classmethod", (value.__func__,)),
     functools.partial: lambda value: Parts(b"partial", (value.func, value.args, value.keywords)),
     functools.cached_property: lambda value: Parts(b"cached_property", (value.func,)),
-    type(functools.cache(len)): _parts_of_cached,
 }
 
 _EMPTY = {kind: _hashed([b"", *_CONTAINERS[kind](kind())[:1]]) for kind in (list, tuple, dict, set, frozenset)}
-
-_KINDS: tuple[tuple[Any, Callable[[Any], Parts]], ...] = (
-    (FunctionType, parts_of_function),
-    (type, parts_of_class),
-    (ModuleUse, parts_of_module),
-    (ModuleType, lambda value: parts_of_module(ModuleUse(value, whole=True))),
-    (types.MethodType, lambda value: Parts(b"method", (value.__func__, value.__self__))),
-    (types.BuiltinFunctionType, parts_of_builtin),
-    (types.GetSetDescriptorType, _parts_of_descriptor),
-    (types.MemberDescriptorType, _parts_of_descriptor),
-    (types.MethodDescriptorType, _parts_of_descriptor),
-    (types.WrapperDescriptorType, _parts_of_descriptor),
-    (CodeType, parts_of_code),
-    (CellType, _parts_of_cell),
-    (np.generic, lambda value: _parts_of_array(np.asarray(value))),
-)

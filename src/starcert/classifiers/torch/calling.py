@@ -50,19 +50,12 @@ ANY_NUMBER = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 class Argument(NamedTuple):
-    """A parameter of a module, and the input that it gets.
-
-    Attributes:
-        name: the parameter.
-        input: one of `INPUTS`.
-        optional: whether it is left out where the graph lacks the input.
-        by_place: whether it can be given by place, if all before it are.
-    """
+    """A parameter of a module, and the one of `INPUTS` that it gets."""
 
     name: str
     input: str
-    optional: bool = False
-    by_place: bool = True
+    optional: bool = False  # it is left out where the graph lacks the input
+    by_place: bool = True  # it can be given by place, if all before it are
 
 
 @dataclass(frozen=True)
@@ -115,12 +108,9 @@ ON_MATRICES = Calling((Argument("x", "x"), Argument("adjacency", "adjacency")))
 
 
 def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool) -> Calling:
-    """How a module is called, by the signature of its forward pass.
+    """How a module is called, by the signature of its forward pass, and `arguments` for names of its own.
 
-    Args:
-        model: the module.
-        arguments: what parameters with names of their own get.
-        of_graphs: whether it answers graph by graph, and so must receive which nodes belong to which graph.
+    A module `of_graphs` answers graph by graph, and so must receive which nodes belong to which graph.
 
     Raises:
         InvalidParameterError: a parameter has another name and no default; the message says what to write.

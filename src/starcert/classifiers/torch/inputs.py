@@ -302,11 +302,9 @@ def edge_weight_of(name: str | None, graphs: NoisyGraphs, dtype: torch.dtype, de
 def join_inputs(
     inputs: Sequence[Mapping[str, Tensor | None]], blocks: Sequence[tuple[int, int]]
 ) -> dict[str, Tensor | None]:
-    """The inputs of several graphs as those of one block-diagonal batch: nodes and copies are numbered on.
+    """The inputs of several graphs as those of one block-diagonal batch.
 
-    Args:
-        inputs: those of each graph, by the names of `starcert.classifiers.torch.calling`.
-        blocks: how many copies of each graph there are, and how many nodes each has.
+    `blocks` has the number of copies of each graph, and of the nodes of a copy.
     """
     n_copies, n_nodes = np.array(blocks).T
     first_copies, first_nodes = (np.cumsum(counts) - counts for counts in (n_copies, n_copies * n_nodes))

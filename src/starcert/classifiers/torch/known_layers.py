@@ -26,17 +26,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import FunctionType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import Parameter
 
-from starcert.classifiers.code import top_package
 from starcert.classifiers.torch import layers as own
 from starcert.classifiers.torch.edge_sums import EdgeSums
 
 __all__ = ["holds_rows_of_edges", "is_known", "known_layers_in", "replace_layers"]
+
+Layer: TypeAlias = Any
+"""A layer, whose attributes PyG has no types for."""
 
 FREE = frozenset(["lin", "nn", "lin_l", "lin_r", "lin_rel", "lin_root", "in_channels", "out_channels", "initial_eps"])
 """Attributes that may be anything: modules that the replacement calls as they are, and what no forward pass reads."""
@@ -58,7 +60,7 @@ class KnownLayer(NamedTuple):
     new: Callable[..., nn.Module] = nn.Module
 
 
-def _gcn(layer: Any, sums: EdgeSums, x: Tensor, edge_index: Tensor, edge_weight: object = None) -> Tensor | None:  # noqa: ANN401
+def _gcn(layer: Layer, sums: EdgeSums, x: Tensor, edge_index: Tensor, edge_weight: object = None) -> Tensor | None:
     if edge_weight is not None or not sums.knows(edge_index):
         return None
     mixed = layer.lin(x)
@@ -68,7 +70,7 @@ def _gcn(layer: Any, sums: EdgeSums, x: Tensor, edge_index: Tensor, edge_weight:
     return found if layer.bias is None else found.add_(layer.bias)
 
 
-def _gin(layer: Any, sums: EdgeSums, x: Tensor, edge_index: Tensor, size: object = None) -> Tensor | None:  # noqa: ANN401
+def _gin(layer: Layer, sums: EdgeSums, x: Tensor, edge_index: Tensor, size: object = None) -> Tensor | None:
     if size is not None or not sums.takes(x) or not sums.knows(edge_index):
         return None
     found: Tensor = layer.nn(sums.total(x).addcmul_(x, 1 + layer.eps))
@@ -76,12 +78,7 @@ def _gin(layer: Any, sums: EdgeSums, x: Tensor, edge_index: Tensor, size: object
 
 
 def _gine(
-    layer: Any,  # noqa: ANN401
-    sums: EdgeSums,
-    x: Tensor,
-    edge_index: Tensor,
-    edge_attr: Tensor | None = None,
-    size: object = None,
+    layer: Layer, sums: EdgeSums, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, size: object = None
 ) -> Tensor | None:
     if size is not None or type(edge_attr) is not Tensor or not sums.takes(x) or not sums.knows(edge_index):
         return None
@@ -93,7 +90,7 @@ def _gine(
     return found
 
 
-def _sage(layer: Any, sums: EdgeSums, x: Tensor, edge_index: Tensor, size: object = None) -> Tensor | None:  # noqa: ANN401
+def _sage(layer: Layer, sums: EdgeSums, x: Tensor, edge_index: Tensor, size: object = None) -> Tensor | None:
     if size is not None or not sums.takes(x) or not sums.knows(edge_index):
         return None
     sent = layer.lin(x).relu() if layer.project else x
@@ -106,15 +103,9 @@ def _sage(layer: Any, sums: EdgeSums, x: Tensor, edge_index: Tensor, size: objec
 
 
 def _graph(
-    layer: Any,  # noqa: ANN401
-    sums: EdgeSums,
-    x: Tensor,
-    edge_index: Tensor,
-    edge_weight: object = None,
-    size: object = None,
+    layer: Layer, sums: EdgeSums, x: Tensor, edge_index: Tensor, edge_weight: object = None, size: object = None
 ) -> Tensor | None:
-    plain = edge_weight is None and size is None
-    if not plain or not sums.takes(x) or not sums.knows(edge_index):
+    if edge_weight is not None or size is not None or not sums.takes(x) or not sums.knows(edge_index):
         return None
     found: Tensor = layer.lin_rel(_AGGREGATES[layer.aggr](sums, x)) + layer.lin_root(x)
     return found
@@ -135,7 +126,7 @@ def _pool(layer: own.NodePool, sums: EdgeSums, x: Tensor, batch: Tensor) -> Tens
 
 def _aggregation(kind: str) -> Callable[..., Tensor | None]:
     def forward(
-        _: nn.Module,
+        _: Layer,
         sums: EdgeSums,
         x: Tensor,
         index: Tensor | None = None,
@@ -170,10 +161,10 @@ def _of_pyg() -> Mapping[type, KnownLayer]:
     from torch_geometric.nn import GCNConv, GINConv, GINEConv, GraphConv, SAGEConv  # noqa: PLC0415
     from torch_geometric.nn.aggr import MaxAggregation, MeanAggregation, SumAggregation  # noqa: PLC0415
 
-    def sums(layer: Any) -> bool:  # noqa: ANN401
+    def sums(layer: Layer) -> bool:
         return type(layer.aggr) is str and layer.aggr in _AGGREGATES
 
-    def sage_settings(layer: Any) -> tuple[Any, ...] | None:  # noqa: ANN401
+    def sage_settings(layer: Layer) -> tuple[Any, ...] | None:
         settings = layer.aggr, layer.normalize, layer.root_weight, layer.project
         return settings if sums(layer) and all(type(each) is bool for each in settings[1:]) else None
 
@@ -183,7 +174,7 @@ def _of_pyg() -> Mapping[type, KnownLayer]:
     def gine(train_eps: bool, has_lin: bool) -> Any:  # noqa: ANN401
         return GINEConv(nn.Sequential(nn.Linear(1, 1)), train_eps=train_eps, edge_dim=1 if has_lin else None)
 
-    def trains_eps(layer: Any) -> bool:  # noqa: ANN401
+    def trains_eps(layer: Layer) -> bool:
         return type(layer.eps) is Parameter
 
     return {
@@ -284,12 +275,12 @@ def _is_as_written(kind: type) -> bool:
 
 
 def _is_base_as_written(base: type) -> bool:
-    package = top_package(base.__module__)
+    package = _package(base.__module__)
     for value in vars(base).values():
         function = getattr(value, "__func__", getattr(value, "fget", value))
         while function is not None:
             if isinstance(function, FunctionType):
-                if top_package(function.__globals__["__name__"]) != package:
+                if _package(function.__globals__["__name__"]) != package:
                     return False
             elif callable(function) and not isinstance(function, type):
                 return False
@@ -302,6 +293,10 @@ _SEEN: dict[type, dict[str, Any]] = {}
 """Classes as they were when they were found to be as written."""
 
 
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def replace_layers(module: nn.Module, layers: Sequence[nn.Module], sums: EdgeSums) -> nn.Module:
     """The shadow of a module, for one call: the same parameters and the same code, with these layers replaced."""
     made: dict[int, Any] = {id(layer): _replacement(layer, sums) for layer in layers}
@@ -309,7 +304,7 @@ def replace_layers(module: nn.Module, layers: Sequence[nn.Module], sums: EdgeSum
     def shadow_of(module: Any) -> Any:  # noqa: ANN401
         if id(module) not in made:
             made[id(module)] = module  # where it holds itself
-            kind = type(module)
+            kind: Any = type(module)
             # All that the module is must lie in its attributes.
             if kind.__new__ is object.__new__ and not any(getattr(each, "__slots__", ()) for each in kind.__mro__):
                 tables = {name: table_of(value) for name, value in vars(module).items()}

@@ -39,14 +39,8 @@ DEVICE_CHUNK = 131_072
 DEVICE_CALL = 8192
 """The `call_cost` on a device, for small graphs."""
 
-PROBE = 64
-"""The memory that a copy takes on a device is measured on this many copies."""
-
-HELD_LAYERS = 32
-"""A model that was not measured may hold this many layers of numbers at once."""
-
-ALWAYS_FITS = 2**33
-"""Bytes that are usually free on a device: to measure a model that needs less takes longer than to run it."""
+LAYERS, FITS = 32, 2**33
+"""A portion of a batch on a device is as large as that many layers of the model fit into that many bytes."""
 
 PORTION = 2**27
 """Bytes that the features of copies take at a time on a CPU."""
@@ -94,7 +88,6 @@ class ModuleClassifier(DrawsItself):
         self.chunk_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
         self.batch_size = batch_size if on_cpu else DEVICE_CHUNK
         self.call_cost = DrawsItself.call_cost if on_cpu else DEVICE_CALL
-        self._fits: tuple[str, int] | None = None
 
     @property
     @override
@@ -187,27 +180,10 @@ class ModuleClassifier(DrawsItself):
         return one_torch_thread() if small and not threads_are_chosen() else nullcontext()
 
     def _fitting(self, graphs: Copies) -> int:
-        """How many copies the model can take at once.
-
-        On a CPU, those whose features take some hundred megabytes; on a device, as many as half of its free memory
-        holds, judged by the memory that a few of them take.
-        """
+        """How many copies the model takes at once; on a device it is halved should they not fit."""
         if self.device.type == "cpu":
             return max(1, PORTION // max(1, self._feature_bytes(graphs.frame)))
-        if self.device.type != "cuda" or len(graphs) <= PROBE:
-            return len(graphs)
-        if 4 * HELD_LAYERS * len(graphs) * self._numbers(graphs.frame) <= ALWAYS_FITS:
-            return len(graphs)  # should it not fit, it is halved
-        kept = self._fits
-        if kept is None or kept[0] != graphs.frame.key:
-            torch.cuda.reset_peak_memory_stats(self.device)
-            before = torch.cuda.memory_allocated(self.device)
-            with torch.inference_mode():
-                self._forward(graphs[:PROBE])
-            each = max(1, (torch.cuda.max_memory_allocated(self.device) - before) // PROBE)
-            free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device) - before
-            kept = self._fits = (graphs.frame.key, max(PROBE, free // 2 // each))
-        return kept[1]
+        return max(1, FITS // (4 * LAYERS * max(1, self._numbers(graphs.frame))))
 
     @abstractmethod
     def _content(self) -> tuple[object, ...]:
@@ -228,9 +204,6 @@ class ModuleClassifier(DrawsItself):
     @property
     def _dtype(self) -> torch.dtype:
         return torch.float32 if self._parameter is None else self._parameter.dtype
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_fits": None}
 
 
 def _on_cpu(tensor: torch.Tensor) -> npt.NDArray[Any]:

@@ -63,14 +63,8 @@ def logits_in(returned: Any, output: str | int | None) -> torch.Tensor:  # noqa:
 def logits_of(returned: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes: int, of_nodes: bool) -> torch.Tensor:
     """The logits of each copy, shape (copies, columns), or of each of its nodes, shape (copies, nodes, columns).
 
-    There is a column for each class, or a single one that tells two classes apart (`columns_of_classes`).
-
-    Args:
-        returned: a row for each copy; or for each node of each copy, copy after copy.
-        n_copies: how many copies there are.
-        n_classes: how many classes.
-        n_nodes: how many nodes a copy has.
-        of_nodes: whether nodes are classified, and not the copy itself.
+    There is a column for each class, or a single one that tells two classes apart (`columns_of_classes`). The module
+    returned a row for each copy; or, `of_nodes`, a row for each node of each copy, copy after copy.
 
     Example:
         >>> logits_of(torch.tensor([0.5, -0.5]), 2, 2, n_nodes=7, of_nodes=False)
