@@ -362,6 +362,7 @@ def _torch_attributes() -> dict[str, type]:
 def compiled_from(module: Any) -> Any | None:  # noqa: ANN401  (torch may be missing)
     """The module that `torch.compile` made a module from, which computes the same; None for other modules."""
     forward = vars(module).get("forward")
+    forward = getattr(forward, "__func__", forward)
     if not type(module).__module__.startswith("torch.") or not isinstance(forward, FunctionType):
         return None
     torch = sys.modules["torch"]

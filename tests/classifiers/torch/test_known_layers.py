@@ -613,6 +613,28 @@ def test_a_module_that_is_compiled_runs_as_it_is(made):
     torch.testing.assert_close(classifier.logits(drawn), as_written(from_pyg(Net(), n_classes=3), drawn))
 
 
+def test_a_compiled_module_has_the_identity_of_what_it_computes():
+    """It is that of the module it was made from, with hooks around it and functions in its place."""
+    plain = Net().eval()
+    compiled = torch.compile(plain, backend="eager")
+    before, written = identity(compiled), identity(plain)
+    assert identity(torch.compile(Net().eval(), backend="eager")) == before
+    from_pyg(compiled, n_classes=3).logits(copies(graph()))
+    assert identity(compiled) == before
+    handle = compiled.register_forward_hook(lambda module, inputs, output: -output)
+    assert identity(compiled) != before
+    handle.remove()
+    assert identity(compiled) == before
+    compiled.forward = lambda x, edge_index, batch: x  # of the caller's own, in the place of the compiled one
+    assert identity(compiled) != before
+    plain.compile(backend="eager")
+    from_pyg(plain, n_classes=3).logits(copies(graph()))
+    assert identity(plain) == written
+    with torch.no_grad():
+        plain.linear.weight[0, 0] += 1
+    assert identity(torch.compile(plain, backend="eager")) != before
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("dense", [False, True])
 def test_features_that_are_not_finite(bad, dense, monkeypatch):

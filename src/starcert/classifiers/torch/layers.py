@@ -128,7 +128,7 @@ def _with_state_of(layer: nn.Module, other: nn.Module) -> nn.Module:
 
 
 class NodePool(nn.Module):
-    """From the rows of nodes, and for each the number of its graph, to a row for each graph, as PyG's global pools do."""
+    """From the rows of nodes, and for each the number of its graph, to a row for each graph, as PyG's pools do."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
