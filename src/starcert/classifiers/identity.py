@@ -15,6 +15,7 @@ import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from hashlib import blake2b, sha256
+from itertools import groupby
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias
 
@@ -180,7 +181,7 @@ class _Digest:
 
 def _refusal(chain: list[str]) -> InvalidParameterError:
     """Names the part that cannot be digested, and what it is a part of."""
-    names = [name for at, name in enumerate(chain) if name and name != chain[at - 1]]
+    names = [name for name, _ in groupby(filter(None, chain))]
     names = names if len(names) < 6 else [*names[:3], "…", *names[-2:]]
     return InvalidParameterError(
         "description",
@@ -373,7 +374,7 @@ def compiled_from(module: Any) -> Any | None:  # noqa: ANN401  (torch may be mis
 
 
 _CONTAINERS: dict[type, Callable[[Any], Parts]] = {
-    list: lambda value: Parts(b"list", value),
+    list: lambda value: Parts(b"list", list(value)),
     tuple: lambda value: Parts(b"tuple", value),
     dict: _parts_of_mapping,
     np.ndarray: _parts_of_array,

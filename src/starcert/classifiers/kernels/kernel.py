@@ -96,7 +96,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def fit(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Self:  # noqa: N803
         """Learn which features there are."""
-        self._fit(self._first_counted(X))
+        self.fit_transform(X)
         return self
 
     def transform(self, X: Sequence[Graph] | NoisyGraphs) -> Any:  # noqa: ANN401, N803  (scipy carries no types)
@@ -106,8 +106,11 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def fit_transform(self, X: Sequence[Graph] | NoisyGraphs, y: object = None) -> Any:  # noqa: ANN401, N803
         """Both, counted once."""
-        counts = self._first_counted(X)
-        self._fit(counts)
+        if self.node_labels == DATA:
+            listed = [X.frame.with_edges(())] if isinstance(X, NoisyGraphs) else checked_graphs(X)
+            self.node_labels_ = labels_in(listed)
+        counts = self._counted(X)
+        self.known_ = np.unique(counts.hashes)
         return self._matrix(counts)
 
     def weighted_sums(self, graphs: NoisyGraphs, weights: Floats, sizes: Floats) -> tuple[Floats, Floats]:
@@ -115,18 +118,9 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         features = self.transform(graphs)
         return features @ weights, features @ sizes
 
-    def _first_counted(self, graphs: Sequence[Graph] | NoisyGraphs) -> Counts:
-        if self.node_labels == DATA:
-            listed = [graphs.frame.with_edges(())] if isinstance(graphs, NoisyGraphs) else checked_graphs(graphs)
-            self.node_labels_ = labels_in(listed)
-        return self._counted(graphs)
-
     def _counted(self, graphs: Sequence[Graph] | NoisyGraphs) -> Counts:
         counts = self.count(collect(graphs, self.labels_used))
         return counts.normalised() if self.normalize else counts
-
-    def _fit(self, counts: Counts) -> None:
-        self.known_ = np.unique(counts.hashes)
 
     def _matrix(self, counts: Counts) -> Any:  # noqa: ANN401
         begins, columns, values = look_up(*counts, self.known_)
