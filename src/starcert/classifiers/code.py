@@ -25,10 +25,10 @@ from importlib.util import find_spec, resolve_name
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["ModuleUse", "OpaqueError", "Parts", "code_parts", "installed_name", "refuse_lookup"]
+__all__ = ["ModuleUse", "OpaqueError", "ValueParts", "code_parts", "installed_name", "refuse_lookup"]
 
 
-class Parts(NamedTuple):
+class ValueParts(NamedTuple):
     """What a value is made of: a label that says what kind of value it is, and further values."""
 
     label: bytes
@@ -85,7 +85,7 @@ def refuse_lookup(value: object) -> None:
         raise OpaqueError(f"what code looks up at run time by {name}")
 
 
-def code_parts(value: object) -> Parts | None:
+def code_parts(value: object) -> ValueParts | None:
     """The parts of a function, a class, a module and the like; None for all other values."""
     for kind, parts_of in _KINDS:
         if isinstance(value, kind):
@@ -93,16 +93,16 @@ def code_parts(value: object) -> Parts | None:
     return None
 
 
-def _function(function: FunctionType) -> Parts:
+def _function(function: FunctionType) -> ValueParts:
     """Code, defaults, attributes, what it closes over and the globals that it names; an installed one by its name."""
     name = installed_name(function)
     if name and _is_found_by_name(function):
-        return Parts(f"function {name}".encode())
+        return ValueParts(f"function {name}".encode())
     own = {name: value for name, value in sorted(vars(function).items()) if name != "__wrapped__"}
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     parts = (function.__code__, function.__defaults__, function.__kwdefaults__, own, cells)
     # The globals of a function that an installed one has made are those of the installed version.
-    return Parts(f"function {name}".encode(), parts if name else (*parts, _globals_of(function)))
+    return ValueParts(f"function {name}".encode(), parts if name else (*parts, _globals_of(function)))
 
 
 def _globals_of(function: FunctionType) -> dict[str, object]:
@@ -159,28 +159,28 @@ def _imported(name: str, level: int, package: object) -> object:
         return _MISSING
 
 
-def _code(code: CodeType) -> Parts:  # without the file and the lines where it stands
+def _code(code: CodeType) -> ValueParts:  # without the file and the lines where it stands
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
-    return Parts(b"code", (code.co_code, counts, names, code.co_consts, code.co_exceptiontable))
+    return ValueParts(b"code", (code.co_code, counts, names, code.co_consts, code.co_exceptiontable))
 
 
-def _class(cls: type) -> Parts:
+def _class(cls: type) -> ValueParts:
     name = installed_name(cls)
     if name:  # the bases of a class that an installed function has made may be the caller's own
-        return Parts(f"class {name}".encode(), () if _is_found_by_name(cls) else cls.__bases__)
+        return ValueParts(f"class {name}".encode(), () if _is_found_by_name(cls) else cls.__bases__)
     members = {name: member for name, member in sorted(vars(cls).items()) if name not in _NOT_CONTENT}
-    return Parts(b"class", (cls.__name__, type(cls), cls.__bases__, members))
+    return ValueParts(b"class", (cls.__name__, type(cls), cls.__bases__, members))
 
 
-def _builtin(function: BuiltinFunctionType) -> Parts:
+def _builtin(function: BuiltinFunctionType) -> ValueParts:
     owner = function.__self__
     if owner is None or isinstance(owner, ModuleType):
-        return Parts(f"builtin {installed_name(function) or function.__qualname__}".encode())
-    return Parts(b"builtin method", (function.__name__, owner))
+        return ValueParts(f"builtin {installed_name(function) or function.__qualname__}".encode())
+    return ValueParts(b"builtin method", (function.__name__, owner))
 
 
-def _cached(function: Any) -> Parts:  # noqa: ANN401
+def _cached(function: Any) -> ValueParts:  # noqa: ANN401
     """A function under `functools.lru_cache`.
 
     Without arguments it keeps one value, which is a part of it. The values that it keeps for arguments cannot be
@@ -188,34 +188,34 @@ def _cached(function: Any) -> Parts:  # noqa: ANN401
     """
     name = installed_name(function)
     if name and _is_found_by_name(function):
-        return Parts(f"function {name}".encode())
+        return ValueParts(f"function {name}".encode())
     parts = [function.__wrapped__, function.cache_parameters()]
     if inspect.signature(function).parameters:
         function.cache_clear()
     else:
         with suppress(Exception):  # whatever it may raise: it keeps nothing then
             parts.append(function())
-    return Parts(b"cached", parts)
+    return ValueParts(b"cached", parts)
 
 
-def _descriptor(value: Any) -> Parts:  # noqa: ANN401
-    return Parts(f"descriptor {value.__name__} {value.__objclass__.__qualname__}".encode())
+def _descriptor(value: Any) -> ValueParts:  # noqa: ANN401
+    return ValueParts(f"descriptor {value.__name__} {value.__objclass__.__qualname__}".encode())
 
 
-def _cell(cell: CellType) -> Parts:
+def _cell(cell: CellType) -> ValueParts:
     try:
-        return Parts(b"cell", (cell.cell_contents,))
+        return ValueParts(b"cell", (cell.cell_contents,))
     except ValueError:  # it is still empty
-        return Parts(b"empty cell")
+        return ValueParts(b"empty cell")
 
 
-def _module(use: ModuleUse) -> Parts:
+def _module(use: ModuleUse) -> ValueParts:
     """Name and version; of the caller's own modules the source, and the values that the code may ask for."""
     module, own = use.module, vars(use.module)
     if _is_installed(module.__name__):
         for name in use.names & own.keys():
             refuse_lookup(own[name])
-        return Parts(b"module", (f"{module.__name__} {_version(module.__name__)}",))
+        return ValueParts(b"module", (f"{module.__name__} {_version(module.__name__)}",))
     asked = [name for name in own if not name.startswith("__")] if use.whole else sorted(use.names & own.keys())
     found = {name: use._replace(module=own[name]) if isinstance(own[name], ModuleType) else own[name] for name in asked}
     try:
@@ -223,7 +223,7 @@ def _module(use: ModuleUse) -> Parts:
             digest = blake2b(source.read(), digest_size=16).hexdigest()
     except OSError:  # a notebook, or a module made by hand
         digest = ""
-    return Parts(b"module", (digest, found))
+    return ValueParts(b"module", (digest, found))
 
 
 def installed_name(value: object) -> str:
@@ -279,12 +279,12 @@ def _top(module: str) -> str:
     return module.partition(".")[0]
 
 
-_KINDS: tuple[tuple[Any, Callable[[Any], Parts]], ...] = (
+_KINDS: tuple[tuple[Any, Callable[[Any], ValueParts]], ...] = (
     (FunctionType, _function),
     (type, _class),
     (ModuleUse, _module),
     (ModuleType, lambda value: _module(ModuleUse(value, whole=True))),
-    (types.MethodType, lambda value: Parts(b"method", (value.__func__, value.__self__))),
+    (types.MethodType, lambda value: ValueParts(b"method", (value.__func__, value.__self__))),
     (BuiltinFunctionType, _builtin),
     (type(functools.cache(len)), _cached),
     (types.GetSetDescriptorType, _descriptor),

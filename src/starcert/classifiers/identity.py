@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from starcert.classifiers.code import ModuleUse, OpaqueError, Parts, code_parts, installed_name, refuse_lookup
+from starcert.classifiers.code import ModuleUse, OpaqueError, ValueParts, code_parts, installed_name, refuse_lookup
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["compiled_from", "global_hooks", "identity"]
@@ -94,7 +94,7 @@ class _Node:
 
     __slots__ = ("digest", "key", "label", "ordered", "parts", "rest", "value")
 
-    def __init__(self, key: Hashable, value: object, parts: Parts) -> None:
+    def __init__(self, key: Hashable, value: object, parts: ValueParts) -> None:
         self.key, self.value, self.label, self.ordered = key, value, parts.label, parts.ordered
         self.rest: Iterator[object] = iter(parts.values)
         self.parts: list[bytes | _Node] = []
@@ -238,7 +238,7 @@ def _code_digest(code: CodeType) -> bytes:
     return b"code " + _Digest(_is_derived).of(parts.values)
 
 
-def _parts_of(value: object, is_derived: IsDerived) -> Parts:
+def _parts_of(value: object, is_derived: IsDerived) -> ValueParts:
     """What a value is made of, one level deep; values of cached properties that follow from the rest are left out."""
     refuse_lookup(value)
     if (split := _CONTAINERS.get(type(value))) is not None:
@@ -253,45 +253,47 @@ def _parts_of(value: object, is_derived: IsDerived) -> Parts:
     return code_parts(value) or _parts_of_object(value, is_derived)
 
 
-def _parts_of_array(value: np.ndarray[Any, Any]) -> Parts:
+def _parts_of_array(value: np.ndarray[Any, Any]) -> ValueParts:
     kind = f"array {value.shape} "
     if value.dtype.names is not None:  # field by field: the bytes between fields are arbitrary
-        return Parts(f"{kind}fields".encode(), [part for name in value.dtype.names for part in (name, value[name])])
+        return ValueParts(
+            f"{kind}fields".encode(), [part for name in value.dtype.names for part in (name, value[name])]
+        )
     if value.dtype.hasobject:
-        return Parts(f"{kind}objects".encode(), value.reshape(-1).tolist())
+        return ValueParts(f"{kind}objects".encode(), value.reshape(-1).tolist())
     content = np.ascontiguousarray(value).reshape(-1).view(np.uint8)  # SHA-256: processors have it
-    return Parts(f"{kind}{np.lib.format.dtype_to_descr(value.dtype)!r}".encode(), (sha256(content.data).digest(),))
+    return ValueParts(f"{kind}{np.lib.format.dtype_to_descr(value.dtype)!r}".encode(), (sha256(content.data).digest(),))
 
 
-def _parts_of_tensor(value: Any) -> Parts:  # noqa: ANN401  (torch may be missing)
+def _parts_of_tensor(value: Any) -> ValueParts:  # noqa: ANN401  (torch may be missing)
     torch = sys.modules["torch"]
     try:
         dense = value.detach().to_dense().resolve_conj().resolve_neg().cpu().contiguous()
         content = dense.reshape(-1).view(torch.uint8).numpy()
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise OpaqueError(f"a tensor of the kind {value.dtype}") from error
-    return Parts(f"tensor {value.dtype} {list(value.shape)}".encode(), (sha256(content).digest(),))
+    return ValueParts(f"tensor {value.dtype} {list(value.shape)}".encode(), (sha256(content).digest(),))
 
 
-def _parts_of_mapping(value: Mapping[Any, object]) -> Parts:
-    return Parts(b"mapping", _flat(value))
+def _parts_of_mapping(value: Mapping[Any, object]) -> ValueParts:
+    return ValueParts(b"mapping", _flat(value))
 
 
 def _flat(value: Mapping[Any, object]) -> list[object]:
     return [part for pair in value.items() for part in pair]
 
 
-def _parts_of_object(value: object, is_derived: IsDerived) -> Parts:
+def _parts_of_object(value: object, is_derived: IsDerived) -> ValueParts:
     """By what pickle would make it from again."""
     try:
         if isinstance(function := getattr(value, "py_func", None), FunctionType):  # compiled by numba
-            return Parts(b"compiled", (function, getattr(value, "targetoptions", None)))
+            return ValueParts(b"compiled", (function, getattr(value, "targetoptions", None)))
         reduce = copyreg.dispatch_table.get(type(value))
         reduced: Any = value.__reduce_ex__(4) if reduce is None else reduce(value)
     except Exception as error:  # whatever an object may raise that cannot be pickled
         raise OpaqueError(_shown(value)) from error
     if isinstance(reduced, str):
-        return Parts(f"global {installed_name(value) or f'{type(value).__qualname__} {reduced}'}".encode())
+        return ValueParts(f"global {installed_name(value) or f'{type(value).__qualname__} {reduced}'}".encode())
     make, arguments, state, items, entries = (*reduced, None, None, None)[:5]
     if type(value).__module__.startswith("sklearn.neighbors.") and hasattr(value, "get_tree_stats"):
         state = _without_query_counts(value, state)
@@ -299,7 +301,7 @@ def _parts_of_object(value: object, is_derived: IsDerived) -> Parts:
         state = {**(state[0] or {}), **(state[1] or {})}  # attributes, and those in slots
     if isinstance(state, dict):
         state = _by_name(state, value, is_derived) or None  # no attributes are the same as no state
-    return Parts(b"object", (make, arguments, state, list(items or ()), dict(entries or ())))
+    return ValueParts(b"object", (make, arguments, state, list(items or ()), dict(entries or ())))
 
 
 def _without_query_counts(tree: Any, state: tuple[object, ...]) -> tuple[object, ...]:  # noqa: ANN401
@@ -325,7 +327,7 @@ def _by_name(attributes: Mapping[Any, object], owner: object, is_derived: IsDeri
     return {name: attributes[name] for name in sorted(attributes, key=str) if name not in derived}
 
 
-def _parts_of_torch_module(value: Any, is_derived: IsDerived) -> Parts:  # noqa: ANN401  (torch may be missing)
+def _parts_of_torch_module(value: Any, is_derived: IsDerived) -> ValueParts:  # noqa: ANN401  (torch may be missing)
     """The class with its forward pass, weights, submodules, hooks and plain attributes.
 
     The tables that torch keeps in every module count where there is something in them.
@@ -344,7 +346,7 @@ def _parts_of_torch_module(value: Any, is_derived: IsDerived) -> Parts:  # noqa:
         if kind is OrderedDict and "hooks" in name and all(type(number) is int for number in part):
             part = list(part.values())  # noqa: PLW2901  (the numbers count all hooks of the process)
         own[name] = part
-    return Parts(
+    return ValueParts(
         b"module of torch", ("compiled" if compiled else type(value), *_flat(_by_name(own, value, is_derived)))
     )
 
@@ -373,22 +375,22 @@ def compiled_from(module: Any) -> Any | None:  # noqa: ANN401  (torch may be mis
     return next(module.children()) if forward.__globals__["__name__"].startswith("torch.") else None
 
 
-_CONTAINERS: dict[type, Callable[[Any], Parts]] = {
-    list: lambda value: Parts(b"list", list(value)),
-    tuple: lambda value: Parts(b"tuple", value),
+_CONTAINERS: dict[type, Callable[[Any], ValueParts]] = {
+    list: lambda value: ValueParts(b"list", list(value)),
+    tuple: lambda value: ValueParts(b"tuple", value),
     dict: _parts_of_mapping,
     np.ndarray: _parts_of_array,
     np.memmap: _parts_of_array,
     types.MappingProxyType: _parts_of_mapping,
-    set: lambda value: Parts(b"set", list(value), ordered=False),
-    frozenset: lambda value: Parts(b"frozenset", list(value), ordered=False),
-    slice: lambda value: Parts(b"slice", (value.start, value.stop, value.step)),
-    bytearray: lambda value: Parts(b"bytearray", (bytes(value),)),
-    property: lambda value: Parts(b"property", (value.fget, value.fset, value.fdel)),
-    staticmethod: lambda value: Parts(b"staticmethod", (value.__func__,)),
-    classmethod: lambda value: Parts(b"classmethod", (value.__func__,)),
-    functools.partial: lambda value: Parts(b"partial", (value.func, value.args, value.keywords)),
-    functools.cached_property: lambda value: Parts(b"cached_property", (value.func,)),
+    set: lambda value: ValueParts(b"set", list(value), ordered=False),
+    frozenset: lambda value: ValueParts(b"frozenset", list(value), ordered=False),
+    slice: lambda value: ValueParts(b"slice", (value.start, value.stop, value.step)),
+    bytearray: lambda value: ValueParts(b"bytearray", (bytes(value),)),
+    property: lambda value: ValueParts(b"property", (value.fget, value.fset, value.fdel)),
+    staticmethod: lambda value: ValueParts(b"staticmethod", (value.__func__,)),
+    classmethod: lambda value: ValueParts(b"classmethod", (value.__func__,)),
+    functools.partial: lambda value: ValueParts(b"partial", (value.func, value.args, value.keywords)),
+    functools.cached_property: lambda value: ValueParts(b"cached_property", (value.func,)),
 }
 
 _EMPTY = {kind: _hashed([b"", *_CONTAINERS[kind](kind())[:1]]) for kind in (list, tuple, dict, set, frozenset)}
