@@ -495,7 +495,7 @@ def test_every_classifier_has_its_own_sampler():
 
 def test_threads_share_samplers_without_mixing_them_up():
     """More graphs than are kept, two classifiers with samplers of their own, many threads."""
-    graphs = worlds.graphs(2 * sampler_module.MOST_KEPT)
+    graphs = worlds.graphs(2 * sampler_module.MAX_KEPT)
     classifiers = [OnDevice("cuda:0"), OnDevice("cuda:1")]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -506,4 +506,4 @@ def test_threads_share_samplers_without_mixing_them_up():
     finally:
         sys.setswitchinterval(interval)
     assert found == [each.device for each, _ in jobs]
-    assert len(sampler_module._KEPT) <= sampler_module.MOST_KEPT
+    assert len(sampler_module._KEPT) <= sampler_module.MAX_KEPT

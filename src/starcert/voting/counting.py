@@ -26,7 +26,6 @@ from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.objects.binding import axes_of_sites
 from starcert.objects.laws.outcomes import is_valued
 from starcert.sampling.batch import flips_of
-from starcert.sampling.draws import LateFlips
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream, states_of_chunks
 from starcert.sampling.views import clean_copy
@@ -196,7 +195,7 @@ class _Flips:
         against = chunk.against if chunk.against is not None else ()
         self._labels = np.array([against] if isinstance(against, int) else against)
         self._answers: list[npt.NDArray[np.signedinteger]] = []
-        self._flips: list[Flips | LateFlips] = []
+        self._flips: list[Flips] = []
 
     def add(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:
         """Takes in the answers on the copies of a batch, or on some of them, from the first on."""
@@ -210,8 +209,7 @@ class _Flips:
 
     def records(self) -> tuple[FlipRecord | None, ...]:
         """The record of the chunk for each target."""
-        late = [each for each in self._flips if isinstance(each, LateFlips)]
-        flips = late[0].fetched(late) if late else [each for each in self._flips if not isinstance(each, LateFlips)]
+        flips = self._flips
         if not is_valued(self._noise):
             flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
         answers = self._answers[0] if len(self._answers) == 1 else np.concatenate(self._answers)

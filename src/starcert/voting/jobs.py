@@ -18,8 +18,7 @@ from starcert.classifiers.base import CHUNK_SIZE, Classifier, DrawsItself
 from starcert.math.flips import FlipRecord
 from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem, why_no_evidence
-from starcert.sampling.room import check_fit, fitting_batch
-from starcert.sampling.sampler import kept_sampler
+from starcert.sampling.sampler import check_all_fit, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
 from starcert.system.errors import InvalidParameterError
 
@@ -249,4 +248,4 @@ def any_copy(job: Job) -> Copies:
 def check_memory(job: Job) -> None:
     """Refuses graphs whose noisy copies cannot fit into memory, before anything is counted."""
     base = job.classifier
-    check_fit(job.sites, job.noise, free=base.free_memory(), device=base.backend, copy_bytes=base.copy_bytes)
+    check_all_fit(job.sites, job.noise, free=base.free_memory(), device=base.backend, copy_bytes=base.copy_bytes)

@@ -39,7 +39,7 @@ from starcert.math.confidence import Votes
 from starcert.math.flips import MOST_BYTES, FlipRecord, flip_bytes
 from starcert.objects.binding import axes_of_sites
 from starcert.objects.laws.outcomes import is_valued
-from starcert.sampling.sampler import way_of
+from starcert.sampling.sampler import expected_flips
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.stages import staged
 from starcert.voting.jobs import NOT_RECORDED, PURPOSES, Chunk, Job, Tally, chunk_ends, chunks_of, chunks_to_recount
@@ -408,7 +408,7 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recor
         return Recorded(int(labels[0]))
     sites, n_axes = job.sites[graph], len(job.noise.axes)
     lost = votes * (1 - (selection.max(axis=1) - 1) / selection.sum(axis=1))
-    flips = way_of(sites, job.noise)[1]
+    flips = expected_flips(sites, job.noise)
     valued = is_valued(job.noise)
     whole = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)
     if whole <= MOST_BYTES:

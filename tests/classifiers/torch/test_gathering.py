@@ -128,7 +128,7 @@ class TakesData(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("base", "device", "gathers"),
+    ("base", "device", "joins_graphs"),
     [
         (from_pyg(Net("gcn", "sum"), n_classes=3), "cuda", True),
         (from_pyg(Net("gcn", "sum"), n_classes=3), "cpu", False),
@@ -137,9 +137,9 @@ class TakesData(nn.Module):
         (from_pyg(TakesData(), n_classes=3), "cuda", False),
     ],
 )
-def test_who_gathers(base, device, gathers, monkeypatch):
+def test_which_classifiers_take_several_graphs_at_once(base, device, joins_graphs, monkeypatch):
     """A module that takes `data` could ask where each copy begins, as if all had as many nodes."""
     monkeypatch.setattr(TorchClassifier, "device", torch.device(device))
     for memory, most in ((10**12, MAX_BATCH_NODES), (10**9, 10**9 // NODE_BYTES)):
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, m=memory: SimpleNamespace(total_memory=m))
-        assert base.max_batch_nodes == (most if gathers else 0)
+        assert base.max_batch_nodes == (most if joins_graphs else 0)

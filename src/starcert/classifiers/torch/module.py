@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModuleClassifier", "NotANumberError", "TorchRowClassifier", "from_torch", "is_out_of_memory"]
 
-DRAWING_VERSION = 3
+DRAWING_VERSION = 4
 """How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
 
 DEVICE_CHUNK = 131_072
