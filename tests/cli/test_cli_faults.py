@@ -110,7 +110,7 @@ def test_memory_that_a_model_wants_is_told_with_its_size(project, here, words):
 
 
 def test_an_error_in_an_own_classifier_is_its_own(project, here):
-    code = "from starcert.classifiers.base import CallableClassifier\n"
+    code = "from starcert.classifiers.functions import CallableClassifier\n"
     code += "class Own(CallableClassifier):\n    description = property(lambda self: 1 // 0)\n"
     code += "def own():\n    return Own(shapes, 3, 'batch', 'own', 64)\n"
     (project / "model.py").write_text(worlds.MODEL + code)

@@ -212,7 +212,7 @@ def test_votes_on_graphs_that_are_asked_about_together_are_those_of_each(device,
         return forward(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(base), "gathers", 0)
+        patch.setattr(type(base), "max_batch_nodes", 0)
         alone = smoothed.vote(graphs, **wanted)
     monkeypatch.setattr(base.model, "forward", counted)
     together = smoothed.vote(graphs, **wanted)

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from starcert.classifiers.network_layers import GCNConv, GINConv, NodePool
-from starcert.models.fused import can_fuse, pooled_units
+from starcert.classifiers.torch.layers import GCNConv, GINConv, NodePool
 from starcert.system.errors import InvalidParameterError, whole_number
 
 __all__ = ["GCN"]
@@ -98,10 +97,8 @@ class DenseGCN(nn.Module):
     def forward(self, x: torch.Tensor, adjacency: torch.Tensor) -> torch.Tensor:
         """Logits of each copy."""
         settings = self.model.settings
-        conv: Any = self.model.convs[0]
+        conv: Any
         gcn, maximum = settings["conv"] == "gcn", settings["pooling"] == "max"
-        if gcn and maximum and settings["layers"] == 1 and can_fuse(x, adjacency):
-            return self.model.linear(pooled_units(adjacency, conv.lin(x), conv.bias))  # type: ignore[no-any-return]
         if gcn:  # D^(−1/2) (A + I) D^(−1/2), once for all layers
             degrees = adjacency.view(-1, adjacency.shape[2]) @ adjacency.new_ones(adjacency.shape[2])
             scale = (degrees.view(adjacency.shape[:2]) + 1).rsqrt()

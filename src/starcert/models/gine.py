@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from starcert.classifiers.network_layers import GINConv, GINEConv, NodePool
+from starcert.classifiers.torch.layers import GINConv, GINEConv, NodePool
 from starcert.system.errors import whole_number
 
 __all__ = ["GIN", "GINE"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from starcert.classifiers.network_layers import GCNConv
+from starcert.classifiers.torch.layers import GCNConv
 from starcert.system.errors import whole_number
 
 __all__ = ["NodeGCN"]

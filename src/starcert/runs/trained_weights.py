@@ -23,7 +23,7 @@ def torch_module_of(model: object) -> Module | None:
     torch = sys.modules.get("torch")  # who has made a module has imported it
     if torch is None:
         return None
-    from starcert.classifiers.modules import ModuleClassifier  # noqa: PLC0415  (it imports torch)
+    from starcert.classifiers.torch import ModuleClassifier  # noqa: PLC0415  (it imports torch)
 
     found: Any = model.model if isinstance(model, ModuleClassifier) else model
     return found if isinstance(found, torch.nn.Module) else None
@@ -44,7 +44,7 @@ def put_weights(model: object, file: Path, reference: Reference) -> None:
     if not os.path.isfile(file):
         raise StarcertError(f"{file}: there is no such file of weights. Train first: starcert train run.toml")
     from starcert.classifiers.identity import identity  # noqa: PLC0415
-    from starcert.classifiers.modules import ModuleClassifier  # noqa: PLC0415
+    from starcert.classifiers.torch import ModuleClassifier  # noqa: PLC0415
     from starcert.models import load_weights  # noqa: PLC0415
 
     try:

@@ -5,16 +5,16 @@ target, by atomic operations on a GPU. Here the edges of each target are listed 
 `torch.nn.functional.embedding_bag` takes and adds the rows of each list in its order: the same numbers in every run.
 On a GPU, dense adjacency matrices serve copies of a small graph.
 
-A sum is right only for the edges that were drawn. So whatever a layer receives is compared, number by number and at
-that moment, with a copy of the drawn edges that no module can reach. On a CPU the answer is known at once. On a GPU
-the layer does not wait for it: the comparison is collected in `in_doubt`, and read with the answers.
+A sum is right only for the edges that were drawn. So the edges that a layer receives are compared, number by number
+and at that moment, with a copy of the drawn edges that no module can reach. On a CPU the result is known at once. On a
+GPU the layer does not wait for it: the comparison is collected in `in_doubt`, and read with the answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -34,19 +34,22 @@ Measured on an H200, a sum of 64 columns over 4 edges a node, dense / listed: 18
 """
 
 
+class _EdgeLists(NamedTuple):
+    """The edges of each target in their order: where its list starts, their numbers, and their sources."""
+
+    starts: Tensor
+    order: Tensor
+    sources: Tensor
+
+
 class EdgeSums:
     """The edges that were drawn for a batch, and sums along them.
 
     Args:
         edge_index: the drawn edges. They are copied: the module may overwrite its own.
         blocks: how many copies of each graph there are, and how many nodes each has, one graph after the other.
-        dtype: of the rows that are summed.
+        dtype: that of the rows that are summed.
         sorted_by_target: whether the targets ascend.
-
-    Attributes:
-        n_nodes: how many nodes all copies have.
-        n_copies: how many copies there are.
-        used: how many sums were used.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class EdgeSums:
         self.n_nodes = sum(copies * nodes for copies, nodes in blocks)
         self.n_copies = sum(copies for copies, _ in blocks)
         self._doubts: list[Tensor] = []
-        self.used = 0
+        self.used = 0  # how many sums were computed
 
     def knows(self, edge_index: object) -> bool:
         """Whether these are the drawn edges, as far as that is known at once; see `in_doubt`."""
@@ -79,7 +82,7 @@ class EdgeSums:
         return self._are_rows(messages, self._edges.shape[1])
 
     def in_doubt(self) -> Tensor | None:
-        """Whether something that a layer received was not what was drawn, or a product no sum; None: surely not."""
+        """Whether a layer received other edges than were drawn, or a product is not the sum; None: certainly not."""
         return torch.stack(self._doubts).any() if self._doubts else None
 
     def total(self, x: Tensor) -> Tensor:
@@ -87,7 +90,7 @@ class EdgeSums:
         self.used += 1
         if self._is_dense:
             return self._product(self._matrices, x)
-        return embedding_bag(self._sources, x, self._starts, mode="sum", include_last_offset=True)
+        return embedding_bag(self._lists.sources, x, self._lists.starts, mode="sum", include_last_offset=True)
 
     def mean(self, x: Tensor) -> Tensor:
         """The same as a mean; zeros where no edge ends."""
@@ -98,15 +101,16 @@ class EdgeSums:
         self.used += 1
         if self._is_dense:
             return self._product(self._normalised_matrices, x)
+        lists, weights = self._lists, self._weights
         sums = embedding_bag(
-            self._sources, x, self._starts, mode="sum", include_last_offset=True, per_sample_weights=self._weights
+            lists.sources, x, lists.starts, mode="sum", include_last_offset=True, per_sample_weights=weights
         )
         return sums.addcmul_(x, self._scale * self._scale)
 
     def total_of_messages(self, messages: Tensor) -> Tensor:
         """For each node the sum of the rows of the edges that end there."""
         self.used += 1
-        return embedding_bag(self._order, messages, self._starts, mode="sum", include_last_offset=True)
+        return embedding_bag(self._lists.order, messages, self._lists.starts, mode="sum", include_last_offset=True)
 
     def mean_of_messages(self, messages: Tensor) -> Tensor:
         """The same as a mean; zeros where no edge ends."""
@@ -177,46 +181,33 @@ class EdgeSums:
         return torch.arange(len(sizes)).repeat_interleave(sizes).to(self._edges.device)
 
     @cached_property
-    def _lists(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The edges of each target in their order: where its list starts, their numbers, and their sources."""
+    def _lists(self) -> _EdgeLists:
         source, target = self._edges
         if source.device.type == "cpu":
-            return tuple(map(torch.from_numpy, _listed(self._edges.numpy(), self.n_nodes)))  # type: ignore[return-value]
+            return _EdgeLists(*map(torch.from_numpy, _listed(self._edges.numpy(), self.n_nodes)))
         order = torch.arange(len(target), device=target.device)
         if not self._sorted:
             target, order = target.sort(stable=True)
             source = source[order]
         nodes = torch.arange(self.n_nodes + 1, device=target.device)
-        return torch.searchsorted(target, nodes), order, source
-
-    @property
-    def _starts(self) -> Tensor:
-        return self._lists[0]
-
-    @property
-    def _order(self) -> Tensor:
-        return self._lists[1]
-
-    @property
-    def _sources(self) -> Tensor:
-        return self._lists[2]
+        return _EdgeLists(torch.searchsorted(target, nodes), order, source)
 
     @cached_property
     def _counts(self) -> Tensor:
         """How many edges end at each node, at least 1, as a column."""
-        return self._starts.diff().clamp(min=1).to(self._dtype).unsqueeze(1)
+        return self._lists.starts.diff().clamp(min=1).to(self._dtype).unsqueeze(1)
 
     @cached_property
     def _scale(self) -> Tensor:
         """(degree + 1)^(−1/2) of each node, as a column."""
-        return (self._starts.diff() + 1).to(self._dtype).rsqrt().unsqueeze(1)
+        return (self._lists.starts.diff() + 1).to(self._dtype).rsqrt().unsqueeze(1)
 
     @cached_property
     def _weights(self) -> Tensor:
         """The product of the scales of both ends of each edge."""
         scale = self._scale[:, 0]
-        n_edges = len(self._sources)
-        return scale[self._sources] * scale.repeat_interleave(self._starts.diff(), output_size=n_edges)
+        n_edges = len(self._lists.sources)
+        return scale[self._lists.sources] * scale.repeat_interleave(self._lists.starts.diff(), output_size=n_edges)
 
 
 def _multiplies_exactly() -> bool:

@@ -133,7 +133,7 @@ def test_wide_features_are_asked_for_in_portions(monkeypatch):
             return x[:, :2]
 
     whole = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
-    monkeypatch.setattr("starcert.classifiers.modules.PORTION", 7 * 8 * 8 * 5)
+    monkeypatch.setattr("starcert.classifiers.torch.module.PORTION", 7 * 8 * 8 * 5)
     parts = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
     assert torch.equal(whole, parts)
     assert sizes == [30, 7, 7, 7, 7, 2]
@@ -159,8 +159,8 @@ def test_one_hot_of_data_that_noise_leaves_alone():
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        (features.one_hot("element"), r"'element' are no sites: name all categories, one_hot\('element', "),
-        (features.one_hot("element", "CN"), "the node data 'element' has 'O', which one_hot was not told of"),
+        (features.one_hot("element"), r"'element' are not sites: name all categories, one_hot\('element', "),
+        (features.one_hot("element", "CN"), "the node data 'element' has 'O', which is not among one_hot's categories"),
         (features.one_hot("x"), "'x' has 5 columns; one_hot is for one category a node"),
         ("y", "the graph has no node data 'y'; it has"),
         (features.one_hot("y", "ab"), "the graph has no node data 'y'; it has"),

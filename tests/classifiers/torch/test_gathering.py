@@ -10,8 +10,8 @@ from torch import nn
 
 import starcert as sc
 from starcert.classifiers import from_dense, from_pyg
-from starcert.classifiers.gathering import gathered
-from starcert.classifiers.torch import GATHERED, NODE_BYTES, TorchClassifier
+from starcert.classifiers.torch.graphs import MAX_BATCH_NODES, NODE_BYTES, TorchClassifier
+from starcert.classifiers.torch.inputs import join_inputs
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -92,7 +92,7 @@ def test_answers_are_those_of_each_graph_alone(conv, pool):
 
 
 def test_a_module_without_known_layers_is_asked_as_it_is_written(monkeypatch):
-    monkeypatch.setattr("starcert.classifiers.torch.known_layers_in", lambda _: iter(()))
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.known_layers_in", lambda _: iter(()))
     base = from_pyg(Net("gcn", "max"), n_classes=3)
     for one, other in zip(base.scored_each(batches()), map(base.classify, batches()), strict=True):
         np.testing.assert_array_equal(one.answers, other)
@@ -110,14 +110,14 @@ def test_what_some_graphs_have_and_others_have_not_is_no_batch():
     index = torch.zeros((2, 1), dtype=torch.int64)
     one = {"edge_index": index, "batch": index[0], "edge_attr": index[0]}
     with pytest.raises(ValueError, match="some graphs have edge_attr, and others have none"):
-        gathered([one, one | {"edge_attr": None}], [(1, 2), (1, 2)])
-    assert gathered([one | {"edge_attr": None}] * 2, [(1, 2), (1, 2)])["edge_attr"] is None
+        join_inputs([one, one | {"edge_attr": None}], [(1, 2), (1, 2)])
+    assert join_inputs([one | {"edge_attr": None}] * 2, [(1, 2), (1, 2)])["edge_attr"] is None
 
 
 def test_nodes_and_copies_are_numbered_on():
     first = {"edge_index": torch.tensor([[0, 1], [1, 0]]), "batch": torch.tensor([0, 0])}
     second = {"edge_index": torch.tensor([[0, 4], [2, 3]]), "batch": torch.tensor([0, 0, 0, 1, 1, 1])}
-    found = gathered([first, second, first], [(1, 2), (2, 3), (1, 2)])
+    found = join_inputs([first, second, first], [(1, 2), (2, 3), (1, 2)])
     assert found["edge_index"].tolist() == [[0, 1, 2, 6, 8, 9], [1, 0, 4, 5, 9, 8]]
     assert found["batch"].tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 3, 3]
 
@@ -128,7 +128,7 @@ class TakesData(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("base", "device", "gathers"),
+    ("base", "device", "joins_graphs"),
     [
         (from_pyg(Net("gcn", "sum"), n_classes=3), "cuda", True),
         (from_pyg(Net("gcn", "sum"), n_classes=3), "cpu", False),
@@ -137,9 +137,9 @@ class TakesData(nn.Module):
         (from_pyg(TakesData(), n_classes=3), "cuda", False),
     ],
 )
-def test_who_gathers(base, device, gathers, monkeypatch):
+def test_which_classifiers_take_several_graphs_at_once(base, device, joins_graphs, monkeypatch):
     """A module that takes `data` could ask where each copy begins, as if all had as many nodes."""
     monkeypatch.setattr(TorchClassifier, "device", torch.device(device))
-    for memory, most in ((10**12, GATHERED), (10**9, 10**9 // NODE_BYTES)):
+    for memory, most in ((10**12, MAX_BATCH_NODES), (10**9, 10**9 // NODE_BYTES)):
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _, m=memory: SimpleNamespace(total_memory=m))
-        assert base.gathers == (most if gathers else 0)
+        assert base.max_batch_nodes == (most if joins_graphs else 0)

@@ -12,12 +12,11 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import starcert as sc
-from starcert.classifiers import edge_sums, from_dense, from_pyg, known_layers
-from starcert.classifiers import network_layers as layers
-from starcert.classifiers.edge_sums import EdgeSums
-from starcert.classifiers.global_hooks import global_hooks
-from starcert.classifiers.identity import identity
-from starcert.classifiers.known_layers import is_known
+from starcert.classifiers import from_dense, from_pyg
+from starcert.classifiers.identity import global_hooks, identity
+from starcert.classifiers.torch import edge_sums, known_layers, layers
+from starcert.classifiers.torch.edge_sums import EdgeSums
+from starcert.classifiers.torch.known_layers import is_known
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -102,7 +101,7 @@ def made(monkeypatch):
             super().__init__(*args, **named)
             found.append(self)
 
-    monkeypatch.setattr("starcert.classifiers.torch.EdgeSums", Noted)
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.EdgeSums", Noted)
     return found
 
 
@@ -567,13 +566,13 @@ def test_hooks_of_all_modules_see_the_layers_as_they_are(made):
     seen = []
     handle = register_module_forward_hook(lambda module, given, out: seen.append(type(module).__name__))
     try:
-        assert len(global_hooks()) == 1
+        assert sum(map(len, global_hooks())) == 1
         from_pyg(Net(), n_classes=3).logits(copies(graph()))
     finally:
         handle.remove()
     assert not made
     assert "SumAggregation" in seen
-    assert global_hooks() == ()
+    assert global_hooks() == ((), ())
 
 
 class Called(Net):
@@ -612,6 +611,28 @@ def test_fewer_digits_are_not_ours_to_choose(made):
 def test_a_module_that_is_compiled_runs_as_it_is(made):
     classifier, drawn = from_pyg(torch.compile(Net(), backend="eager"), n_classes=3), copies(graph())
     torch.testing.assert_close(classifier.logits(drawn), as_written(from_pyg(Net(), n_classes=3), drawn))
+
+
+def test_a_compiled_module_has_the_identity_of_what_it_computes():
+    """It is that of the module it was made from, with hooks around it and functions in its place."""
+    plain = Net().eval()
+    compiled = torch.compile(plain, backend="eager")
+    before, written = identity(compiled), identity(plain)
+    assert identity(torch.compile(Net().eval(), backend="eager")) == before
+    from_pyg(compiled, n_classes=3).logits(copies(graph()))
+    assert identity(compiled) == before
+    handle = compiled.register_forward_hook(lambda module, inputs, output: -output)
+    assert identity(compiled) != before
+    handle.remove()
+    assert identity(compiled) == before
+    compiled.forward = lambda x, edge_index, batch: x  # of the caller's own, in the place of the compiled one
+    assert identity(compiled) != before
+    plain.compile(backend="eager")
+    from_pyg(plain, n_classes=3).logits(copies(graph()))
+    assert identity(plain) == written
+    with torch.no_grad():
+        plain.linear.weight[0, 0] += 1
+    assert identity(torch.compile(plain, backend="eager")) != before
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
@@ -772,7 +793,7 @@ def test_votes_are_those_of_the_plain_way(layer, monkeypatch):
         module.linear.bias -= from_pyg(module, n_classes=3).logits(copies(clean, 200)).median(dim=0).values
     smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=3), NOISE)
     votes = smoothed.vote([clean], samples=2_000, seed=1)
-    monkeypatch.setattr("starcert.classifiers.torch.known_layers_in", lambda _: iter(()))
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.known_layers_in", lambda _: iter(()))
     np.testing.assert_array_equal(votes.counts, smoothed.vote([clean], samples=2_000, seed=1).counts)
     assert votes.counts.max() < 1_500
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.classifiers import modules
+from starcert.classifiers.torch import module as modules
 from starcert.system.errors import ClassifierError
 
 torch = pytest.importorskip("torch")

@@ -14,7 +14,7 @@ from starcert.sampling.streams import WordStream
 torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 torch_worlds = pytest.importorskip("torch_worlds")
-layers = pytest.importorskip("starcert.classifiers.network_layers")
+layers = pytest.importorskip("starcert.classifiers.torch.layers")
 
 
 def network(a: int = 4, b: int = 8):

@@ -1,8 +1,8 @@
 """The layers of the ready networks, in plain torch: PyG takes longer to import than most runs take.
 
 Each has the parameters of PyG's layer of the same name, their names and shapes, and gives the same numbers up to
-rounding; from the same state of torch's generator it begins with the same weights. `starcert.classifiers.known_layers`
-has a faster way to run them on many noisy copies.
+rounding; from the same state of torch's generator it begins with the same weights.
+`starcert.classifiers.torch.known_layers` has a faster way to run them on many noisy copies.
 """
 
 from __future__ import annotations
@@ -22,10 +22,6 @@ class GCNConv(nn.Module):
     """A graph convolution (Kipf and Welling 2017): D^(−1/2) (A + I) D^(−1/2) X W + b, D the degrees of A + I.
 
     A loop in `edge_index` counts as the one that every node has anyway.
-
-    Args:
-        in_channels: features of a node.
-        out_channels: units.
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
@@ -56,11 +52,7 @@ class GCNConv(nn.Module):
 
 
 class GINConv(nn.Module):
-    """The layer of a graph isomorphism network (Xu et al. 2019): nn(A X + (1 + ε) X), ε = 0.
-
-    Args:
-        network: the small network that the sums pass through; its weights are drawn anew.
-    """
+    """The layer of a graph isomorphism network (Xu et al. 2019): nn(A X + (1 + ε) X), ε = 0; draws weights anew."""
 
     def __init__(self, network: nn.Sequential) -> None:
         super().__init__()
@@ -85,11 +77,9 @@ class GINConv(nn.Module):
 
 
 class GINEConv(nn.Module):
-    """The same on edges with features (Hu et al. 2020): what a neighbour sends is relu(x + what its edge carries).
+    """The same on edges with features (Hu et al. 2020): a neighbour sends relu(x + lin(features of the edge)).
 
-    Args:
-        network: the small network that the sums pass through, a linear map first; its weights are drawn anew.
-        edge_channels: features of an edge.
+    The network begins with a linear map.
     """
 
     def __init__(self, network: nn.Sequential, edge_channels: int) -> None:
@@ -138,11 +128,7 @@ def _with_state_of(layer: nn.Module, other: nn.Module) -> nn.Module:
 
 
 class NodePool(nn.Module):
-    """From the rows of nodes, and for each the number of its graph, to a row for each graph, as PyG's global pools do.
-
-    Args:
-        kind: "max", "mean" or "sum".
-    """
+    """From the rows of nodes, and for each the number of its graph, to a row for each graph, as PyG's pools do."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
