@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from starcert.models.gine import GIN
 
 from starcert.certificates.metrics import accuracy, certified_share, majority_share
 from starcert.certificates.smoothing import SmoothedClassifier
@@ -22,7 +23,6 @@ from starcert.classifiers.features import in_degree, out_degree
 from starcert.datasets import arcs
 from starcert.datasets.dataset import Dataset, Split
 from starcert.models.fitting import fit_with_noise
-from starcert.models.gine import GIN
 from starcert.objects import Graph
 from starcert.objects.binding import bind_all
 from starcert.objects.noise import Noise

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from starcert.models.gine import GIN, GINE
 
 from starcert.certificates.metrics import right
 from starcert.certificates.smoothing import SmoothedClassifier
@@ -23,7 +24,6 @@ from starcert.classifiers import from_pyg
 from starcert.datasets import tu
 from starcert.datasets.dataset import Dataset, Split
 from starcert.models.fitting import fit_with_noise
-from starcert.models.gine import GIN, GINE
 from starcert.objects.binding import bind_all
 from starcert.objects.laws import Categorical, Edges, Flip
 from starcert.objects.noise import Noise

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from starcert.models.node_gcn import NodeGCN
 
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_pyg
 from starcert.classifiers.sparse_features import sparse
 from starcert.datasets.npz_files import NodeDataset, npz
 from starcert.models.fitting import fit_nodes_with_noise
-from starcert.models.node_gcn import NodeGCN
 from starcert.objects import Graph
 from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise

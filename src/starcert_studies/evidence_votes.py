@@ -287,10 +287,10 @@ def _proteins(
 ) -> tuple[SmoothedClassifier, Split, Split]:
     """A GIN that was trained with noise, smoothed; the proteins that it learnt from, and those it is tested on."""
     import torch  # noqa: PLC0415
-
-    from starcert.classifiers import from_dense  # noqa: PLC0415
     from starcert.models.gcn import GCN  # noqa: PLC0415
     from starcert.models.training import train  # noqa: PLC0415
+
+    from starcert.classifiers import from_dense  # noqa: PLC0415
 
     data = tu("PROTEINS")
     small = data.all[np.array([graph.n_nodes <= MOST_NODES for graph in data.graphs])]

@@ -14,6 +14,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
+from starcert.models.gcn import GCN
+from starcert.models.training import train
 
 from starcert.certificates.certificate import Certificates, certify
 from starcert.certificates.metrics import accuracy, majority_share, right
@@ -22,8 +24,6 @@ from starcert.classifiers import from_dense
 from starcert.datasets import tu
 from starcert.datasets.dataset import Split
 from starcert.math.confidence import Votes, clopper_pearson
-from starcert.models.gcn import GCN
-from starcert.models.training import train
 from starcert.objects import Graph, Partition
 from starcert.objects.laws import Flip
 from starcert.objects.noise import Noise

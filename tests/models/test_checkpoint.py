@@ -5,7 +5,7 @@ import pytest
 from starcert.system.errors import StarcertWarning
 
 torch = pytest.importorskip("torch")
-torch_file = pytest.importorskip("starcert.models.torch_file")
+weights = pytest.importorskip("starcert.models.weights")
 checkpoint = pytest.importorskip("starcert.models.checkpoint")
 
 CPU = torch.device("cpu")
@@ -92,7 +92,7 @@ def test_that_of_another_training_counts_as_none(tmp_path):
     assert content(wider) == before
     assert checkpoint.TrainingCheckpoint(path, STORY).restore({"model": wider["model"]}, CPU) is None
     assert checkpoint.TrainingCheckpoint(path, {"seed": 2}).restore(parts(), CPU) is None
-    torch_file.save_file({"weights": {}}, path)
+    weights.save_file({"weights": {}}, path)
     assert checkpoint.TrainingCheckpoint(path, STORY).restore(parts(), CPU) is None
 
 

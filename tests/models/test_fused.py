@@ -6,7 +6,7 @@ import pytest
 from device_worlds import CUDA, torch
 
 fused = pytest.importorskip("starcert.models.fused")
-gcn = pytest.importorskip("starcert.models.gcn")
+gcn = pytest.importorskip("starcert.models.networks")
 
 ROUNDING = 64 * 2.0**-23
 

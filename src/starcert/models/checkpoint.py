@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 
-from starcert.models.torch_file import load_file, save_file
+from starcert.models.weights import load_file, save_file
 from starcert.system.errors import StarcertWarning, WriteError
 from starcert.system.provenance import versions
 

@@ -1,22 +1,36 @@
-"""A trained module in a file: its weights, and how they were made; read without running anything in the file."""
+"""A trained module in a file: its weights and how they were made; nothing in the file is run when it is read.
+
+`torch.save` writes a zip archive, and torch does not verify its checksums: a flipped bit would give other weights. So
+the comment of the archive, the last bytes of the file, is the SHA-256 digest of the archive without that comment.
+`torch.load` still reads such a file.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping
+from hashlib import sha256
 from os import PathLike
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from starcert.models.copies import Trainable
-from starcert.models.torch_file import DamagedFileError, load_file, save_file
-from starcert.models.training import Training
-from starcert.objects.noise import Noise
+from starcert.classifiers.torch import TorchClassifier
 from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.files import write_whole
 from starcert.system.provenance import versions
 
-__all__ = ["how_made", "load_weights", "save_weights"]
+if TYPE_CHECKING:
+    from starcert.models.fitting import Smoothed, Training
+
+__all__ = ["DamagedFileError", "how_made", "load_file", "load_weights", "save_file", "save_weights"]
+
+_MARK = b"starcert sha256 "
+_COMMENT_BYTES = len(_MARK) + 64
+_NO_COMMENT = b"\0\0"
+"""The last bytes of a zip archive are the length of its comment, and the comment."""
 
 _FORMAT = "starcert weights 2"
 _FORMAT_WITHOUT_DIGEST = "starcert weights 1"
@@ -26,18 +40,43 @@ _WRITERS = "starcert train writes one, and so do models.save_weights and torch.s
 Module = TypeVar("Module", bound=torch.nn.Module)
 
 
-class TrainedWithNoise(Protocol):
-    """What a file tells of a `SmoothedClassifier`."""
+class DamagedFileError(StarcertError):
+    """A file has a digest that is not the one of its content, or lacks one that it must have."""
 
-    noise: Noise
+    def __init__(self) -> None:
+        super().__init__("its content and its digest do not agree")
 
-    @property
-    def classifier(self) -> object:
-        """The base classifier."""
+
+def save_file(content: object, path: str | PathLike[str]) -> None:
+    """Writes what `torch.save` can write, with a digest; the file is there whole or not at all."""
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    write_whole(path, [_with_digest(buffer.getvalue())])
+
+
+def load_file(path: str | PathLike[str]) -> tuple[Any, bool]:
+    """What a file holds, read without running anything in it, and whether it has a digest, which was then verified.
+
+    Raises:
+        OSError: the file cannot be read.
+        DamagedFileError: its digest does not agree.
+        Exception: nearly anything, from torch, on a file that it did not write.
+    """
+    data = Path(path).read_bytes()
+    has_digest = data[-_COMMENT_BYTES:].startswith(_MARK)
+    if has_digest and data != _with_digest(data[: -_COMMENT_BYTES - 2] + _NO_COMMENT):
+        raise DamagedFileError
+    return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True), has_digest
+
+
+def _with_digest(archive: bytes) -> bytes:
+    assert archive.endswith(_NO_COMMENT)
+    comment = _MARK + sha256(archive).hexdigest().encode()
+    return archive[:-2] + len(comment).to_bytes(2, "little") + comment
 
 
 def save_weights(
-    smoothed: TrainedWithNoise,
+    smoothed: Smoothed,
     path: str | PathLike[str],
     training: Training,
     *,
@@ -52,7 +91,7 @@ def save_weights(
         settings: how it was trained, plain values by their names, for the record.
     """
     base = smoothed.classifier
-    if not isinstance(base, Trainable):
+    if not isinstance(base, TorchClassifier):
         requirement = "smooth a classifier from a torch module on graphs"
         raise InvalidParameterError("smoothed", requirement, type(base).__name__)
     model = base.model
