@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from starcert.sampling.streams import WordStream
@@ -91,10 +90,15 @@ def _split(inputs: Inputs, n_copies: int, n_nodes: int) -> list[Inputs]:
 def block_diagonal(inputs: Sequence[Inputs]) -> Inputs:
     """The inputs of single copies of several graphs, joined to one block-diagonal graph."""
     columns = {name: [part for each in inputs if (part := each.get(name)) is not None] for name in inputs[0]}
-    shifts = np.cumsum([0, *(len(part) for part in columns["batch"][:-1])]).tolist()
-    columns["edge_index"] = [part + shift for part, shift in zip(columns["edge_index"], shifts, strict=True)]
-    columns["batch"] = [part + number for number, part in enumerate(columns["batch"])]
-    return {
+    joined = {
         name: torch.cat(parts, dim=1 if name == "edge_index" else 0) if len(parts) == len(inputs) else None
         for name, parts in columns.items()
     }
+    edge_index, batch = joined["edge_index"], joined["batch"]
+    assert edge_index is not None
+    assert batch is not None
+    nodes, edges = (torch.tensor([part.shape[-1] for part in columns[name]]) for name in ("batch", "edge_index"))
+    numbers, starts = torch.arange(len(inputs)), nodes.cumsum(0) - nodes
+    joined["batch"] = torch.repeat_interleave(numbers, nodes).to(batch)
+    joined["edge_index"] = edge_index + torch.repeat_interleave(starts, edges).to(edge_index)
+    return joined

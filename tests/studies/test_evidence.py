@@ -7,12 +7,12 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import study_worlds as worlds
+from starcert_studies.evidence_tallies import spread, tallies
+from starcert_studies.levels import ALPHA
 
 import starcert as sc
 from starcert_studies import evidence_study as study
 from starcert_studies import evidence_votes as votes
-from starcert_studies.evidence_tallies import spread, tallies
-from starcert_studies.levels import ALPHA
 from starcert_studies.parts import StudyParts
 from starcert_studies.reproduce import STUDIES, reproduce
 
