@@ -25,7 +25,7 @@ from starcert.sampling.streams import WordStream
 from starcert_studies.figures import class_examples, radius_maps, ring_positions
 from starcert_studies.outcome import Check, Outcome, Words
 from starcert_studies.study import Study, Tested, Trial, train_on
-from starcert_studies.voted import Labels, Voted
+from starcert_studies.voted import Grid, Labels, Voted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,7 +104,7 @@ class Arcs(Study):
             base = from_pyg(sc.models.GIN(2, 2, hidden=32, layers=2), n_classes=2, features=degrees)
         smoothed, halve_every = sc.SmoothedClassifier(base, NOISE, data.partition), max(1, self.epochs // 4)
         settings = {"epochs": self.epochs, "learning_rate": 1e-2, "halve_every": halve_every, "seed": self.seed}
-        train_on(smoothed, data.train, data.validation, **settings)
+        train_on(smoothed, data.train, data.validation, settings)
         return base
 
     def graphs_figure(self) -> Figure:
@@ -134,7 +134,7 @@ class Arcs(Study):
         """What is documented of the two models."""
         enough, made = self.samples >= 10_000 and self.graphs == 100, []
         for (model, shown), voted in found.items():
-            values = {"model": model, "voted": voted, "n": len(voted)}
+            values: dict[str, Any] = {"model": model, "voted": voted, "n": len(voted)}
             if shown == "arcs":
                 made.append(self.words.check("with_directions", voted.accuracy == 1, enough=enough, **values))
             else:
@@ -158,7 +158,7 @@ def skeleton(graph: sc.Graph) -> sc.Graph:
 def cycles(graphs: NoisyGraphs) -> Labels:
     """How many closed walks of three steps each copy has: three for a directed cycle, six for a triangle of edges."""
     matrix = graphs.adjacency().astype(np.float32)
-    walks = np.einsum("bij,bji->b", matrix @ matrix, matrix)
+    walks: Grid = np.einsum("bij,bji->b", matrix @ matrix, matrix)
     return np.rint(walks).astype(np.int64)
 
 

@@ -36,8 +36,11 @@ __all__ = ["STUDY", "Bonds"]
 Rates = tuple[float, float, float]
 """The probabilities with which a bond is deleted, one is added, and a type changes."""
 
-Set, Key = tuple[str, Rates], tuple[str, Rates, int]
-"""A network and its noise; the same for one fold."""
+Set = tuple[str, Rates]
+"""A network and its noise."""
+
+Key = tuple[str, Rates, int]
+"""The same for one fold."""
 
 NOISES: tuple[Rates, ...] = ((0.1, 0.02, 0.1), (0.4, 0.05, 0.3), (0.2, 0.1, 0.3))
 MODELS = {"gine": "GINE, types of bonds", "gin": "GIN, no types", "gine_atoms": "GINE, types and atoms"}
@@ -107,7 +110,7 @@ class Bonds(Study):
         base, halve_every = from_pyg(network, n_classes=2), max(1, self.epochs // 4)
         smoothed = sc.SmoothedClassifier(base, noise_of(model, rates), regions_of(model))
         settings = {"epochs": self.epochs, "learning_rate": 5e-3, "halve_every": halve_every, "seed": self.seed}
-        train_on(smoothed, taught, held, **settings)
+        train_on(smoothed, taught, held, settings)
         return base
 
     @override

@@ -86,15 +86,16 @@ class Digits(Study):
 
     @override
     def model(self, key: str) -> Classifier:
-        taught, labels = (some[:TAUGHT] for some in digits(self.seed))
+        rows, labels = digits(self.seed)
+        taught, labels = rows[:TAUGHT], labels[:TAUGHT]
         if key == "svc":
             return from_sklearn(SVC(C=3).fit(noisy_rows(taught, NOISE, REGIONS, seed=self.seed), labels))
         copies = noisy_rows(taught, NOISE, REGIONS, seed=self.seed, copies=self.epochs)
-        rows, classes = torch.from_numpy(copies).float().view(self.epochs, len(labels), -1), torch.from_numpy(labels)
+        inputs, classes = torch.from_numpy(copies).float().view(self.epochs, len(labels), -1), torch.from_numpy(labels)
         with own_generator(self.seed, "cpu"):
             network = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
             optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
-            for copy in rows:
+            for copy in inputs:
                 for batch in torch.split(torch.randperm(len(labels)), 64):
                     optimizer.zero_grad()
                     torch.autograd.backward(torch.nn.functional.cross_entropy(network(copy[batch]), classes[batch]))
@@ -151,8 +152,8 @@ class Digits(Study):
         """One test image of each digit above a noisy copy."""
         from matplotlib.colors import ListedColormap  # noqa: PLC0415  (loaded where something is drawn)
 
-        tested, labels = (some[TAUGHT:] for some in digits(self.seed))
-        rows = [tested[labels.tolist().index(digit)] for digit in range(10)]
+        every, labels = digits(self.seed)
+        rows = [every[labels.tolist().index(digit, TAUGHT)] for digit in range(10)]
         shown = [np.array([row.row for row in rows]), noisy_rows(rows, NOISE, REGIONS, seed=0)]
         figure = new_figure(PAGE, 1.5)
         for line, images in zip(figure.subplots(2, 10), shown, strict=True):

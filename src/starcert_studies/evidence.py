@@ -216,7 +216,7 @@ class Evidence(Study):
             "halve_every": max(epochs // 4, 1),
             "seed": self.seed + draw,
         }
-        train_on(sc.SmoothedClassifier(base, noise_of(data, noise)), taught, held, network, **settings)
+        train_on(sc.SmoothedClassifier(base, noise_of(data, noise)), taught, held, settings, network)
         return base
 
     @override
@@ -333,7 +333,8 @@ def record(
     own_votes = {"own_votes": [round(one.own_votes) for one in some]}
     return {
         "data": asked.data, "model": asked.model, "noise_1": asked.noise[0], "noise_2": asked.noise[1],
-        "votes": asked.samples, "most_own_votes": asked.question.own_samples, "radius": radius, "graphs": some[0].graphs,
+        "votes": asked.samples, "most_own_votes": asked.question.own_samples, "radius": radius,
+        "graphs": some[0].graphs,
         **{name: median_range(values) for name, values in (edgeless | counts | own_votes).items()},
     }  # fmt: skip
 

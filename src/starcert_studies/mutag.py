@@ -46,8 +46,11 @@ KINDS = {"anisotropic": "anisotropic (anchored)", "sparsity_aware": "sparsity-aw
 LEVEL = 0.01
 """Two shares differ, or one is clearly better than a constant answer, where chance would do it once in a hundred."""
 
-Setting, Key = tuple[str, float, float], tuple[str, float, float, int | None]
-"""A network with the probabilities to delete and to add a bond; the same for one fold, or for the paper's one split."""
+Setting = tuple[str, float, float]
+"""A network with the probabilities to delete and to add a bond."""
+
+Key = tuple[str, float, float, int | None]
+"""The same for one fold; None: the paper's one split."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,8 @@ class Mutag(Study):
         sweep: dict[Setting, Voted] = {at: voted for at, voted in found.items() if isinstance(at, tuple)}
         ours = {name: {kind: _ratio(each) for kind, each in both(found[name]).items()} for name in ("split", "every")}
         ratios = [
-            {"molecules": name, "deletions": i, "additions": j, "anisotropic_anchored": float(some["anisotropic"][i, j]),
+            {"molecules": name, "deletions": i, "additions": j,
+             "anisotropic_anchored": float(some["anisotropic"][i, j]),
              "sparsity_aware": float(some["sparsity_aware"][i, j]),
              "published_anisotropic_anchored": paper["anisotropic"][i][j],
              "published_sparsity_aware": paper["sparsity_aware"][i][j]}
@@ -231,7 +235,7 @@ def train_network(model: str, delete: float, add: float, fold: int | None, epoch
     base = from_dense(network.dense(), n_classes=data.n_classes)
     smoothed = sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=delete, add=add)))
     settings = {"epochs": epochs, "learning_rate": learning_rate, "halve_every": halve_every, "seed": seed}
-    train_on(smoothed, taught, held, network, **settings)
+    train_on(smoothed, taught, held, settings, network)
     return base
 
 

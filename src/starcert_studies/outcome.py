@@ -224,11 +224,11 @@ class Words:
         self._words: dict[str, Any] = tomllib.loads(text)[study]
         self.title, self.about, self.alone = (self._words.get(key, "") for key in ("title", "about", "alone"))
 
-    def summary(self, number: int = 0, /, **values: object) -> str:
+    def summary(self, number: int = 0, /, **values: Any) -> str:  # noqa: ANN401
         """A sentence of the summary."""
         return str(self._words["summary"][number].format(**values))
 
-    def picture(self, name: str, draw: Callable[[], Figure], /, **values: object) -> Picture:
+    def picture(self, name: str, draw: Callable[[], Figure], /, **values: Any) -> Picture:  # noqa: ANN401
         """A figure with its caption."""
         return Picture(name, self._words["pictures"][name].format(**values), draw)
 
@@ -237,7 +237,7 @@ class Words:
         rows = [list(record.values()) for record in records]
         return Table(name, self._words["tables"][name], list(records[0]), rows, shown)
 
-    def check(self, name: str, holds: bool, /, *, enough: bool = True, **values: object) -> Check:
+    def check(self, name: str, holds: bool, /, *, enough: bool = True, **values: Any) -> Check:  # noqa: ANN401
         """A claim with its outcome; undecided where a run has not enough votes, objects or draws."""
         found = {"published": "not in the paper", "note": ""} | self._words["claims"][name]
         documented, few = found.pop("documented", True), found.pop("few", self._words.get("few", ""))

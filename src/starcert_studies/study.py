@@ -96,7 +96,7 @@ class Trial:
     """
 
     name: str
-    key: Hashable
+    key: Any
     noise: Noise
     samples: int
     seed: int
@@ -261,7 +261,11 @@ def fold_splits(every: Split, fold: int | None, seed: int) -> tuple[Split, Split
 
 
 def train_on(
-    smoothed: SmoothedClassifier, taught: Split, held: Split, module: torch.nn.Module | None = None, **settings: float
+    smoothed: SmoothedClassifier,
+    taught: Split,
+    held: Split,
+    settings: Mapping[str, float],
+    module: torch.nn.Module | None = None,
 ) -> None:
     """Trains the module behind a smoothed classifier, in the form that it votes in or in another one.
 
@@ -269,8 +273,8 @@ def train_on(
         smoothed: what will vote.
         taught: what to learn from.
         held: what decides which epoch is kept.
+        settings: of `starcert.models.fit_with_noise`.
         module: the module on `edge_index` with the same weights, where another form of it votes.
-        **settings: of `starcert.models.fit_with_noise`.
     """
     from starcert.models import fit_with_noise, train  # noqa: PLC0415  (torch is slow to import)
 

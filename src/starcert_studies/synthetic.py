@@ -248,13 +248,12 @@ class Findings:
     def pictures(self) -> list[Picture]:
         """Every figure, in the order of the paper."""
         data, p_motif = motif_machine(self.study.data_seed)[1], PAPER["p_motif"]
-        sites = data.partition.sites(data.test.graphs[0])
         own, *others = (draw["smallest_p_lower"][0] for draw in self.draws)
         grids = {"score": (self.score, 0, (0.0, 16.0)), "accuracy": (self.plurality, 2, (0.5, 1.0)),
                  "smallest_p_lower": (self.smallest_p_lower, 2, (0.4, 1.0))}  # fmt: skip
         draw: dict[str, Callable[[], Figure]] = {
             "graphs": partial(class_examples, data, layout, 2.6),
-            "noise_matrix": lambda: noise_matrix(sites, FEATURED, ax=new_figure(COLUMN, 2.7).add_subplot()).figure,
+            "noise_matrix": self.noise_figure,
             **{name: partial(beside, name, *grid) for name, grid in grids.items()},
             "draws": partial(
                 draws_figure, p_motif, own, PAPER["smallest_p_lower"][0], others, {"one half": [0.5] * len(p_motif)},
@@ -265,13 +264,20 @@ class Findings:
         }  # fmt: skip
         return [STUDY.words.picture(name, each) for name, each in draw.items()]
 
+    def noise_figure(self) -> Figure:
+        """The noise of each node pair of a graph."""
+        figure, data = new_figure(COLUMN, 2.7), motif_machine(self.study.data_seed)[1]
+        assert data.partition is not None
+        noise_matrix(data.partition.sites(data.test.graphs[0]), FEATURED, ax=figure.add_subplot())
+        return figure
+
     def isotropic_figure(self) -> Figure:
         """The share right and certified by flips anywhere, a curve for each p."""
         figure = new_figure(COLUMN, 2.3)
         ax = figure.add_subplot()
         for number, p in enumerate(SHOWN_ISOTROPIC):
-            line = {"marker": "os^Dv"[number], "ms": 4, "lw": 1.2, "color": colour_of(number), "label": f"p = {p:g}"}
-            ax.plot(range(4), self.isotropic_shares[p], **line)
+            shares, colour = self.isotropic_shares[p], colour_of(number)
+            ax.plot(range(4), shares, marker="os^Dv"[number], ms=4, lw=1.2, color=colour, label=f"p = {p:g}")
         majority_line(ax, self.isotropic[0.02].majority, 2.4)
         ax.set(xlabel="flips anywhere", ylabel="share right and certified", xticks=range(4), ylim=(-0.03, 1.05))
         ax.legend(frameon=False)
@@ -308,7 +314,7 @@ class Findings:
         ]  # fmt: skip
         fewer = f"{study.samples:,} votes, where the paper has 100,000."
         return [
-            check("base", all(share == 1 for share in self.base_accuracy.values()), **self.base_accuracy),
+            check("base", all(share == 1 for share in self.base_accuracy.values()), **dict[str, Any](self.base_accuracy)),
             check("falls", falls == 0, enough=reachable, falls=falls, cells=low[:, 1:].size),
             check("rises", rises == 0, enough=reachable, rises=rises),
             check("highest", self.score[0, 0] == self.score.max(), enough=reachable, first=self.score[0, 0],

@@ -64,9 +64,9 @@ class Voted:
     votes: Votes
     capacity: Sequence[tuple[int, ...]] | None = None
     anchored: Sequence[str] | None = None
-    numbers: Labels = field(default_factory=partial(np.empty, 0, np.int64))
-    clean: Labels = field(default_factory=partial(np.empty, 0, np.int64))
-    fold: Labels = field(default_factory=partial(np.empty, 0, np.int64))
+    numbers: Labels = field(default_factory=lambda: np.empty(0, np.int64))
+    clean: Labels = field(default_factory=lambda: np.empty(0, np.int64))
+    fold: Labels = field(default_factory=lambda: np.empty(0, np.int64))
     judged: Sequence[Judged] = ()
 
     @classmethod
@@ -310,7 +310,8 @@ def tallies(question: Question, found: Sequence[Judged]) -> dict[str, RadiusTall
             sum(before and not after for before, after in zip(certified[argument], certified["own"], strict=True))
             for argument in ("by_counts", "by_p_A")
         )
-        counts = *map(sum, certified.values()), broken, lost, away
+        by_p, by_counts, shared, own = map(sum, certified.values())
+        counts = by_p, by_counts, shared, own, broken, lost, away
         made[name] = RadiusTally(name, len(found), len(right), *counts, own_votes)
     return made
 

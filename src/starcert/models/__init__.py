@@ -9,17 +9,15 @@ from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
     from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
-    from starcert.models.checkpoint import TrainingCheckpoint
+    from starcert.models.files import TrainingCheckpoint, how_made, load_weights, save_weights
     from starcert.models.fitting import Training, accuracy, fit_nodes_with_noise, fit_with_noise, train
     from starcert.models.networks import GCN, GIN, GINE, NodeGCN
-    from starcert.models.weights import how_made, load_weights, save_weights
 
 _HOME = {
     "starcert.classifiers.kernels.svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
-    "starcert.models.checkpoint": ("TrainingCheckpoint",),
     "starcert.models.fitting": ("Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "train"),
     "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
-    "starcert.models.weights": ("how_made", "load_weights", "save_weights"),
+    "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
 }
 
 __all__ = [

@@ -20,8 +20,8 @@ import torch
 from torch.nn import functional
 
 from starcert.classifiers.torch import TorchClassifier, from_pyg
-from starcert.models.checkpoint import Stateful, TrainingCheckpoint
 from starcert.models.copies import TrainingCopies, block_diagonal
+from starcert.models.files import Stateful, TrainingCheckpoint
 from starcert.objects import Partition
 from starcert.objects.binding import Problem, bind_all
 from starcert.objects.noise import Noise
@@ -47,7 +47,9 @@ VALIDATION_COPIES = 8
 class Smoothed(Protocol):
     """The parts of a `SmoothedClassifier` that training needs."""
 
-    noise: Noise
+    @property
+    def noise(self) -> Noise:
+        """The noise."""
 
     @property
     def classifier(self) -> object:
