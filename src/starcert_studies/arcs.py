@@ -49,24 +49,16 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Arcs(Study):
-    """Feed-forward and feedback motifs, with directions and without.
-
-    Attributes:
-        samples: votes on each directed graph; a tenth on each skeleton, of which nothing will be certified.
-        graphs: how many test graphs.
-        taught: how many training graphs.
-        epochs: of training the network.
-        seed: of the data, of training and of all votes.
-    """
+    """Feed-forward and feedback motifs, with directions and without."""
 
     words = Words("arcs")
     quick: ClassVar = {"samples": 1_000, "graphs": 50, "taught": 200, "epochs": 20}
 
-    samples: int = 10_000
-    graphs: int = 100
-    taught: int = 400
-    epochs: int = 40
-    seed: int = 1
+    samples: int = 10_000  # votes on each directed graph; a tenth on each skeleton, of which nothing will be certified
+    graphs: int = 100  # how many test graphs
+    taught: int = 400  # how many training graphs
+    epochs: int = 40  # of training the network
+    seed: int = 1  # of the data, of training and of all votes
 
     @override
     def trials(self) -> dict[Key, list[Trial]]:

@@ -65,24 +65,16 @@ RADII: tuple[Mapping[str, int], ...] = (
 
 @dataclass(frozen=True)
 class Bonds(Study):
-    """Three networks, each trained with each noise.
-
-    Attributes:
-        samples: estimation votes for each molecule.
-        epochs: of training.
-        folds: how many of the ten folds are tested.
-        noises: one after the other; the last one is also that of the network with noisy atoms.
-        seed: of weights, splits, training and votes.
-    """
+    """Three networks, each trained with each noise."""
 
     words = Words("bonds")
     quick: ClassVar = {"samples": 500, "epochs": 20, "folds": 2, "noises": NOISES[-1:]}
 
-    samples: int = 5_000
-    epochs: int = 80
-    folds: int = 10
-    noises: tuple[Rates, ...] = NOISES
-    seed: int = 1
+    samples: int = 5_000  # estimation votes for each molecule
+    epochs: int = 80  # of training
+    folds: int = 10  # how many of the ten folds are tested
+    noises: tuple[Rates, ...] = NOISES  # one after the other; the last one is also that of the network with noisy atoms
+    seed: int = 1  # of weights, splits, training and votes
 
     @override
     def trials(self) -> dict[Set, list[Trial]]:

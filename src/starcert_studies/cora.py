@@ -54,20 +54,14 @@ JOINT = ((0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 3, 1), (1, 0, 1, 0), (1, 0, 3, 1), (
 
 @dataclass(frozen=True)
 class Cora(Study):
-    """A network for each noise.
-
-    Attributes:
-        samples: votes on every node.
-        epochs: of training at most.
-        seed: of the split, of training and of all votes.
-    """
+    """A network for each noise."""
 
     words = Words("cora")
     quick: ClassVar = {"samples": 60, "epochs": 60}
 
-    samples: int = 100_000
-    epochs: int = 1_000
-    seed: int = 1
+    samples: int = 100_000  # votes on every node
+    epochs: int = 1_000  # of training at most
+    seed: int = 1  # of the split, of training and of all votes
 
     @override
     def trials(self) -> dict[str, Any]:

@@ -54,23 +54,17 @@ def digits(seed: int) -> tuple[list[sc.Bits], Labels]:
 
 @dataclass(frozen=True)
 class Digits(Study):
-    """Two models on the same images.
-
-    Attributes:
-        samples: votes of the support vector machine on each image, and the most at attacked versions of it; the
-            network, which is many times faster, has ten times as many.
-        images: how many test images are certified.
-        epochs: of training the network, each on a fresh noisy copy of every image.
-        seed: of the split, of training and of all votes.
-    """
+    """Two models on the same images."""
 
     words = Words("digits")
     quick: ClassVar = {"samples": 500, "images": 20, "epochs": 20}
 
+    # votes of the support vector machine on each image, and the most at attacked versions of it; the network, which
+    # is many times faster, has ten times as many
     samples: int = 5_000
-    images: int = 100
-    epochs: int = 60
-    seed: int = 1
+    images: int = 100  # how many test images are certified
+    epochs: int = 60  # of training the network, each on a fresh noisy copy of every image
+    seed: int = 1  # of the split, of training and of all votes
 
     @override
     def trials(self) -> dict[str, list[Trial]]:

@@ -63,25 +63,16 @@ Key = tuple[str, str, tuple[float, float], int, int | None]
 
 @dataclass(frozen=True)
 class Asked:
-    """A question about the graphs of a data set.
+    """A question about the graphs of a data set."""
 
-    Attributes:
-        data: "motif", "MUTAG" or "PROTEINS".
-        model: the base classifier.
-        noise: the flip probabilities of motif and random pairs, or of present pairs (delete) and absent ones (add).
-        samples: votes on each graph.
-        question: what evidence is asked.
-        graphs: how many graphs; of MUTAG, how many folds of ten.
-        draws: how many draws.
-    """
-
-    data: str
-    model: str
+    data: str  # "motif", "MUTAG" or "PROTEINS"
+    model: str  # the base classifier
+    # the flip probabilities of motif and random pairs, or of present pairs (delete) and absent ones (add)
     noise: tuple[float, float]
-    samples: int
-    question: Question
-    graphs: int
-    draws: int = 1
+    samples: int  # votes on each graph
+    question: Question  # what evidence is asked
+    graphs: int  # how many graphs; of MUTAG, how many folds of ten
+    draws: int = 1  # how many draws
 
     @property
     def label(self) -> str:
@@ -99,38 +90,25 @@ Tallies = Sequence[tuple[Asked, str, Sequence[RadiusTally]]]
 
 @dataclass(frozen=True)
 class Evidence(Study):
-    """Questions about three data sets.
-
-    Attributes:
-        samples: votes on each graph of the motif data; the others have theirs in proportion.
-        own_samples: the most votes at attacked versions of such a graph.
-        graphs: how many test graphs of PROTEINS and of each draw of the motif data; where the random pairs have the
-            noise 0.45, 10 of them: draws differ by far more than graphs do.
-        far: for how many of them three flips in the motif are asked about: it takes long.
-        folds: how many of the ten folds of MUTAG are tested.
-        epochs: of training the networks on MUTAG.
-        protein_epochs: of training on PROTEINS.
-        proteins: whether there is a copy of PROTEINS.
-        seed: of weights, splits, training and votes, in the first draw.
-        draws: how many draws of the motif data; half as many at (2, 45), which takes long.
-        repeats: how many cross-validations of MUTAG at the paper's noise, and how many splits of PROTEINS.
-    """
+    """Questions about three data sets."""
 
     words = Words("evidence")
     quick: ClassVar = {"samples": 10_000, "own_samples": 100_000, "graphs": 10, "far": 0, "folds": 2, "epochs": 20,
                        "protein_epochs": 10, "draws": 3, "repeats": 1}  # fmt: skip
 
-    samples: int = 100_000
-    own_samples: int = 2_000_000
+    samples: int = 100_000  # votes on each graph of the motif data; the others have theirs in proportion
+    own_samples: int = 2_000_000  # the most votes at attacked versions of such a graph
+    # how many test graphs of PROTEINS and of each draw of the motif data; where the random pairs have the noise 0.45,
+    # 10 of them: draws differ by far more than graphs do
     graphs: int = 100
-    far: int = 5
-    folds: int = 10
-    epochs: int = 100
-    protein_epochs: int = 50
-    proteins: bool = True
-    seed: int = 1
-    draws: int = 20
-    repeats: int = 2
+    far: int = 5  # for how many of them three flips in the motif are asked about: it takes long
+    folds: int = 10  # how many of the ten folds of MUTAG are tested
+    epochs: int = 100  # of training the networks on MUTAG
+    protein_epochs: int = 50  # of training on PROTEINS
+    proteins: bool = True  # whether there is a copy of PROTEINS
+    seed: int = 1  # of weights, splits, training and votes, in the first draw
+    draws: int = 20  # how many draws of the motif data; half as many at (2, 45), which takes long
+    repeats: int = 2  # how many cross-validations of MUTAG at the paper's noise, and how many splits of PROTEINS
 
     @override
     @classmethod

@@ -48,26 +48,17 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class Kernels(Study):
-    """The same data and noise for four kernels.
-
-    Attributes:
-        samples: estimation votes for each graph.
-        test: how many test graphs.
-        draws: how many further draws of the data there are, by kernel.
-        draw_samples: estimation votes for each of their graphs.
-        seed: of all votes.
-        data_seed: of the study's own data.
-    """
+    """The same data and noise for four kernels."""
 
     words = Words("kernels")
     quick: ClassVar = {"samples": 500, "test": 20, "draws": 0, "draw_samples": 500}
 
-    samples: int = 10_000
-    test: int = 100
-    draws: int = 3
-    draw_samples: int = 1_000
-    seed: int = 1
-    data_seed: int = 0
+    samples: int = 10_000  # estimation votes for each graph
+    test: int = 100  # how many test graphs
+    draws: int = 3  # how many further draws of the data there are, by kernel
+    draw_samples: int = 1_000  # estimation votes for each of their graphs
+    seed: int = 1  # of all votes
+    data_seed: int = 0  # of the study's own data
 
     @override
     def trials(self) -> dict[Key, list[Trial]]:

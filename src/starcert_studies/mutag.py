@@ -55,29 +55,19 @@ Key = tuple[str, float, float, int | None]
 
 @dataclass(frozen=True)
 class Mutag(Study):
-    """Networks trained with noise on MUTAG.
-
-    Attributes:
-        samples: estimation votes for each molecule at the paper's noise.
-        sweep_samples: the same at each noise of the sweep.
-        epochs: of training.
-        deletes: deletion probabilities of the sweep.
-        adds: addition probabilities of the sweep.
-        folds: how many of the ten folds are tested.
-        seed: of weights, splits, training and votes.
-    """
+    """Networks trained with noise on MUTAG."""
 
     words = Words("mutag")
     quick: ClassVar = {"samples": 2_000, "sweep_samples": 1_000, "epochs": 100, "deletes": (0.04,), "adds": (0.02, 0.2),
                        "folds": 2}  # fmt: skip
 
-    samples: int = 100_000
-    sweep_samples: int = 10_000
-    epochs: int = 500
-    deletes: tuple[float, ...] = (0.04, 0.1, 0.3)
-    adds: tuple[float, ...] = (0.02, 0.05, 0.2)
-    folds: int = 10
-    seed: int = 1
+    samples: int = 100_000  # estimation votes for each molecule at the paper's noise
+    sweep_samples: int = 10_000  # the same at each noise of the sweep
+    epochs: int = 500  # of training
+    deletes: tuple[float, ...] = (0.04, 0.1, 0.3)  # deletion probabilities of the sweep
+    adds: tuple[float, ...] = (0.02, 0.05, 0.2)  # addition probabilities of the sweep
+    folds: int = 10  # how many of the ten folds are tested
+    seed: int = 1  # of weights, splits, training and votes
 
     @override
     @classmethod

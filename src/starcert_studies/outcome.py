@@ -50,26 +50,18 @@ PREDICTION = 0.999
 class Check:
     """One claim, and whether it holds.
 
-    Attributes:
-        claim: the claim in words.
-        published: what the paper has.
-        measured: what was found here.
-        holds: whether it holds here; None: this run has too few votes or draws to tell.
-        documented: whether the project documents that it holds.
-        note: how it was decided, or why a claim that does not hold fails.
-
     Example:
         >>> check = Check("the sky is blue", "blue", "grey", holds=False, documented=False, note="Clouds.")
         >>> check.as_documented, check.verdict
         (True, 'does not hold, as documented')
     """
 
-    claim: str
-    published: str
-    measured: str
-    holds: bool | None
-    documented: bool = True
-    note: str = ""
+    claim: str  # the claim in words
+    published: str  # what the paper has
+    measured: str  # what was found here
+    holds: bool | None  # whether it holds here; None: this run has too few votes or draws to tell
+    documented: bool = True  # whether the project documents that it holds
+    note: str = ""  # how it was decided, or why a claim that does not hold fails
 
     @property
     def as_documented(self) -> bool:
@@ -174,21 +166,13 @@ def published(study: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under column names, for a CSV file and the page.
+    """Rows under column names, for a CSV file and the page."""
 
-    Attributes:
-        name: the name of the file.
-        caption: what it shows, a sentence or two.
-        columns: the names of the columns.
-        rows: the values, one for each column.
-        shown: whether the page shows it; long tables are linked only.
-    """
-
-    name: str
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    shown: bool = True
+    name: str  # the name of the file
+    caption: str  # what it shows, a sentence or two
+    columns: Sequence[str]  # the names of the columns
+    rows: Sequence[Sequence[object]]  # the values, one for each column
+    shown: bool = True  # whether the page shows it; long tables are linked only
 
     def to_csv(self) -> str:
         r"""The table as CSV; floats in the shortest form that reads back exactly.
@@ -263,23 +247,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finished:
-    """A study that was written to its folder.
+    """A study that was written to its folder."""
 
-    Attributes:
-        name: what it is called.
-        about: what it shows.
-        folder: where its `index.html` is.
-        checks: the claims.
-        seconds: how long this run took, without what was there before.
-        peak_bytes: peak memory of this process, with the largest of its workers for each of them.
-    """
-
-    name: str
-    about: str
-    folder: Path
-    checks: Sequence[Check]
-    seconds: float
-    peak_bytes: int
+    name: str  # what it is called
+    about: str  # what it shows
+    folder: Path  # where its `index.html` is
+    checks: Sequence[Check]  # the claims
+    seconds: float  # how long this run took, without what was there before
+    peak_bytes: int  # peak memory of this process, with the largest of its workers for each of them
 
 
 def study_page(title: str, outcome: Outcome, results: dict[str, Any]) -> str:

@@ -24,19 +24,12 @@ __all__ = ["Part", "StudyParts"]
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of work.
+    """A piece of work."""
 
-    Attributes:
-        name: the name of its file, unique in the study.
-        function: at the top of a module, so that workers can import it; returns what JSON can hold.
-        arguments: for the function.
-        weight: how much work it is next to the others, for the progress bar.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    weight: int = 1
+    name: str  # the name of its file, unique in the study
+    function: Callable[..., Any]  # at the top of a module, so that workers can import it; returns what JSON can hold
+    arguments: tuple[Any, ...]  # for the function
+    weight: int = 1  # how much work it is next to the others, for the progress bar
 
 
 class StudyParts:

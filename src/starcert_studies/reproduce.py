@@ -27,19 +27,12 @@ __all__ = ["STUDIES", "ListedStudy", "reproduce"]
 
 @dataclass(frozen=True)
 class ListedStudy:
-    """A study in the list of all, which is loaded when it is run.
+    """A study in the list of all, which is loaded when it is run."""
 
-    Attributes:
-        name: what it is called on the command line.
-        module: where it is; its `STUDY` is a `Study`.
-        about: what it shows, for a list of studies.
-        alone: why it is run by itself only, and not with all others; "" if it is one of all.
-    """
-
-    name: str
-    module: str
-    about: str
-    alone: str = ""
+    name: str  # what it is called on the command line
+    module: str  # where it is; its `STUDY` is a `Study`
+    about: str  # what it shows, for a list of studies
+    alone: str = ""  # why it is run by itself only, and not with all others; "" if it is one of all
 
     def load(self) -> type[Study]:
         """The study, with what it needs; without that, an error that says what to install."""

@@ -39,22 +39,15 @@ Draws = Sequence[Mapping[int, float]]
 
 @dataclass(frozen=True)
 class Samples(Study):
-    """The smallest p_lower by number of votes.
-
-    Attributes:
-        samples: the largest number of estimation votes; smaller ones are those of the paper.
-        draws: how many further draws of the data there are.
-        seed: of all votes. Each number of votes has votes of its own, as in the paper.
-        data_seed: of the study's own data.
-    """
+    """The smallest p_lower by number of votes."""
 
     words = Words("samples")
     quick: ClassVar = {"samples": 10_000, "draws": 4}
 
-    samples: int = 100_000
-    draws: int = 9
-    seed: int = 1
-    data_seed: int = 0
+    samples: int = 100_000  # the largest number of estimation votes; smaller ones are those of the paper
+    draws: int = 9  # how many further draws of the data there are
+    seed: int = 1  # of all votes. Each number of votes has votes of its own, as in the paper
+    data_seed: int = 0  # of the study's own data
 
     @override
     def trials(self) -> dict[tuple[int, int], list[Trial]]:

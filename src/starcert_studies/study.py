@@ -52,19 +52,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Tested:
-    """What a model is tested on.
+    """What a model is tested on."""
 
-    Attributes:
-        problem: the objects with the regions of the noise in them; every trial puts its own noise there.
-        labels: their true classes.
-        regions: the regions.
-        numbers: their numbers in the whole data set, where a model is tested on a part of it.
-    """
-
-    problem: Problem
-    labels: Labels
-    regions: Regions | None = None
-    numbers: Sequence[int] = ()
+    problem: Problem  # the objects with the regions of the noise in them; every trial puts its own noise there
+    labels: Labels  # their true classes
+    regions: Regions | None = None  # the regions
+    numbers: Sequence[int] = ()  # their numbers in the whole data set, where a model is tested on a part of it
 
     @classmethod
     def of(
@@ -81,29 +74,17 @@ class Tested:
 
 @dataclass(frozen=True)
 class Trial:
-    """Votes of one model under one noise.
+    """Votes of one model under one noise."""
 
-    Attributes:
-        name: the name of its part, or of its parts but for the place of the first object.
-        key: which data and which model: what `Study.data` and `Study.model` are called with.
-        noise: the noise.
-        samples: estimation votes on each object.
-        seed: of the votes.
-        objects: how many of the tested objects there are votes on; None: all.
-        block: how many of them are a part; None: all.
-        clean: whether the model's answers without noise are kept.
-        question: what evidence is asked about the same votes; None: nothing.
-    """
-
-    name: str
-    key: Any
-    noise: Noise
-    samples: int
-    seed: int
-    objects: int | None = None
-    block: int | None = None
-    clean: bool = False
-    question: Question | None = None
+    name: str  # the name of its part, or of its parts but for the place of the first object
+    key: Any  # which data and which model: what `Study.data` and `Study.model` are called with
+    noise: Noise  # the noise
+    samples: int  # estimation votes on each object
+    seed: int  # of the votes
+    objects: int | None = None  # how many of the tested objects there are votes on; None: all
+    block: int | None = None  # how many of them are a part; None: all
+    clean: bool = False  # whether the model's answers without noise are kept
+    question: Question | None = None  # what evidence is asked about the same votes; None: nothing
 
     def parts(self, study: Study) -> list[Part]:
         """The work that it is."""
@@ -117,12 +98,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Study(ABC):
-    """A study: settings, data, models, trials, and what is made of their votes.
-
-    Attributes:
-        words: its title, captions and claims.
-        quick: the settings of its quick form that are not the defaults.
-    """
+    """A study: settings, data, models, trials, and what is made of their votes."""
 
     words: ClassVar[Words]
     quick: ClassVar[Mapping[str, Any]] = {}

@@ -47,26 +47,18 @@ Key = tuple[int, bool]
 
 @dataclass(frozen=True)
 class Synthetic(Study):
-    """A grid of noise levels, isotropic noise, and further draws of the data.
-
-    Attributes:
-        samples: estimation votes for each graph at each level of the grid.
-        featured_samples: the same at p = (0.02, 0.45) and at the isotropic levels, whose claims are about every graph.
-        draws: how many further draws of the data there are.
-        draw_samples: estimation votes for each graph of those.
-        seed: of all votes; the draws of the data are numbered from 10,000 times it.
-        data_seed: of the study's own data.
-    """
+    """A grid of noise levels, isotropic noise, and further draws of the data."""
 
     words = Words("synthetic")
     quick: ClassVar = {"samples": 10_000, "draws": 5, "draw_samples": 2_000}
 
-    samples: int = 100_000
+    samples: int = 100_000  # estimation votes for each graph at each level of the grid
+    # the same at p = (0.02, 0.45) and at the isotropic levels, whose claims are about every graph
     featured_samples: int = 100_000
-    draws: int = 19
-    draw_samples: int = 5_000
-    seed: int = 1
-    data_seed: int = 0
+    draws: int = 19  # how many further draws of the data there are
+    draw_samples: int = 5_000  # estimation votes for each graph of those
+    seed: int = 1  # of all votes; the draws of the data are numbered from 10,000 times it
+    data_seed: int = 0  # of the study's own data
 
     @override
     @classmethod
@@ -158,33 +150,19 @@ class Synthetic(Study):
 
 @dataclass(frozen=True)
 class Findings:
-    """What the votes give. Grids have rows as the published p_random and columns as p_motif.
+    """What the votes give. Grids have rows as the published p_random and columns as p_motif."""
 
-    Attributes:
-        study: the study.
-        base_accuracy: of the base classifier, on training, validation and test graphs.
-        vectors: how many support vectors the machine of each draw of the data has, the study's own first.
-        featured: each draw at p = (0.02, 0.45).
-        isotropic: the isotropic levels, by p.
-        score: how many radii of `WINDOW` hold for more than half of the test graphs.
-        score_range: the same with every vote count moved by three standard errors, down and up.
-        accuracy: an abstention is not right.
-        plurality: the share of graphs whose true class has the most votes.
-        smallest_p_lower: of all test graphs.
-        draws: score, plurality and smallest p_lower of each draw, with rows as `DRAWN_ROWS`.
-    """
-
-    study: Synthetic
-    base_accuracy: Mapping[str, float]
-    vectors: Sequence[int]
-    featured: Sequence[Voted]
-    isotropic: Mapping[float, Voted]
-    score: Grid
-    score_range: tuple[Grid, Grid]
-    accuracy: Grid
-    plurality: Grid
-    smallest_p_lower: Grid
-    draws: Sequence[Mapping[str, Grid]]
+    study: Synthetic  # the study
+    base_accuracy: Mapping[str, float]  # of the base classifier, on training, validation and test graphs
+    vectors: Sequence[int]  # how many support vectors the machine of each draw of the data has, the study's own first
+    featured: Sequence[Voted]  # each draw at p = (0.02, 0.45)
+    isotropic: Mapping[float, Voted]  # the isotropic levels, by p
+    score: Grid  # how many radii of `WINDOW` hold for more than half of the test graphs
+    score_range: tuple[Grid, Grid]  # the same with every vote count moved by three standard errors, down and up
+    accuracy: Grid  # an abstention is not right
+    plurality: Grid  # the share of graphs whose true class has the most votes
+    smallest_p_lower: Grid  # of all test graphs
+    draws: Sequence[Mapping[str, Grid]]  # score, plurality and smallest p_lower of each draw, with rows as `DRAWN_ROWS`
 
     @cached_property
     def featured_shares(self) -> list[float]:

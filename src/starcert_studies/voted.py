@@ -45,29 +45,19 @@ TWO_FLIPS: tuple[Radius, ...] = (*ONE_FLIP, (2, 0), (1, 1), (0, 2))
 
 @dataclass(frozen=True)
 class Voted:
-    """Objects, the votes on them, and the certificates that the votes give.
+    """Objects, the votes on them, and the certificates that the votes give."""
 
-    Attributes:
-        noise: what they were drawn with.
-        labels: the true classes of the objects.
-        votes: the votes on each.
-        capacity: how many sites each has on each axis; None: not known.
-        anchored: why the regions of each are anchored; "" if they are not.
-        numbers: the number of each in the whole data set, if that was recorded.
-        clean: the models' answers without noise, if they were recorded.
-        fold: which trial each is from.
-        judged: the verdicts on each, if evidence was asked.
-    """
-
-    noise: Noise
-    labels: Labels
-    votes: Votes
-    capacity: Sequence[tuple[int, ...]] | None = None
-    anchored: Sequence[str] | None = None
+    noise: Noise  # what they were drawn with
+    labels: Labels  # the true classes of the objects
+    votes: Votes  # the votes on each
+    capacity: Sequence[tuple[int, ...]] | None = None  # how many sites each has on each axis; None: not known
+    anchored: Sequence[str] | None = None  # why the regions of each are anchored; "" if they are not
+    # the number of each in the whole data set, if that was recorded
     numbers: Labels = field(default_factory=lambda: np.empty(0, np.int64))
+    # the models' answers without noise, if they were recorded
     clean: Labels = field(default_factory=lambda: np.empty(0, np.int64))
-    fold: Labels = field(default_factory=lambda: np.empty(0, np.int64))
-    judged: Sequence[Judged] = ()
+    fold: Labels = field(default_factory=lambda: np.empty(0, np.int64))  # which trial each is from
+    judged: Sequence[Judged] = ()  # the verdicts on each, if evidence was asked
 
     @classmethod
     def joined(cls, noise: Noise, trials: Sequence[Sequence[dict[str, Any]]]) -> Voted:
@@ -180,17 +170,11 @@ class Voted:
 
 @dataclass(frozen=True)
 class Question:
-    """What evidence is asked about each object.
+    """What evidence is asked about each object."""
 
-    Attributes:
-        radii: about which radii.
-        own_samples: the maximal number of votes at attacked versions of an object; 0: none.
-        max_flips: attacks of more flips in all are not considered; None: all within the radii.
-    """
-
-    radii: tuple[Radius, ...]
-    own_samples: int
-    max_flips: int | None
+    radii: tuple[Radius, ...]  # about which radii
+    own_samples: int  # the maximal number of votes at attacked versions of an object; 0: none
+    max_flips: int | None  # attacks of more flips in all are not considered; None: all within the radii
 
     @property
     def box(self) -> Radius:
@@ -245,33 +229,20 @@ def _verdict(one: Certificate, radius: Radius) -> str:
 
 @dataclass(frozen=True)
 class RadiusTally:
-    """How many objects are certified, broken or open at one radius.
+    """How many objects are certified, broken or open at one radius."""
 
-    Attributes:
-        radius: the radius in words; "any k flips" for all radii of k flips in all.
-        graphs: how many objects there are.
-        right: those that the smoothed classifier answers, and right; all that follows is among these.
-        by_p_A: certified by p_A alone, at the whole alpha: the paper's certificate.
-        by_counts: by p_A at the part of alpha that it has beside evidence.
-        shared: by p_A or by evidence from the same votes.
-        own: the same with votes at attacked objects.
-        broken: an attack is known.
-        lost: certified by p_A at its part of alpha, and not with evidence: none.
-        shared_away: certified by p_A at the whole alpha, and not with evidence, where alpha is shared.
-        own_votes: votes at attacked objects, on average over all objects, for all radii of the question.
-    """
-
-    radius: str
-    graphs: int
-    right: int
+    radius: str  # the radius in words; "any k flips" for all radii of k flips in all
+    graphs: int  # how many objects there are
+    right: int  # those that the smoothed classifier answers, and right; all that follows is among these
+    # certified by p_A alone, at the whole alpha: the paper's certificate
     by_p_A: int  # noqa: N815  (the paper's symbol)
-    by_counts: int
-    shared: int
-    own: int
-    broken: int
-    lost: int
-    shared_away: int
-    own_votes: float
+    by_counts: int  # by p_A at the part of alpha that it has beside evidence
+    shared: int  # by p_A or by evidence from the same votes
+    own: int  # the same with votes at attacked objects
+    broken: int  # an attack is known
+    lost: int  # certified by p_A at its part of alpha, and not with evidence: none
+    shared_away: int  # certified by p_A at the whole alpha, and not with evidence, where alpha is shared
+    own_votes: float  # votes at attacked objects, on average over all objects, for all radii of the question
 
     @property
     def open(self) -> int:
