@@ -56,18 +56,7 @@ def number_grids(
     height: float,
     font_size: float = 6,
 ) -> Figure:
-    """Grids of numbers on one scale.
-
-    Args:
-        panels: the numbers of each panel by its title, row by row of panels.
-        rows: what the rows of each grid are called.
-        columns: what its columns are called.
-        names: what rows, columns and numbers are.
-        limits: the numbers at the dark and at the light end.
-        digits: after the point.
-        height: in inches.
-        font_size: of the numbers.
-    """
+    """Grids of numbers on one scale, row by row of panels by their titles; `names` are of rows, columns, numbers."""
     figure = new_figure(PAGE, height)
     axes = figure.subplots(len(panels), len(panels[0]), squeeze=False)
     for i, line in enumerate(panels):

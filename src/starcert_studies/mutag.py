@@ -240,8 +240,7 @@ def both(voted: Voted) -> dict[str, Voted]:
 def clearly_better(voted: Voted, majority: float, tried: int = 1) -> tuple[bool, float]:
     """Whether a constant answer would do as well once in a hundred at most, if the best of `tried` settings is shown.
 
-    Returns:
-        The verdict, and the binomial probability of at least as many right answers, times `tried`.
+    Beside the verdict, the binomial probability of at least as many right answers, times `tried`.
     """
     from scipy.stats import binomtest  # noqa: PLC0415  (slow to import)
 

@@ -117,13 +117,8 @@ def within(
 ) -> Check:
     """Checks that a published number lies where the next draw of the data is expected.
 
-    Args:
-        claim: what the number is, in words.
-        value: the published number.
-        draws: the same number from independent draws of the data, the study's own first.
-        rounding: half a unit of the last published digit.
-        digits: after the point, in the words.
-        limits: the least and the greatest value there can be.
+    The draws are the same number from independent draws of the data, the study's own first; the published number is
+    known up to its `rounding`, half a unit of its last digit, and can only lie within `limits`.
     """
     found = list(draws)
     low, high = (min(max(end, limits[0]), limits[1]) for end in next_draw(found))

@@ -100,8 +100,8 @@ class Trial:
 class Study(ABC):
     """A study: settings, data, models, trials, and what is made of their votes."""
 
-    words: ClassVar[Words]
-    quick: ClassVar[Mapping[str, Any]] = {}
+    words: ClassVar[Words]  # its title, captions and claims
+    quick: ClassVar[Mapping[str, Any]] = {}  # the settings of its quick form that are not the defaults
 
     @classmethod
     def from_options(cls, samples: int | None, seed: int, quick: bool) -> Self:
@@ -222,10 +222,7 @@ def motif_machine(seed: int) -> tuple[KernelSVM, Dataset]:
 def fold_splits(every: Split, fold: int | None, seed: int) -> tuple[Split, Split, Split, list[int]]:
     """What to learn from, what decides which epoch is kept, what is tested; and the numbers of what is tested.
 
-    Args:
-        every: all objects.
-        fold: which tenth is tested; None: one split, 80% / 10% / 10%.
-        seed: of the splits.
+    A fold is a tenth of all objects; None: one split, 80% / 10% / 10%.
     """
     if fold is None:
         taught, held, tested = every.split((0.8, 0.1, 0.1), seed=seed)
@@ -243,14 +240,9 @@ def train_on(
     settings: Mapping[str, float],
     module: torch.nn.Module | None = None,
 ) -> None:
-    """Trains the module behind a smoothed classifier, in the form that it votes in or in another one.
+    """Trains the module behind a smoothed classifier on `taught`; `held` decides which epoch is kept.
 
-    Args:
-        smoothed: what will vote.
-        taught: what to learn from.
-        held: what decides which epoch is kept.
-        settings: of `starcert.models.fit_with_noise`.
-        module: the module on `edge_index` with the same weights, where another form of it votes.
+    Where another form of the module votes, `module` is the one on `edge_index` with the same weights.
     """
     from starcert.models import fit_with_noise, train  # noqa: PLC0415  (torch is slow to import)
 

@@ -292,7 +292,7 @@ class Findings:
         ]  # fmt: skip
         fewer = f"{study.samples:,} votes, where the paper has 100,000."
         return [
-            check("base", all(share == 1 for share in self.base_accuracy.values()), **dict[str, Any](self.base_accuracy)),
+            check("base", set(self.base_accuracy.values()) == {1}, **dict[str, Any](self.base_accuracy)),
             check("falls", falls == 0, enough=reachable, falls=falls, cells=low[:, 1:].size),
             check("rises", rises == 0, enough=reachable, rises=rises),
             check("highest", self.score[0, 0] == self.score.max(), enough=reachable, first=self.score[0, 0],
