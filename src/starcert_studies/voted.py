@@ -191,7 +191,7 @@ def judge(
     seed: int,
 ) -> list[Judged]:
     """The verdicts on the objects of a problem, from votes with their flips recorded."""
-    job = Job(smoothed.classifier, problem, seed, smoothed.classifier.chunk_size)
+    job = Job.of(smoothed.classifier, problem, seed)
     paper, counts = (
         certify(
             clopper_pearson(votes, alpha=share), smoothed.noise, max_radius=question.box, capacity=problem.capacities
