@@ -21,7 +21,7 @@ from starcert.voting.jobs import Chunk, Job
 pytest.importorskip("torch_geometric")
 
 from starcert.classifiers.torch import from_dense, from_pyg
-from starcert.models.gcn import GCN
+from starcert.models.networks import GCN
 from starcert.objects.regions.groups import with_pyg_layers
 
 SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100, 300)}

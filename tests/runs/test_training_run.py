@@ -17,7 +17,7 @@ from starcert.system.errors import InvalidParameterError, StarcertError, Starcer
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 worlds = pytest.importorskip("training_worlds")
-checkpoint = pytest.importorskip("starcert.models.checkpoint")
+checkpoint = pytest.importorskip("starcert.models.files")
 fitting = pytest.importorskip("starcert.models.fitting")
 
 

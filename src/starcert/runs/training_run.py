@@ -181,7 +181,7 @@ def _labelled(part: RunData, name: str) -> RunData:
 
 def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> SmoothedClassifier:
     """The smoothed classifier whose module is to be trained; its first weights follow from the seed."""
-    from starcert.models.copies import Trainable  # noqa: PLC0415
+    from starcert.classifiers.torch import TorchClassifier  # noqa: PLC0415
     from starcert.models.fitting import own_generator  # noqa: PLC0415
 
     device = run.device or "cpu"
@@ -192,7 +192,7 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
         _refuse(model, run.model)
     nodes = (run.targets == "nodes", run.nodes)
     base = as_classifier(model, run.model, inputs.chosen, run.device, nodes=nodes, on_edges=True)
-    if not isinstance(base, Trainable) or base.dense:
+    if not isinstance(base, TorchClassifier) or base.dense:
         hint = "Train it yourself, and let the function return it trained, without the setting weights."
         raise InvalidParameterError("model", "return a module on edge_index, or from_pyg of one", str(run.model), hint)
     if not any(parameter.requires_grad for parameter in base.model.parameters()):

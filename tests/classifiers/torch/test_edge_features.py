@@ -10,7 +10,7 @@ from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
-pytest.importorskip("starcert.models.gine")
+pytest.importorskip("starcert.models.networks")
 
 from_pyg = sc.classifiers.from_pyg
 TYPES = ("single", "double", "aromatic")

@@ -10,7 +10,7 @@ from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-gcn = pytest.importorskip("starcert.models.gcn")
+gcn = pytest.importorskip("starcert.models.networks")
 torch_worlds = pytest.importorskip("torch_worlds")
 
 from_pyg, from_dense = sc.classifiers.from_pyg, sc.classifiers.from_dense

@@ -14,7 +14,7 @@ from starcert.system.errors import ClassifierError, InvalidParameterError
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 features = importlib.import_module("starcert.classifiers.features")
-NodeGCN = importlib.import_module("starcert.models.node_gcn").NodeGCN
+NodeGCN = importlib.import_module("starcert.models.networks").NodeGCN
 
 RNG = np.random.default_rng(0)
 SMALL = sc.Graph(5, [(0, 1), (1, 2), (3, 4)], node_data={"x": RNG.integers(2, size=(5, 7))})

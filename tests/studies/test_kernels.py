@@ -8,25 +8,25 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert.objects.binding import bind_all
-from starcert_studies import kernels_study as kernels
-from starcert_studies.levels import ALPHA, Level, answers, as_if
+from starcert_studies import kernels
 from starcert_studies.outcome import published
 from starcert_studies.parts import StudyParts
+from starcert_studies.study import split_accuracies
+from starcert_studies.voted import ALPHA
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 
 few = partial(worlds.small_data, train=8)
-SETTINGS = kernels.KernelsSettings(samples=60, test=6, draws=1, draw_samples=30, seed=2)
+SETTINGS = kernels.Kernels(samples=60, test=6, draws=1, draw_samples=30, seed=2)
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "draw_of_data", few)
-        yield folder, kernels.run(SETTINGS, StudyParts(folder))
+        patch.setattr(kernels, "motif", few)
+        yield folder, SETTINGS.run(StudyParts(folder))
 
 
 def base_of(kernel, data):
@@ -36,9 +36,9 @@ def base_of(kernel, data):
 
 
 def test_settings_of_the_command_line():
-    assert kernels.settings(None, 1, False) == kernels.KernelsSettings(10_000, 100, 3, 1_000, 1)
-    assert kernels.settings(300, 1, False) == kernels.KernelsSettings(300, 100, 3, 1_000, 1)
-    assert kernels.settings(None, 4, True) == kernels.KernelsSettings(500, 20, 0, 500, 4)
+    assert kernels.Kernels.from_options(None, 1, False) == kernels.Kernels(10_000, 100, 3, 1_000, 1)
+    assert kernels.Kernels.from_options(300, 1, False) == kernels.Kernels(300, 100, 3, 1_000, 1)
+    assert kernels.Kernels.from_options(None, 4, True) == kernels.Kernels(500, 20, 0, 500, 4)
 
 
 def test_votes_in_blocks_are_the_votes_of_all_graphs(study):
@@ -52,21 +52,22 @@ def test_votes_in_blocks_are_the_votes_of_all_graphs(study):
         found = sc.SmoothedClassifier(base, noise, data.partition).certify(data.test.graphs, samples=60, seed=2)
         assert row["smallest_p_lower"] == found.bounds.p_lower.min()
         assert row["smoothed"] == np.mean(found.votes.counts.argmax(axis=1) == data.test.labels)
-        assert row["test"] == np.mean(answers(base, data.test.graphs) == data.test.labels)
+        assert row["test"] == split_accuracies(base, data)["test"]
         assert row["certified_at_1_45"] == found.certified_accuracy(data.test.labels, (1, 45))
         assert row["published"] == published("kernels")["smallest_p_lower"][kernel.removesuffix("_radius_0")]
-    assert {path.stem for path in folder.glob("nspd-*")} == {"nspd-0", "nspd-5"}
+    assert {path.stem for path in folder.glob("nspd-0-*")} == {"nspd-0-0", "nspd-0-5"}
 
 
 def test_a_draw_again(study):
     folder, outcome = study
     data = few(20_001)
     smoothed = sc.SmoothedClassifier(base_of("nspd", data), sc.Noise(motif=0.01, random=0.45), data.partition)
-    votes = as_if(smoothed.vote(data.test.graphs, samples=30, seed=2), 60)
-    kept = json.loads((folder / "draw-20001-nspd.json").read_text("utf-8"))
-    assert kept == sc.clopper_pearson(votes, alpha=ALPHA).p_lower.min()
+    votes = smoothed.vote(data.test.graphs, samples=30, seed=2)
+    kept = [json.loads((folder / f"nspd-20001-{at}.json").read_text("utf-8")) for at in (0, 5)]
+    assert kept[0]["estimation"] + kept[1]["estimation"] == votes.counts.tolist()
+    doubled = sc.clopper_pearson(sc.Votes(2 * votes.counts, selection=votes.selection), alpha=ALPHA).p_lower.min()
     row = dict(zip(outcome.tables[0].columns, outcome.tables[0].rows[1], strict=True))
-    assert sorted((row["least_of_draws"], row["greatest_of_draws"])) == sorted((kept, row["smallest_p_lower"]))
+    assert sorted((row["least_of_draws"], row["greatest_of_draws"])) == sorted((doubled, row["smallest_p_lower"]))
 
 
 def test_finished_kernels_are_not_trained_again(study, monkeypatch):
@@ -74,8 +75,8 @@ def test_finished_kernels_are_not_trained_again(study, monkeypatch):
     trained = []
     monkeypatch.setattr(kernels.models, "graphlet_svm", lambda: trained.append("graphlet"))
     monkeypatch.setattr(kernels.models, "vertex_histogram_svm", lambda: trained.append("vertex_histogram"))
-    (folder / "nspd-5.json").unlink()
-    again = kernels.run(SETTINGS, StudyParts(folder))
+    (folder / "nspd-0-5.json").unlink()
+    again = SETTINGS.run(StudyParts(folder))
     assert trained == []
     assert again.tables[0].to_csv() == outcome.tables[0].to_csv()
 
@@ -90,17 +91,15 @@ def test_few_votes_and_graphs_decide_no_number(study):
 
 
 def made_up(votes, labels):
-    """Levels with so many votes against the right class of the worst graph."""
-    levels = {}
-    for kernel, against in votes.items():
-        counts = np.where(labels[:, None] == np.arange(2), 10_000, 0)
-        counts[0] = counts[0, ::-1] * against // 10_000 + counts[0] * (10_000 - against) // 10_000
-        graphs = [sc.Graph(20, [])] * len(labels)
-        regions = few(0).partition
-        levels[kernel] = Level.of(
-            bind_all(graphs, sc.Noise(motif=0.01, random=0.45), regions), sc.Votes(counts, selection=counts)
+    """Kernels with some votes against the right class of the first graph."""
+    noise, first = sc.Noise(motif=0.01, random=0.45), np.arange(len(labels)) == 0
+    return {
+        kernel: worlds.voted(
+            noise, labels, np.where(first & (against > 5000), 1 - labels, labels),
+            np.where(first, max(against, 10_000 - against), 10_000), 10_000,
         )
-    return levels
+        for kernel, against in votes.items()
+    }  # fmt: skip
 
 
 LABELS = np.array([0, 1, 1, 0])
@@ -124,11 +123,10 @@ SAME = {"vertex_histogram": 3, "nspd": 90, "nspd_radius_0": 2, "graphlet": 60}
 def test_claims(votes, clean, holds):
     levels = made_up(votes, LABELS)
     draws = {kernel: [level.smallest_p_lower] * 3 for kernel, level in levels.items()}
-    found = kernels._checks(levels, LABELS, clean, draws, kernels.KernelsSettings())
+    found = kernels.Kernels().checks(levels, clean, draws)
     assert [check.holds for check in found[:3]] == holds
     assert [check.documented for check in found] == [True, True, False, True, True, True]
-    summary = kernels._summary(levels, LABELS)[0]
-    assert ("graphlet 75%" in summary) == (votes["graphlet"] == 6000)
+    assert ("graphlet 75%" in found[0].measured) == (votes["graphlet"] == 6000)
 
 
 def test_published_bounds_lie_where_the_next_draw_is_expected():
@@ -139,7 +137,7 @@ def test_published_bounds_lie_where_the_next_draw_is_expected():
         for kernel, name in kernels.PUBLISHED.items()
     }
     draws["nspd_radius_0"] = [1 - 8 * (1 - bound) for bound in draws["nspd_radius_0"]]
-    found = kernels._checks(levels, LABELS, CLEAN, draws, kernels.KernelsSettings())
+    found = kernels.Kernels().checks(levels, CLEAN, draws)
     assert [check.holds for check in found[3:]] == [True, False, True]
-    fewer = kernels._checks(levels, LABELS, CLEAN, draws, kernels.KernelsSettings(samples=9_999))
+    fewer = kernels.Kernels(samples=9_999).checks(levels, CLEAN, draws)
     assert [check.holds for check in fewer[1:]] == [None] * 5

@@ -7,6 +7,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
+import study_worlds as worlds
 
 import starcert as sc
 
@@ -14,17 +15,18 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("torch_geometric")
 
 from starcert.sampling.views import clean_copy
-from starcert_studies import arcs_study
-from starcert_studies.levels import ALPHA, Level
-from starcert_studies.reproduce import STUDIES, reproduce
+from starcert_studies import arcs
+from starcert_studies.figures import ring_positions
+from starcert_studies.reproduce import reproduce
+from starcert_studies.voted import ALPHA
 
-TINY = arcs_study.ArcsSettings(200, 30, 120, 6)
+TINY = arcs.Arcs(200, 30, 120, 6)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arcs_study, "settings", lambda samples, seed, quick: replace(TINY, seed=seed))
+        patch.setattr(arcs.Arcs, "from_options", lambda samples, seed, quick: replace(TINY, seed=seed))
         yield reproduce("arcs", tmp_path_factory.mktemp("arcs"), quick=True).folder
 
 
@@ -35,15 +37,14 @@ def rows(folder):
 
 
 def test_settings_of_the_command_line():
-    assert arcs_study.settings(None, 1, False) == arcs_study.ArcsSettings()
-    assert arcs_study.settings(None, 3, True) == arcs_study.ArcsSettings(1_000, 50, 200, 20, 3)
-    assert arcs_study.settings(40, 2, False) == arcs_study.ArcsSettings(40, seed=2)
+    assert arcs.Arcs.from_options(None, 1, False) == arcs.Arcs()
+    assert arcs.Arcs.from_options(None, 3, True) == arcs.Arcs(1_000, 50, 200, 20, 3)
+    assert arcs.Arcs.from_options(40, 2, False) == arcs.Arcs(40, seed=2)
     assert (TINY.votes_on("arcs"), TINY.votes_on("skeleton")) == (200, 20)
-    assert "arcs" in STUDIES
 
 
 def test_skeletons_keep_nodes_regions_and_classes():
-    directed, plain = (arcs_study.data_of(shown, TINY) for shown in arcs_study.SHOWN)
+    directed, plain = (TINY.graph_data(shown) for shown in arcs.SHOWN)
     assert not any(graph.directed for graph in plain.graphs)
     assert directed.labels.tolist() == plain.labels.tolist()
     assert directed.sizes == plain.sizes
@@ -52,9 +53,9 @@ def test_skeletons_keep_nodes_regions_and_classes():
 
 
 def test_closed_walks_are_three_for_each_cycle():
-    for graph in arcs_study.data_of("arcs", TINY).test.graphs[:6]:
+    for graph in TINY.graph_data("arcs").test.graphs[:6]:
         cycles = sum(len(found) == 3 for found in nx.simple_cycles(graph.to_networkx(), length_bound=3))
-        assert arcs_study.cycles(clean_copy(sc.Partition.everything("all").sites(graph))).tolist() == [3 * cycles]
+        assert arcs.cycles(clean_copy(sc.Partition.everything("all").sites(graph))).tolist() == [3 * cycles]
 
 
 def test_only_direction_tells(rows):
@@ -70,7 +71,8 @@ def test_only_direction_tells(rows):
 
 
 def test_shares_are_those_of_certificates(folder, rows):
-    smoothed, data = arcs_study.trained("cycles", "arcs", TINY), arcs_study.data_of("arcs", TINY)
+    data = TINY.graph_data("arcs")
+    smoothed = sc.SmoothedClassifier(TINY.model(("cycles", "arcs")), arcs.NOISE, data.partition)
     found = smoothed.certify(data.test.graphs, samples=200, alpha=ALPHA, seed=1, progress=False)
     kept = [json.loads((folder / "parts" / f"cycles-arcs-{at}.json").read_text("utf-8")) for at in (0, 25)]
     assert found.votes.counts.tolist() == kept[0]["estimation"] + kept[1]["estimation"]
@@ -89,9 +91,9 @@ def test_the_folder_has_what_the_page_shows(folder):
 
 
 def test_the_motif_is_drawn_in_the_order_of_its_arcs():
-    data = arcs_study.data_of("arcs", TINY)
+    data = TINY.graph_data("arcs")
     for graph, label in data.test[:8]:
-        x, y = arcs_study._positions(graph)[:9].T
+        x, y = ring_positions(graph, 9)[:9].T
         clockwise = np.rint(9 * np.arctan2(x, y) / (2 * np.pi)).astype(int) % 9  # the place on the circle
         motif = clockwise[graph.edges[(graph.edges < 9).all(axis=1)]]
         if label:
@@ -101,21 +103,22 @@ def test_the_motif_is_drawn_in_the_order_of_its_arcs():
 
 
 def test_claims_fail_where_they_are_not_so():
-    whole = arcs_study.ArcsSettings()
     labels = np.arange(100) % 2
 
-    def level(answers, doubt=1e-4):
-        bounds = sc.Bounds(answers, np.full(100, doubt), np.full(100, doubt), ALPHA, 2)
-        return Level(arcs_study.NOISE, None, sc.certify(bounds, arcs_study.NOISE))
-
-    def checked(directed, plain, doubt=1e-4, clean=0.5):
-        trials = [(model, shown) for model in arcs_study.MODELS for shown in arcs_study.SHOWN]
-        levels = {each: level(directed if each[1] == "arcs" else plain, doubt) for each in trials}
-        return [check.holds for check in arcs_study.checks(levels, dict.fromkeys(trials, clean), labels, whole)]
+    def checked(directed, plain, wins=99_990, clean=50):
+        guesses = np.where(np.arange(100) < clean, labels, 1 - labels)
+        found = {
+            (model, shown): worlds.voted(
+                arcs.NOISE, labels, directed if shown == "arcs" else plain, wins, clean=guesses
+            )
+            for model in arcs.MODELS
+            for shown in arcs.SHOWN
+        }
+        return [check.holds for check in arcs.Arcs().checks(found)]
 
     constant = np.zeros(100, dtype=int)
     assert checked(labels, constant) == [True] * 5
     assert checked(constant, constant) == [False, True, False, True, False]
     assert checked(labels, labels) == [True, False, True, False, True]
-    assert checked(labels, constant, clean=0.7) == [True, False, True, False, True]
-    assert checked(labels, constant, doubt=0.4) == [True] * 4 + [False]
+    assert checked(labels, constant, clean=70) == [True, False, True, False, True]
+    assert checked(labels, constant, wins=60_000) == [True] * 4 + [False]

@@ -1,7 +1,7 @@
-"""The paper's graph neural network, and its relatives by parameter: layers, kind of layer, pooling.
+"""Graph neural networks: `GCN`, the paper's, with its variants; `GIN` and `GINE`; and `NodeGCN`, which answers nodes.
 
-One set of weights, two ways to run it: on PyG's `edge_index`, and on dense adjacency, where the noisy copies of one
-small graph share their node features and become a few large matrix products.
+A `GCN` runs in two ways with the same weights: on PyG's `edge_index`, and on dense adjacency, where the noisy copies of
+one small graph share their node features and become a few large matrix products.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from starcert.classifiers.torch.layers import GCNConv, GINConv, NodePool
+from starcert.classifiers.torch.layers import GCNConv, GINConv, GINEConv, NodePool
 from starcert.system.errors import InvalidParameterError, whole_number
 
-__all__ = ["GCN"]
+__all__ = ["GCN", "GIN", "GINE", "NodeGCN"]
 
 
 class GCN(nn.Module):
@@ -44,8 +44,7 @@ class GCN(nn.Module):
         pooling: Literal["max", "mean", "sum"] = "max",
     ) -> None:
         super().__init__()
-        for name, value in (("in_channels", in_channels), ("hidden", hidden), ("layers", layers)):
-            whole_number(name, value, 1)
+        _check(in_channels=in_channels, hidden=hidden, layers=layers)
         if conv not in ("gcn", "gin"):
             raise InvalidParameterError("conv", "be 'gcn' or 'gin'", conv)
         self.settings: dict[str, Any] = {
@@ -68,7 +67,7 @@ class GCN(nn.Module):
         return self.linear(self.pool(x, batch))  # type: ignore[no-any-return]
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes settings and weights."""
+        """Writes settings and weights to a file."""
         torch.save({"settings": self.settings, "weights": self.state_dict()}, path)
 
     @classmethod
@@ -126,3 +125,95 @@ def _mix(adjacency: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None = N
 
 def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
+
+
+class GIN(nn.Module):
+    """Layers that add up neighbours and pass the sum through a small network; a sum over nodes; a linear layer.
+
+    Args:
+        in_channels: features of a node.
+        n_classes: how many classes there are.
+        hidden: units of each layer.
+        layers: how many layers.
+    """
+
+    def __init__(self, in_channels: int, n_classes: int, *, hidden: int = 64, layers: int = 3) -> None:
+        super().__init__()
+        _check(in_channels=in_channels, n_classes=n_classes, hidden=hidden, layers=layers)
+        self.convs = nn.ModuleList(
+            GINConv(_mlp_with_norm(a, b)) for a, b in pairwise([in_channels] + [hidden] * layers)
+        )
+        self.pool = NodePool("sum")
+        self.linear = nn.Linear(hidden, n_classes)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
+        """Logits of each graph of a block-diagonal batch."""
+        for conv in self.convs:
+            x = conv(x, edge_index).relu()
+        logits: torch.Tensor = self.linear(self.pool(x, batch))
+        return logits
+
+
+class GINE(nn.Module):
+    """The same on edges with features: what a neighbour sends is added to what the edge to it carries.
+
+    Args:
+        in_channels: features of a node.
+        edge_channels: features of an edge; of one-hot types, how many there are.
+        n_classes: how many classes there are.
+        hidden: units of each layer.
+        layers: how many layers.
+    """
+
+    def __init__(
+        self, in_channels: int, edge_channels: int, n_classes: int, *, hidden: int = 64, layers: int = 3
+    ) -> None:
+        super().__init__()
+        _check(in_channels=in_channels, edge_channels=edge_channels, n_classes=n_classes, hidden=hidden, layers=layers)
+        widths = [in_channels] + [hidden] * layers
+        self.convs = nn.ModuleList(GINEConv(_mlp_with_norm(a, b), edge_channels) for a, b in pairwise(widths))
+        self.pool = NodePool("sum")
+        self.linear = nn.Linear(hidden, n_classes)
+
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_attr: torch.Tensor, batch: torch.Tensor
+    ) -> torch.Tensor:
+        """Logits of each graph of a block-diagonal batch."""
+        for conv in self.convs:
+            x = conv(x, edge_index, edge_attr).relu()
+        logits: torch.Tensor = self.linear(self.pool(x, batch))
+        return logits
+
+
+class NodeGCN(nn.Module):
+    """Two graph convolutions with a ReLU and dropout between them; logits for every node.
+
+    Args:
+        in_channels: features of a node.
+        n_classes: how many classes there are.
+        hidden: units of the first layer.
+        dropout: the share of them that is dropped in training.
+    """
+
+    def __init__(self, in_channels: int, n_classes: int, *, hidden: int = 64, dropout: float = 0.5) -> None:
+        super().__init__()
+        _check(in_channels=in_channels, n_classes=n_classes, hidden=hidden)
+        self.first = GCNConv(in_channels, hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.second = GCNConv(hidden, n_classes)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+        """Logits of each node, shape (nodes, classes)."""
+        hidden = self.first(x.to(self.first.bias.dtype), edge_index).relu()  # bits may come as such
+        logits: torch.Tensor = self.second(self.dropout(hidden), edge_index)
+        return logits
+
+
+def _mlp_with_norm(in_channels: int, out_channels: int) -> nn.Sequential:
+    layers = nn.Linear(in_channels, out_channels), nn.BatchNorm1d(out_channels), nn.ReLU()
+    return nn.Sequential(*layers, nn.Linear(out_channels, out_channels))
+
+
+def _check(**sizes: int) -> None:
+    for name, value in sizes.items():
+        whole_number(name, value, 1)
