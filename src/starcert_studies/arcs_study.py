@@ -6,7 +6,7 @@ messages along arcs, trained with the noise. Both are made once more for the und
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_callable, from_pyg
 from starcert.classifiers.features import in_degree, out_degree
 from starcert.datasets import arcs
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.models.fitting import fit_with_noise
 from starcert.models.gine import GIN
 from starcert.objects import Graph
@@ -111,13 +111,7 @@ def data_of(shown: str, settings: ArcsSettings) -> Dataset:
     data = arcs(settings.seed, train=settings.taught, test=settings.graphs, n_motif=MOTIF)
     if shown == "arcs":
         return data
-    return Dataset(
-        shown,
-        Split([skeleton(each) for each in data.graphs], data.labels),
-        data.label_names,
-        data.partition,
-        data.sizes,
-    )
+    return replace(data, graphs=tuple(skeleton(each) for each in data.graphs), name=shown)
 
 
 def cycles(graphs: NoisyGraphs) -> npt.NDArray[np.int64]:

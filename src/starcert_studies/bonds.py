@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from starcert.certificates.metrics import right
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_pyg
 from starcert.datasets import tu
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.models.fitting import fit_with_noise
 from starcert.models.gine import GIN, GINE
 from starcert.objects.binding import bind_all
@@ -111,7 +111,7 @@ def molecules(model: str) -> Dataset:
     with warnings.catch_warnings():  # `label` says the same; the networks here read x alone
         warnings.simplefilter("ignore", StarcertWarning)
         graphs = [each.with_categories("x") for each in data.graphs]
-    return Dataset(data.name, Split(graphs, data.labels), data.label_names)
+    return replace(data, graphs=tuple(graphs))
 
 
 def noise_of(model: str, noise: tuple[float, float, float]) -> tuple[Noise, dict[str, str]]:

@@ -21,7 +21,7 @@ import torch
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_pyg
 from starcert.classifiers.sparse_features import sparse
-from starcert.datasets.npz_files import NodeDataset, npz
+from starcert.datasets import NodeDataset, npz
 from starcert.models.fitting import fit_nodes_with_noise
 from starcert.models.node_gcn import NodeGCN
 from starcert.objects import Graph

@@ -7,9 +7,9 @@ somebody imports it. What is heavy they import themselves, when they need it.
 """
 
 from starcert.datasets.arcs import arcs
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset, NodeDataset, Split
 from starcert.datasets.motif import motif
-from starcert.datasets.npz_files import NodeDataset, npz
+from starcert.datasets.npz_files import npz
 from starcert.datasets.tu_files import tu
 
 __all__ = ["Dataset", "NodeDataset", "Split", "arcs", "motif", "npz", "tu"]

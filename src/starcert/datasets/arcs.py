@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.datasets.motif import Indices, balanced_classes, complete_edges, connected_edges
 from starcert.objects import Graph, Partition
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -55,7 +55,7 @@ def arcs(
     Example:
         >>> data = arcs(seed=0, train=4, validation=4, test=2)
         >>> data.train, data.partition, data.graphs[0].directed
-        (Split(4 graphs, by class: 2, 2), Partition(motif, random), True)
+        (Dataset(arcs, 4 graphs, by class: 2, 2), Partition(motif, random), True)
         >>> [int((graph.edges < 9).all(axis=1).sum()) for graph in data.test.graphs]
         [36, 36]
     """
@@ -75,8 +75,14 @@ def arcs(
             graphs.append(_drawn(label, n_motif, n_random, p, rng))
         labels.extend(classes)
     regions = {"motif": range(n_motif), "random": range(n_motif, n_motif + n_random)}
-    every = Split(graphs, np.array(labels, dtype=np.int64))
-    return Dataset("arcs", every, ("feed-forward", "feedback"), Partition.from_node_sets(regions), sizes)
+    return Dataset(
+        graphs,
+        labels,
+        label_names=("feed-forward", "feedback"),
+        name="arcs",
+        partition=Partition.from_node_sets(regions),
+        parts=np.repeat(("train", "validation", "test"), sizes).tolist(),
+    )
 
 
 def _drawn(label: int, n_motif: int, n_random: int, p: float, rng: np.random.Generator) -> Graph:

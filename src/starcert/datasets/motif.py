@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from starcert.datasets.dataset import Dataset, Split
+from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph, Partition
 from starcert.system.errors import InvalidParameterError, whole_number
 
@@ -49,7 +49,7 @@ def motif(
     Example:
         >>> data = motif(seed=0, train=4, validation=4, test=2)
         >>> data.train, data.partition
-        (Split(4 graphs, by class: 2, 2), Partition(motif, random))
+        (Dataset(motif, 4 graphs, by class: 2, 2), Partition(motif, random))
         >>> sorted(int((graph.edges < 10).all(axis=1).sum()) for graph in data.test.graphs)
         [10, 45]
     """
@@ -71,8 +71,14 @@ def motif(
             graphs.append(Graph(n_motif + n_random, np.concatenate([motifs[label], loose, bridge])))
         labels.extend(classes)
     regions = {"motif": range(n_motif), "random": range(n_motif, n_motif + n_random)}
-    every = Split(graphs, np.array(labels, dtype=np.int64))
-    return Dataset("motif", every, ("negative", "positive"), Partition.from_node_sets(regions), sizes)
+    return Dataset(
+        graphs,
+        labels,
+        label_names=("negative", "positive"),
+        name="motif",
+        partition=Partition.from_node_sets(regions),
+        parts=np.repeat(("train", "validation", "test"), sizes).tolist(),
+    )
 
 
 def balanced_classes(size: int, seed: np.random.SeedSequence) -> list[int]:
