@@ -421,7 +421,7 @@ BAD = [
     ((), "'model' must be given"),
     (("no.toml",), "no.toml: there is no such file"),
     (("graphs",), "is a folder"),
-    (("model.py",), "model.py: is no TOML"),
+    (("model.py",), "model.py: is not TOML"),
     (("run.toml", "--model", "model.py:clasifier"), "Did you mean classifier?"),
     (("run.toml", "--model", "mode.py:classifier"), "'--model' must name a Python file that exists"),
     (("run.toml", "--model", "model.py:shape"), "If it is itself the classifier of a graph, return it"),

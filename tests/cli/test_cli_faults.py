@@ -60,10 +60,10 @@ def test_paths_that_lead_nowhere(project, here, option, value, words):
             "'noise.a' must be a probability, or the named numbers of a law. Got {'a': {'a'",
         ),
         ("#" * 2**21, "it has more than 524,288 bytes"),
-        ("samples = " + "9" * 100_000, "is no TOML: Invalid number"),
+        ("samples = " + "9" * 100_000, "is not TOML: Invalid number"),
         ("samples = 0x" + "f" * 100_000, "'samples' must be a whole number"),
         ("max_radius = [0x" + "f" * 100_000 + "]", "'max_radius"),
-        ("seed = 1\n\x00", "is no TOML"),
+        ("seed = 1\n\x00", "is not TOML"),
     ],
     ids=["lists", "tables", "dots", "fewer dots", "few dots", "long", "digits", "hexadecimal", "radius", "nul"],
 )

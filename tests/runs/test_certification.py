@@ -13,7 +13,8 @@ import starcert as sc
 from starcert.files.record import MOST_VOTES
 from starcert.runs.certification import certify_run
 from starcert.runs.run_file import read_run_file
-from starcert.runs.settings import check_values, run_settings
+from starcert.runs.setting_values import check_values
+from starcert.runs.settings import SETTINGS, run_settings
 from starcert.system.errors import StarcertError
 
 BYTES = ("results.csv", "certificates.json")
@@ -88,14 +89,14 @@ def nodes():
 
 def graph():
     path = sc.Graph(4, [(0, 1), (1, 2), (2, 3)])
-    return sc.datasets.NodeDataset("path", path, np.array([0, 1, 1, 0]), ("end", "middle"))
+    return sc.datasets.Dataset(path, [0, 1, 1, 0], label_names=("end", "middle"), name="path")
 """
 
 
 def test_labels_that_cannot_be_told_apart_are_refused_before_the_first_vote(tmp_path, monkeypatch):
     run = worlds.project(tmp_path / "project", model=worlds.MODEL + PERMUTED)
     changes = {"model": "model.py:nodes", "data": "model.py:graph", "regions": None, "noise": sc.Noise(all=0.1)}
-    settings = settings_of(run, **check_values(changes, base=run.parent), targets="nodes")
+    settings = settings_of(run, **check_values(changes, SETTINGS, base=run.parent), targets="nodes")
     refuse_votes(monkeypatch)
     with pytest.raises(StarcertError, match="'labels' must tell rows from nodes"):
         certify_run(settings)

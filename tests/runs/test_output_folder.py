@@ -8,7 +8,7 @@ import pytest
 import runs_worlds as worlds
 
 from starcert.runs.output_folder import FILES, RUN, VOTES, OutputFolder
-from starcert.runs.run_file import read_run_file
+from starcert.runs.run_file import RunRecord, read_run_file
 from starcert.runs.settings import run_settings
 from starcert.system.errors import StarcertError
 from starcert.system.files import write_whole
@@ -29,10 +29,10 @@ def fill(folder, text):
 def test_the_name_is_given_when_everything_is_there(settings):
     place = OutputFolder(settings.out)
     place.check_place()
-    place.begin(settings, DIGESTS)
+    place.begin(RunRecord(settings, DIGESTS))
     assert place.partial.name == "results.partial"
     assert not place.final.exists()
-    place.begin(settings, DIGESTS)  # interrupted, and run again
+    place.begin(RunRecord(settings, DIGESTS))  # interrupted, and run again
     fill(place.partial, "1")
     place.finish()
     assert not place.partial.exists()
@@ -44,7 +44,7 @@ def test_the_same_run_again_replaces_what_is_there(settings):
     place = OutputFolder(settings.out)
     for text in "12":
         place.check_place()
-        place.begin(settings, DIGESTS)
+        place.begin(RunRecord(settings, DIGESTS))
         fill(place.kept, text)
         place.finish()
     assert (place.final / "report.html").read_text() == "2"
@@ -55,7 +55,7 @@ def test_an_empty_folder_may_be_the_output(settings):
     settings.out.mkdir()
     place = OutputFolder(settings.out)
     place.check_place()
-    place.begin(settings, DIGESTS)
+    place.begin(RunRecord(settings, DIGESTS))
     place.finish()
     assert (settings.out / RUN).exists()
 
@@ -63,7 +63,7 @@ def test_an_empty_folder_may_be_the_output(settings):
 @pytest.mark.parametrize("suffix", ["", ".partial"])
 def test_a_folder_of_another_run_is_refused(settings, suffix):
     place = OutputFolder(settings.out)
-    place.begin(settings, DIGESTS)
+    place.begin(RunRecord(settings, DIGESTS))
     if not suffix:
         place.finish()
     for other, digests, words in (
@@ -72,7 +72,7 @@ def test_a_folder_of_another_run_is_refused(settings, suffix):
     ):
         changed = run_settings({**{key: getattr(settings, key) for key in settings.__dataclass_fields__}, **other})
         with pytest.raises(StarcertError) as caught:
-            place.begin(changed, digests)
+            place.begin(RunRecord(changed, digests))
         assert f"results{suffix}: holds another run ({words}" in str(caught.value)
         assert "Give another --out, or remove" in str(caught.value)
 
@@ -96,14 +96,14 @@ def test_a_run_that_cannot_be_read_is_refused(settings):
     settings.out.mkdir()
     (settings.out / RUN).write_text("model = 3")
     with pytest.raises(StarcertError, match=r"holds a run whose settings cannot be read .*'model' must be text"):
-        OutputFolder(settings.out).begin(settings, DIGESTS)
+        OutputFolder(settings.out).begin(RunRecord(settings, DIGESTS))
 
 
 def whole_run(settings, text):
     """The file work of a run."""
     place = OutputFolder(settings.out)
     place.check_place()
-    place.begin(settings, DIGESTS)
+    place.begin(RunRecord(settings, DIGESTS))
     place.votes.touch()
     for name in FILES[1:]:
         write_whole(place.kept / name, [f"{name} ", text])
@@ -184,7 +184,7 @@ def test_a_name_that_cannot_be_had_is_told_before_the_first_vote(settings, monke
 
     monkeypatch.setattr(Path, "rmdir", busy)  # as where another folder of the same disk is mounted there
     with pytest.raises(StarcertError, match=r"'out' must be a folder that can get its name .*resource busy.*Give the"):
-        OutputFolder(settings.out).begin(settings, DIGESTS)
+        OutputFolder(settings.out).begin(RunRecord(settings, DIGESTS))
     assert not OutputFolder(settings.out).partial.exists()
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 import starcert as sc
-from starcert.runs import run_time
-from starcert.runs.run_time import EvidenceTime, RunWork, Timings, VoteTime, seconds_a_vote, seconds_of_run
+from starcert.runs import forecast
+from starcert.runs.forecast import EvidenceTime, RunWork, Timings, VoteTime, seconds_a_vote, seconds_of_run
 from starcert.voting.jobs import Job
 
 RECORDED = json.loads(Path(__file__).with_name("recorded_runs.json").read_text(encoding="utf-8"))
@@ -94,7 +94,7 @@ def test_the_smallest_the_middle_and_the_largest_object_are_timed(monkeypatch, e
     graphs = [sc.Graph(n, []) for n in (5, 3, 9, 4, 6)]
     job = Job(base, sc.SmoothedClassifier(base, sc.Noise(all=0.2)).problem(graphs), 0)
     clock = SimpleNamespace(perf_counter=count(0.0, 0.03).__next__)  # it goes on by this much at each look
-    monkeypatch.setattr(run_time, "time", clock)
-    found = run_time.measure_run(job, 300, alpha=0.01 if evidence else None, own=50)
+    monkeypatch.setattr(forecast, "time", clock)
+    found = forecast.measure_run(job, 300, alpha=0.01 if evidence else None, own=50)
     assert [each.size for each in found.votes] == [3, 10, 36]
     assert found.evidence == (EvidenceTime(300, pytest.approx(0.03)) if evidence else None)

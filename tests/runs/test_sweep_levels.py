@@ -141,7 +141,7 @@ def test_a_constant_answer_is_found_out_however_robust():
 
 
 def test_large_boxes_have_no_volume(monkeypatch):
-    monkeypatch.setattr(sweep_levels, "MOST_CELLS", 3)
+    monkeypatch.setattr(sweep_levels, "MAX_CELLS", 3)
     (level,) = measure_levels([outcome_of(certificates(sc.Noise(a=0.2, b=0.45), votes_of(0)), TRUTH, TRUTH, CAPACITY)])
     assert (level.volume, level.score) == (None, None)
     assert level.mean_radii[1] > 0

@@ -10,37 +10,32 @@ files say how far a run is:
 | no                 | yes                        | under way   | goes on in `results.partial`, then gives it its name |
 | yes                | is not looked at           | finished    | goes on in `results`, file by file                  |
 
-From line to line leads one rename, of run.toml or of the folder, and each file is replaced whole (`write_whole`): a
+One rename, of run.toml or of the folder, leads from line to line, and each file is replaced whole (`write_whole`): a
 process that is killed at any moment leaves one of these lines, and at most drafts, which count as nothing. Without
-run.toml, both folders must be empty, or not there: what somebody else keeps there is never touched.
+run.toml, both folders must be empty or missing: what somebody else keeps there is never touched.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from starcert.runs.grid import Grid
-from starcert.runs.run_file import RunFileError, differences, read_run_file, rewritten, run_file_text
-from starcert.runs.settings import SETTINGS, RunSettings
+from starcert.runs.run_file import RunFileError, RunRecord, differences, read_run_file, rewritten, run_file_text
+from starcert.runs.settings import SETTINGS
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, write_whole
-
-__all__ = ["CERTIFICATES", "FILES", "PROFILE", "REPORT", "RESULTS", "RUN", "VOTES", "OutputFolder"]
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
 """What the finished folder of a run holds, beside its votes."""
 
 VOTES = "votes.db"
-FIXED_BY_A_LOOK = {"samples", "selection_samples", "evidence"}
-"""Settings that stay as they are where certificates were computed from votes: the store refuses others."""
-
-
 PROFILE = "profile.json"
-"""Where the time went, of a run that was asked for it."""
+
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}
+"""Settings that must stay once certificates were computed from the votes of a store: it refuses others."""
 
 _INSIDE = "Give the name of a new folder, such as {}."
 
@@ -50,7 +45,7 @@ class OutputFolder:
     """Where the files of a run go.
 
     Attributes:
-        final: the folder's own name; links are followed when this is made, as a name is given beside the folder itself.
+        final: the folder's own name, links followed: the partial folder lies beside the folder itself.
     """
 
     final: Path
@@ -78,20 +73,10 @@ class OutputFolder:
         """The file of votes."""
         return self.kept / VOTES
 
-    def write_run_file(
-        self,
-        settings: RunSettings,
-        expected: Mapping[str, str],
-        grid: Grid | None = None,
-        best: str = "",
-        certifying: Mapping[str, object] | None = None,
-        comments: Sequence[str] = (),
-    ) -> None:
+    def write_run_file(self, record: RunRecord) -> None:
         """Writes the run file that repeats the run from its folder; comments in one that is there stay."""
         file = self.kept / RUN
-        text = run_file_text(
-            settings, expected, folder=self.final, grid=grid, best=best, certifying=certifying, comments=comments
-        )
+        text = run_file_text(record, folder=self.final)
         write_whole(file, [rewritten(file.read_text(encoding="utf-8-sig"), text) if file.is_file() else text])
 
     def check_place(self) -> None:
@@ -106,10 +91,10 @@ class OutputFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keeps the folder for one run: whoever wants it meanwhile is told that a run is still going.
+        """Keeps the folder for one run; another one that wants it meanwhile is refused.
 
         The lock is on a file beside the folder, `results.lock`, and ends with the process. Where no such file can be
-        made or locked, nobody is told.
+        made or locked, nothing is refused.
         """
         with suppress(OSError):
             self.final.parent.mkdir(parents=True, exist_ok=True)
@@ -119,52 +104,36 @@ class OutputFolder:
                 raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
             yield
 
-    def begin(
-        self,
-        settings: RunSettings,
-        expected: Mapping[str, str],
-        grid: Grid | None = None,
-        best: str = "",
-        certifying: Mapping[str, object] | None = None,
-    ) -> None:
-        """Makes the working folder with the run file, or goes on where the run is; refuses the folder of another run.
-
-        Args:
-            settings: those of the run.
-            expected: digests of what it is made from.
-            grid: the noise levels of a sweep.
-            best: what its best level has most of, where that is said.
-            certifying: of a sweep, what a certification has settings of its own for.
-        """
+    def begin(self, record: RunRecord) -> None:
+        """Makes the working folder with the run file, or goes on where the run is; refuses that of another run."""
         if (self.kept / RUN).is_file():
-            self._check_same(self.kept, settings, expected, grid)
+            self._check_same(self.kept, record)
         if self.finished:
             return
         try:
-            if self.final.exists():  # and empty: a name that cannot be had is told before the first vote
+            if self.final.exists():  # and empty: a name that cannot be had is reported before the first vote
                 self.final.rmdir()
             self.partial.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             must = f"be a folder that can get its name when all is done ({error.strerror})"
-            raise InvalidParameterError(
-                "out", must, str(self.final), _INSIDE.format(self.final / "certified")
-            ) from None
-        self.write_run_file(settings, expected, grid, best, certifying)
+            hint = _INSIDE.format(self.final / "certified")
+            raise InvalidParameterError("out", must, str(self.final), hint) from None
+        self.write_run_file(record)
 
     def finish(self) -> None:
         """Gives the folder its name, unless it has it already."""
         if not self.finished:
             self.partial.rename(self.final)
 
-    def _check_same(self, folder: Path, settings: RunSettings, expected: Mapping[str, str], grid: Grid | None) -> None:
+    def _check_same(self, folder: Path, record: RunRecord) -> None:
         advice = f"Give another --out, or remove {folder} first."
         try:
-            found = differences(read_run_file(folder / RUN), settings, expected, grid)
+            found = differences(read_run_file(folder / RUN), record)
         except (RunFileError, InvalidParameterError) as error:
             raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
         if found:
-            own = grid is None and settings.store is None and (folder / VOTES).is_file()
-            same = {key for key, setting in SETTINGS.items() if setting.changes == "certificates"} - FIXED_BY_A_LOOK
+            own = record.grid is None and record.settings.store is None and (folder / VOTES).is_file()
+            same = {key for key, each in SETTINGS.items() if each.changes == "certificates"} - _FIXED_ONCE_USED
             if own and {each.partition(":")[0] for each in found} <= same:
                 advice += f" Another --out with --store {folder / VOTES} uses its votes again."
             raise StarcertError(f"{folder}: holds another run ({'; '.join(found)}). {advice}")

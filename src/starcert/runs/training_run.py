@@ -16,26 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.objects.content import digest
-from starcert.runs.inputs import RunInputs, describe_rule, needs_model, read_inputs
-from starcert.runs.models import ModelInputs, aligned, as_classifier, call_model, check_device
+from starcert.runs.inputs import RunInputs, aligned, describe_rule, needs_model, read_inputs
+from starcert.runs.models import ModelInputs, as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
-from starcert.runs.settings import RunSettings, run_settings
-from starcert.runs.train_settings import TrainSettings
-from starcert.runs.trained_weights import torch_module_of
+from starcert.runs.settings import RunSettings, TrainSettings, run_settings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock
 from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
+    from starcert.datasets.dataset import Dataset
     from starcert.models import Training, TrainingCheckpoint
     from starcert.objects import Graph
-    from starcert.runs.graph_files import RunData
-
-__all__ = ["TrainedRun", "train_run", "training_settings"]
 
 TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
-"""The node data that say which nodes are learned from, and which decide."""
+"""The node data for the nodes that are learned from, and for those that decide."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +40,11 @@ class TrainedRun:
 
     Attributes:
         weights: the file of weights.
-        made: how they were made, as `starcert.models.how_made` tells it.
+        made: how they were made; see `starcert.models.how_made`.
         settings: how they were trained.
         what: what was learned from, in words.
         majority: the share of the most frequent class among what decides.
-        seconds: how long it took; None if the file was there already, made so.
+        seconds: how long it took; None if the file was there already.
     """
 
     weights: Path
@@ -79,13 +75,7 @@ class _Lesson:
 def training_settings(
     file: RunFile, options: Mapping[str, object], how: Mapping[str, object]
 ) -> tuple[RunSettings, TrainSettings]:
-    """The settings of a run and of its training, from a run file and from options, which override it.
-
-    Args:
-        file: what the run file says.
-        options: settings of the run by their keys, checked.
-        how: settings of training by their keys, checked.
-    """
+    """The settings of a run and of its training, from a run file and from options of both, which override it."""
     run = run_settings(file.values, options)
     if run.weights is None:
         hint = 'For example weights = "model.pt" in the run file, which certify then reads, or --weights model.pt.'
@@ -147,7 +137,6 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
 
 
 def _check_place(weights: Path) -> None:
-    """Refuses a file that cannot be written, before any work is done."""
     if weights.is_dir() or not (weights.parent.is_dir() and os.access(weights.parent, os.W_OK | os.X_OK)):
         hint = "" if weights.parent.is_dir() else f"There is no folder {weights.parent}."
         raise InvalidParameterError("weights", "be a file in a folder that can be written", str(weights), hint)
@@ -172,8 +161,8 @@ def _divided(run: RunSettings) -> RunInputs:
     return replace(inputs, train=_labelled(inputs.train, "training"), validation=deciding, chosen=deciding)
 
 
-def _labelled(part: RunData, name: str) -> RunData:
-    known = part.select([place for place, label in enumerate(part.labels or ()) if label is not None])
+def _labelled(part: Dataset, name: str) -> Dataset:
+    known = part[[place for place, label in enumerate(part.labels.tolist()) if label is not None]]
     if not len(known):
         raise StarcertError(f"No graph of the {name} part has a class. Give data with classes.")
     return known
@@ -201,7 +190,6 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
 
 
 def _refuse(model: object, reference: Reference) -> None:
-    """Says of a model that is no torch module what to do."""
     if hasattr(model, "predict"):
         hint = "An estimator is fitted by the function itself: give it a parameter `train`, the training part."
     else:
@@ -215,7 +203,7 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
     assert inputs.train is not None
     taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
-    labels, truth = ([label for label in part.labels or () if label is not None] for part in (taught, deciding))
+    labels, truth = taught.known, deciding.known
 
     def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
         how = asdict(settings) | {"validation": (deciding.graphs, truth), "checkpoint": state}
@@ -231,7 +219,7 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
     data = aligned(inputs.chosen, smoothed.classifier)
     graph: Graph = data.graphs[0]
-    if data.node_labels is None:
+    if not data.known:
         hint = "The classes of nodes are the node data y."
         raise InvalidParameterError("data", "have classes of nodes to learn from", data.names[0], hint)
     missing = [mask for mask in (TRAIN_MASK, VALIDATION_MASK) if mask not in graph.node_data]
@@ -240,7 +228,7 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
         hint = f"They say by 0 or 1 which nodes are learned from and which decide. There are: {there}."
         raise InvalidParameterError("data", f"have the node data {' and '.join(missing)}", data.names[0], hint)
     taught, deciding = (nodes_of(mask, graph.frame).tolist() for mask in (TRAIN_MASK, VALIDATION_MASK))
-    labels = [-1 if label is None else label for label in data.node_labels]
+    labels = [-1 if label is None else label for label in data.labels.tolist()]
     unknown = [node for node in (*taught, *deciding) if labels[node] < 0]
     if unknown:
         raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
@@ -255,7 +243,7 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
 
 
 def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson: _Lesson) -> dict[str, object]:
-    """All that weights are made from, but for versions: the same story gives the same weights."""
+    """All that weights are made from, except versions: the same story gives the same weights."""
     regions = run.regions.digest if isinstance(run.regions, Reference) else ""
     return {
         "model": f"{run.model} {run.model.digest}",
@@ -267,7 +255,6 @@ def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson:
 
 
 def _check_own(weights: Path, made: Mapping[str, Any]) -> None:
-    """Refuses to replace what this command has not written."""
     if not made.get("settings"):
         raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
 
