@@ -271,7 +271,7 @@ def test_a_box_of_radii(run):
     ("change", "words"),
     [
         ({"regions": "comunities"}, "Did you mean communities?"),
-        ({"split": "test", "limit": 1, "data": "NO_SUCH_DATA"}, "NO_SUCH_DATA is no TU data set that could be had"),
+        ({"split": "test", "limit": 1, "data": "NO_SUCH_DATA"}, "NO_SUCH_DATA is no TU data set that could be found"),
     ],
 )
 def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch, tmp_path):

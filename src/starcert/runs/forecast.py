@@ -11,7 +11,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -55,8 +55,7 @@ WORKER_START = 5.0
 """Seconds that worker processes take to start, at most."""
 
 
-@dataclass(frozen=True)
-class RunWork:
+class RunWork(NamedTuple):
     """How much a run, or a sweep, has to do.
 
     Attributes:
