@@ -21,7 +21,7 @@ from runs_worlds import starcert
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates import metrics
-from starcert.runs.output_folder import OutputFolder
+from starcert.runs.run_file import OutputFolder
 
 PROTEINS = Path(__file__).parents[2].parent / "shared" / "data" / "TU" / "PROTEINS"
 

@@ -144,6 +144,11 @@ class Dataset:
         return [label for label in self.labels.tolist() if label is not None]
 
     @property
+    def labelled(self) -> Dataset:
+        """The graphs whose class is known."""
+        return self[[place for place, label in enumerate(self.labels.tolist()) if label is not None]]
+
+    @property
     def n_classes(self) -> int:
         """How many classes there are."""
         return len(self.label_names)

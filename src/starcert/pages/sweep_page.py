@@ -15,76 +15,42 @@ __all__ = ["ShownLevel", "SweepPage", "write_sweep_page"]
 
 @dataclass(frozen=True, kw_only=True)
 class ShownLevel:
-    """One noise level, as the page shows it.
+    """One noise level, as the page shows it."""
 
-    Attributes:
-        noise: as `--noise` takes it.
-        at: which value of each factor of the grid it has.
-        accuracy: the share of graphs answered right.
-        radii: the mean certified radius on each axis.
-        volume: how many radii are certified, the mean over all graphs; None if that was not counted.
-        score: how many radii hold for more than half of the graphs; None if that was not counted.
-        goal: its value by the goal.
-        unbeaten: whether no other level beats it.
-        constant: whether a constant answer is as accurate.
-        verdict: what there is to say about it, in a few words.
-        standing: how it compares with the best level by the goal, in words.
-        command: what certifies it.
-        cells: its figures in the table, in the order of `SweepPage.columns`.
-        answer: the class that is answered most often.
-        answer_share: how often, in percent.
-    """
-
-    noise: str
-    at: tuple[int, ...]
-    accuracy: float
-    radii: tuple[float, ...]
-    volume: float | None
-    score: int | None
-    goal: float
-    unbeaten: bool
-    constant: bool
-    verdict: str
-    standing: str
-    command: str
-    cells: tuple[str, ...]
-    answer: str
-    answer_share: str
+    noise: str  # as `--noise` takes it
+    at: tuple[int, ...]  # which value of each factor of the grid it has
+    accuracy: float  # the share of graphs answered right
+    radii: tuple[float, ...]  # the mean certified radius on each axis
+    volume: float | None  # how many radii are certified, the mean over all graphs; None if that was not counted
+    score: int | None  # how many radii hold for more than half of the graphs; None if that was not counted
+    goal: float  # its value by the goal
+    unbeaten: bool  # whether no other level beats it
+    constant: bool  # whether a constant answer is as accurate
+    verdict: str  # what there is to say about it, in a few words
+    standing: str  # how it compares with the best level by the goal, in words
+    command: str  # what certifies it
+    cells: tuple[str, ...]  # its figures in the table, in the order of `SweepPage.columns`
+    answer: str  # the class that is answered most often
+    answer_share: str  # how often, in percent
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPage:
-    """What the page of a sweep says.
+    """What the page of a sweep says."""
 
-    Attributes:
-        title: the heading.
-        texts: sentences and numbers by their names in the template.
-        numbers: the key figures.
-        notices: the warnings.
-        settings: how the sweep was made, by name.
-        columns: the heads of the columns of figures.
-        order: the levels as the table lists them.
-        factors: what the grid varies, and the values of each.
-        axes: the axes of the noise.
-        majority: the accuracy of the best constant answer.
-        goal: the goal in words, and whether it is a share; None without a goal.
-        chosen: the level that is shown first.
-        levels: every level, in the order of the grid.
-    """
-
-    title: str
-    texts: dict[str, object]
-    numbers: Sequence[document.KeyFigure]
-    notices: Sequence[Notice]
-    settings: Sequence[tuple[str, str]]
-    columns: Sequence[str]
-    order: Sequence[int]
-    factors: Sequence[tuple[str, tuple[str, ...]]]
-    axes: tuple[str, ...]
-    majority: float
-    goal: tuple[str, bool] | None
-    chosen: int
-    levels: Sequence[ShownLevel]
+    title: str  # the heading
+    texts: dict[str, object]  # sentences and numbers by their names in the template
+    numbers: Sequence[document.KeyFigure]  # the key figures
+    notices: Sequence[Notice]  # the warnings
+    settings: Sequence[tuple[str, str]]  # how the sweep was made, by name
+    columns: Sequence[str]  # the heads of the columns of figures
+    order: Sequence[int]  # the levels as the table lists them
+    factors: Sequence[tuple[str, tuple[str, ...]]]  # what the grid varies, and the values of each
+    axes: tuple[str, ...]  # the axes of the noise
+    majority: float  # the accuracy of the best constant answer
+    goal: tuple[str, bool] | None  # the goal in words, and whether it is a share; None without a goal
+    chosen: int  # the level that is shown first
+    levels: Sequence[ShownLevel]  # every level, in the order of the grid
 
 
 def write_sweep_page(path: str | os.PathLike[str], page: SweepPage) -> None:

@@ -18,8 +18,7 @@ from starcert.pages.verdict_data import flips_asked
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel, check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise
-from starcert.runs.output_folder import CERTIFICATES, PROFILE, REPORT, RESULTS, OutputFolder
-from starcert.runs.run_file import RunFile, RunRecord
+from starcert.runs.run_file import CERTIFICATES, PROFILE, REPORT, RESULTS, VOTES, OutputFolder, RunFile, RunRecord
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.user_code import voting_workers
 from starcert.system.files import write_whole
@@ -38,23 +37,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CertifiedRun:
-    """What came out of a run.
+    """What came out of a run."""
 
-    Attributes:
-        archive: the certificates, and what they are about.
-        base: the base classifier's answer on each clean graph, or each of its targets.
-        fixed: how many sites of each graph, or other object, lie in no region.
-        words: what rows and sites are called.
-        folder: the output folder.
-        times: where the time went, up to the report, of a run with a profile.
-    """
-
-    archive: Archive
-    base: tuple[int, ...]
-    fixed: tuple[int, ...]
-    words: Words
-    folder: Path
-    times: StageTimes | None = None
+    archive: Archive  # the certificates, and what they are about
+    base: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
+    fixed: tuple[int, ...]  # how many sites of each graph, or other object, lie in no region
+    words: Words  # what rows and sites are called
+    folder: Path  # the output folder
+    times: StageTimes | None = None  # where the time went, up to the report, of a run with a profile
 
     @property
     def report(self) -> Path:
@@ -112,7 +102,7 @@ def _certified(
     record = RunRecord(settings, digests)
     place.begin(record)
     labels = _true_classes(ready.job.target_nodes, ready.data)
-    store = settings.store or place.votes
+    store = settings.store or place.kept / VOTES
     if before is not None and not (place.finished and settings.plan == "decided"):  # then all was decided
         with unstaged():
             for sentence in forecast_of(settings, ready, store):  # each as soon as it is known

@@ -56,23 +56,14 @@ WORKER_START = 5.0
 
 
 class RunWork(NamedTuple):
-    """How much a run, or a sweep, has to do.
+    """How much a run, or a sweep, has to do."""
 
-    Attributes:
-        sizes: how many sites each object has.
-        votes: the votes on clean objects that are still to be drawn, at least and at most.
-        own: the votes at attacked objects, at most.
-        rows: how many certificates there are.
-        samples: estimation votes on each of them.
-        workers: how many processes count votes.
-    """
-
-    sizes: tuple[int, ...]
-    votes: tuple[int, int]
-    own: int = 0
-    rows: int = 1
-    samples: int = 1
-    workers: int = 1
+    sizes: tuple[int, ...]  # how many sites each object has
+    votes: tuple[int, int]  # the votes on clean objects that are still to be drawn, at least and at most
+    own: int = 0  # the votes at attacked objects, at most
+    rows: int = 1  # how many certificates there are
+    samples: int = 1  # estimation votes on each of them
+    workers: int = 1  # how many processes count votes
 
 
 class VoteTime(NamedTuple):

@@ -37,15 +37,10 @@ def noise_text(noise: Noise) -> str:
 
 @dataclass(frozen=True)
 class Factor:
-    """One thing that a grid varies.
+    """One thing that a grid varies."""
 
-    Attributes:
-        name: a region, or an axis `region.delete`, `region.add` or `region.change`.
-        values: the laws of the region; of an axis the probabilities.
-    """
-
-    name: str
-    values: tuple[Law | float, ...]
+    name: str  # a region, or an axis `region.delete`, `region.add` or `region.change`
+    values: tuple[Law | float, ...]  # the laws of the region; of an axis the probabilities
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -254,22 +249,16 @@ def _probability(value: object) -> float:
 class Goal:
     """What the best level has most of; `starcert.runs.sweep_levels` says what goals mean.
 
-    Attributes:
-        kind: "accuracy" or "flips".
-        radius: of accuracy, against how many flips on each named axis.
-        axis: of flips, on which axis; "": wherever they fall.
-        threat: of accuracy, against which attacker instead of a radius.
-
     Example:
         >>> goal = Goal.parse("accuracy@motif=1,random=10", Noise(motif=0.1, random=0.4))
         >>> str(goal), goal.words
         ('accuracy@motif=1,random=10', 'accuracy certified against 1 flip in motif and 10 flips in random')
     """
 
-    kind: str = "accuracy"
-    radius: tuple[tuple[str, int], ...] = ()
-    axis: str = ""
-    threat: Threat | None = None
+    kind: str = "accuracy"  # "accuracy" or "flips"
+    radius: tuple[tuple[str, int], ...] = ()  # of accuracy, against how many flips on each named axis
+    axis: str = ""  # of flips, on which axis; "": wherever they fall
+    threat: Threat | None = None  # of accuracy, against which attacker instead of a radius
 
     @classmethod
     def parse(cls, text: str, noise: Noise, max_radius: tuple[int, ...] | None = None, name: str = "best") -> Goal:

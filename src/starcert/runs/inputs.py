@@ -41,23 +41,14 @@ RunRegions = Rule | Partition | Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class RunInputs:
-    """What a run reads before any model is made.
+    """What a run reads before any model is made."""
 
-    Attributes:
-        rule: the regions; None also where they follow from the model.
-        everything: all the data.
-        train: their training part; None if they are not divided.
-        validation: their validation part; None if they are not divided, or if it is empty.
-        chosen: the graphs of the run.
-        drawn: whether the limit drew them from every class, as the first ones would not represent all.
-    """
-
-    rule: RunRegions
-    everything: Dataset
-    train: Dataset | None
-    validation: Dataset | None
-    chosen: Dataset
-    drawn: bool = False
+    rule: RunRegions  # the regions; None also where they follow from the model
+    everything: Dataset  # all the data
+    train: Dataset | None  # their training part; None if they are not divided
+    validation: Dataset | None  # their validation part; None if they are not divided, or if it is empty
+    chosen: Dataset  # the graphs of the run
+    drawn: bool = False  # whether the limit drew them from every class, as the first ones would not represent all
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,23 +70,14 @@ class RunInputs:
 
 @dataclass(frozen=True)
 class TriedModel:
-    """Everything that a run votes with.
+    """Everything that a run votes with."""
 
-    Attributes:
-        model: the digest of the model's file.
-        base: the base classifier.
-        data: the graphs of the run, their classes numbered as the classifier numbers them.
-        rule: the regions.
-        job: the votes to count: the classifier, and the graphs bound to noise and regions once.
-        answers: the base classifier's answer on each clean graph, or each of its targets.
-    """
-
-    model: str
-    base: Classifier
-    data: Dataset
-    rule: RunRegions
-    job: Job
-    answers: tuple[int, ...]
+    model: str  # the digest of the model's file
+    base: Classifier  # the base classifier
+    data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
+    rule: RunRegions  # the regions
+    job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
+    answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
 
     @property
     def problem(self) -> Problem:

@@ -37,22 +37,15 @@ MAX_DENSE_NODES = 128
 
 @dataclass(frozen=True)
 class ModelInputs:
-    """What a model function gets for parameters of these names.
+    """What a model function gets for parameters of these names."""
 
-    Attributes:
-        device: where the model shall be, such as "cpu".
-        data: all the data of the run.
-        train: their training part; None if the run certifies all of the data.
-        noise: the noise that the model will be smoothed with.
-        regions: the regions of that noise; None if they follow from the model.
-        validation: the validation part of the data; None if the run certifies all of them, or if it is empty.
-    """
-
-    device: str
-    data: Dataset
-    train: Dataset | None
-    noise: Noise | None = None
+    device: str  # where the model shall be, such as "cpu"
+    data: Dataset  # all the data of the run
+    train: Dataset | None  # their training part; None if the run certifies all of the data
+    noise: Noise | None = None  # the noise that the model will be smoothed with
+    # the regions of that noise; None if they follow from the model
     regions: Rule | Partition | Mapping[str, Any] | None = None
+    # the validation part of the data; None if the run certifies all of them, or if it is empty
     validation: Dataset | None = None
 
 

@@ -1,12 +1,26 @@
-"""Run files: the settings of a run in TOML, read with a message for every mistake, and written back.
+"""A run on disk: the run file with its settings in TOML, and the output folder.
 
 A run file belongs to its user: where one is written again, comments and order stay.
+
+A run into `results` works in `results.partial`, where it keeps its settings and its votes; run again, it goes on there.
+When report, certificates and table are written, the folder gets its name: what stands under that name is whole.
+
+| `results/run.toml` | `results.partial/run.toml` | the run is | the same command                                     |
+| ------------------ | -------------------------- | ---------- | ---------------------------------------------------- |
+| no                 | no                         | not begun  | makes `results.partial` with its run.toml            |
+| no                 | yes                        | under way  | goes on in `results.partial`, then gives it its name |
+| yes                | is not looked at           | finished   | goes on in `results`, file by file                   |
+
+One rename, of run.toml or of the folder, leads from line to line, and each file is replaced whole (`write_whole`): a
+process that is killed at any moment leaves one of these lines, and at most drafts, which count as nothing. Without
+run.toml, both folders must be empty or missing: what somebody else keeps there is never touched.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,20 +35,24 @@ from starcert.runs.setting_values import UnknownSettingError, check_values
 from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.files import holding_lock, is_empty, write_whole
 from starcert.system.processes import in_words
 
 EXPECTED = ("model", "data", "regions", "classifier")
 """What a run is made from: the model's file, the graphs, their regions, and the classifier as it describes itself."""
 
+RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
+"""What the finished folder of a run holds, beside its votes."""
+
+VOTES, PROFILE = "votes.db", "profile.json"
+
+_FIXED_ONCE_USED = {"samples", "selection_samples", "evidence"}
+"""Settings that must stay once certificates were computed from the votes of a store: it refuses others."""
+
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "max_radius")
-_HEAD = (
-    "# A run of starcert",
-    "# Paths are relative to the folder",
-    "# starcert certify takes this file too",
-    "# Level ",
-)
+_HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
 
 
 class RunFileError(StarcertError, ValueError):
@@ -43,46 +61,29 @@ class RunFileError(StarcertError, ValueError):
 
 @dataclass(frozen=True)
 class RunFile:
-    """What a run file says; without arguments, what a missing one says.
+    """What a run file says; without arguments, what a missing one says."""
 
-    Attributes:
-        values: settings by their keys, checked, with absolute paths.
-        expected: digests of what the run that wrote the file was made from; see `EXPECTED`.
-        sweep: settings that are a sweep's own, by their keys.
-        grid: the noise levels of a sweep; None if the file has none.
-        best: the goal of a sweep; "" if the file has none.
-        train: how to train, by the keys of `TRAIN_SETTINGS`.
-        folder: where the file is, and where output goes by default.
-    """
-
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)  # settings by their keys, checked, with absolute paths
+    # digests of what the run that wrote the file was made from; see `EXPECTED`
     expected: Mapping[str, str] = field(default_factory=dict)
-    sweep: Mapping[str, object] = field(default_factory=dict)
-    grid: Grid | None = None
-    best: str = ""
-    train: Mapping[str, object] = field(default_factory=dict)
-    folder: Path = field(default_factory=Path.cwd)
+    sweep: Mapping[str, object] = field(default_factory=dict)  # settings that are a sweep's own, by their keys
+    grid: Grid | None = None  # the noise levels of a sweep; None if the file has none
+    best: str = ""  # the goal of a sweep; "" if the file has none
+    train: Mapping[str, object] = field(default_factory=dict)  # how to train, by the keys of `TRAIN_SETTINGS`
+    folder: Path = field(default_factory=Path.cwd)  # where the file is, and where output goes by default
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the run file in an output folder records: all that repeats a run, or a sweep if there is a grid.
+    """What the run file in an output folder records: all that repeats a run, or a sweep if there is a grid."""
 
-    Attributes:
-        settings: those of the run.
-        expected: digests of what it was made from.
-        grid: the noise levels of a sweep.
-        best: its goal, if it has one.
-        certifying: of a sweep, the settings that a certification has for itself.
-        comments: further lines of the head.
-    """
-
-    settings: RunSettings
-    expected: Mapping[str, str]
-    grid: Grid | None = None
-    best: str = ""
+    settings: RunSettings  # those of the run
+    expected: Mapping[str, str]  # digests of what it was made from
+    grid: Grid | None = None  # the noise levels of a sweep
+    best: str = ""  # its goal, if it has one
+    # of a sweep, the settings that a certification has for itself
     certifying: Mapping[str, object] = field(default_factory=dict)
-    comments: Sequence[str] = ()
+    comments: Sequence[str] = ()  # further lines of the head
 
 
 def read_run_file(path: str | os.PathLike[str]) -> RunFile:
@@ -195,19 +196,18 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
         tables["sweep"] = own | ({"best": record.best} if record.best else {}) | {"grid": grid.to_table()}
     for name, values in tables.items():
         document.add(tomlkit.nl())
-        document.add(name, _table(values))
+        document.add(name, _filled(tomlkit.table(), values))
     document.add(tomlkit.nl())
     document.add(
         tomlkit.comment("What the run was made from: a run from this file refuses to start from anything else.")
     )
-    document.add("expected", _table(record.expected))
+    document.add("expected", _filled(tomlkit.table(), record.expected))
     return tomlkit.dumps(document)
 
 
-def _table(values: Mapping[str, object]) -> Any:  # noqa: ANN401  (tomlkit's own types)
-    table = tomlkit.table()
+def _filled(table: Any, values: Mapping[str, object]) -> Any:  # noqa: ANN401  (tomlkit's own types)
     for name, value in values.items():
-        table.add(tomlkit.key(name), toml_item(value))
+        table.append(tomlkit.key(name), toml_item(value))
     return table
 
 
@@ -219,10 +219,7 @@ def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
         {delete = 0.04, add = 1e-05} [1, 45]
     """
     if isinstance(value, Mapping):
-        table = tomlkit.inline_table()
-        for name, each in value.items():
-            table.append(tomlkit.key(name), toml_item(each))
-        return table
+        return _filled(tomlkit.inline_table(), value)
     if isinstance(value, list | tuple):
         array = tomlkit.array()
         array.extend(toml_item(each) for each in value)
@@ -282,7 +279,7 @@ def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
 
 
 def _with_head(there: str, text: str) -> str:
-    """What is there, with the first lines that starcert wrote replaced by those of the text."""
+    """What is there, with the lines of its head that starcert wrote replaced by those of the text."""
     lines, new = there.splitlines(keepends=True), text.splitlines(keepends=True)
     if not lines or not lines[0].startswith(_HEAD):
         return there
@@ -305,3 +302,100 @@ def differences(there: RunFile, record: RunRecord) -> list[str]:
             found += [f"{key}: there {before}, now {now}"] if before != now else []
     changed = [key for key in EXPECTED if there.expected.get(key) != expected.get(key)]
     return found + [f"content of {key}: there {there.expected.get(key)}, now {expected.get(key)}" for key in changed]
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """Where the files of a run go."""
+
+    final: Path  # the folder's own name, links followed: the partial folder lies beside the folder itself
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "final", Path(os.path.realpath(self.final)))
+
+    @property
+    def partial(self) -> Path:
+        """Where the run works until everything is there."""
+        return Path(f"{self.final}.partial")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the folder has its name."""
+        return (self.final / RUN).is_file()
+
+    @property
+    def kept(self) -> Path:
+        """Where the run keeps its files now."""
+        return self.final if self.finished else self.partial
+
+    def write_run_file(self, record: RunRecord) -> None:
+        """Writes the run file that repeats the run from its folder; comments in one that is there stay."""
+        file = self.kept / RUN
+        text = run_file_text(record, folder=self.final)
+        write_whole(file, [rewritten(file.read_text(encoding="utf-8-sig"), text) if file.is_file() else text])
+
+    def check_place(self) -> None:
+        """Refuses a place that cannot be an output folder, before any work is done."""
+        if not self.finished:
+            for folder in (self.final, self.partial):
+                _check_free(folder)
+        for folder in (self.final,) if self.finished else (self.partial, self.final.parent):
+            there = next(each for each in (folder, *folder.parents) if each.exists())
+            if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+                raise InvalidParameterError("out", "be a folder that can be written", str(self.final))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps the folder for one run by a lock on the file `results.lock` beside it, which ends with the process."""
+        with suppress(OSError):
+            self.final.parent.mkdir(parents=True, exist_ok=True)
+        with holding_lock(f"{self.final}.lock") as free:
+            if not free:
+                hint = "Wait for its end or stop it, or give another --out."
+                raise InvalidParameterError("out", "be a folder in which no run is still going", str(self.final), hint)
+            yield
+
+    def begin(self, record: RunRecord) -> None:
+        """Makes the working folder with the run file, or goes on where the run is; refuses that of another run."""
+        if (self.kept / RUN).is_file():
+            self._check_same(self.kept, record)
+        if self.finished:
+            return
+        try:
+            if self.final.exists():  # and empty: a name that cannot be had is reported before the first vote
+                self.final.rmdir()
+            self.partial.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            must = f"be a folder that can get its name when all is done ({error.strerror})"
+            hint = f"Give the name of a new folder, such as {self.final / 'certified'}."
+            raise InvalidParameterError("out", must, str(self.final), hint) from None
+        self.write_run_file(record)
+
+    def finish(self) -> None:
+        """Gives the folder its name, unless it has it already."""
+        if not self.finished:
+            self.partial.rename(self.final)
+
+    def _check_same(self, folder: Path, record: RunRecord) -> None:
+        advice = f"Give another --out, or remove {folder} first."
+        try:
+            found = differences(read_run_file(folder / RUN), record)
+        except (RunFileError, InvalidParameterError) as error:
+            raise StarcertError(f"{folder}: holds a run whose settings cannot be read ({error}) {advice}") from error
+        if found:
+            own = record.grid is None and record.settings.store is None and (folder / VOTES).is_file()
+            same = {key for key, each in SETTINGS.items() if each.changes == "certificates"} - _FIXED_ONCE_USED
+            if own and {each.partition(":")[0] for each in found} <= same:
+                advice += f" Another --out with --store {folder / VOTES} uses its votes again."
+            raise StarcertError(f"{folder}: holds another run ({'; '.join(found)}). {advice}")
+
+
+def _check_free(folder: Path) -> None:
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InvalidParameterError("out", "be a folder", str(folder), "Give the name of a new folder.")
+    if os.path.ismount(folder):  # no other folder can get this name
+        hint = f"Give the name of a new folder, such as {folder / 'certified'}."
+        raise InvalidParameterError("out", "be a new folder, not a place where a disk is mounted", str(folder), hint)
+    if folder.is_dir() and not (folder / RUN).is_file() and not is_empty(folder):
+        hint = "Give the name of a new folder, or empty this one."
+        raise InvalidParameterError("out", "be a new folder, or that of an earlier run", str(folder), hint)

@@ -29,44 +29,26 @@ COLUMN_ROLES = ("smiles", "label", "name", "part")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What there is to know about one setting.
+    """What there is to know about one setting."""
 
-    Attributes:
-        check: makes the value from what Python, a run file or an option has, or refuses it.
-        help: what it is, for the help of a command.
-        kind: the type of the option's argument.
-        parse: turns that argument into what a run file would have; takes the name of the option, for messages.
-        metavar: what stands for the argument in the help; None: its kind.
-        panel: the heading under which the help lists it; None: with all others.
-        shown: the default, in words; "" if there is none.
-        example: what a message proposes if it must be given and is not; "" if it need not be given.
-        optional: whether it may be None.
-        in_sweeps: whether `starcert sweep` has the option.
-        of_sweeps: whether a sweep may have a value of its own, in the table [sweep] of a run file.
-        in_training: whether `starcert train` has the option.
-        sweep_help: what it is for a sweep; "": the same.
-        sweep_shown: its default for a sweep, in words; "": the same.
-        written: whether the run file in the output folder repeats it.
-        implied: a value that a written run file leaves out.
-        changes: what another value changes: the votes, the certificates from the same votes, or nothing of the result.
-    """
-
-    check: Check
-    help: str
-    kind: type = str
+    check: Check  # makes the value from what Python, a run file or an option has, or refuses it
+    help: str  # what it is, for the help of a command
+    kind: type = str  # the type of the option's argument
+    # turns that argument into what a run file would have; takes the name of the option, for messages
     parse: Callable[[str, str], object] | None = None
-    metavar: str | None = None
-    panel: str | None = None
-    shown: str = ""
-    example: str = ""
-    optional: bool = False
-    in_sweeps: bool = True
-    of_sweeps: bool = False
-    in_training: bool = False
-    sweep_help: str = ""
-    sweep_shown: str = ""
-    written: bool = True
-    implied: object = None
+    metavar: str | None = None  # what stands for the argument in the help; None: its kind
+    panel: str | None = None  # the heading under which the help lists it; None: with all others
+    shown: str = ""  # the default, in words; "" if there is none
+    example: str = ""  # what a message proposes if it must be given and is not; "" if it need not be given
+    optional: bool = False  # whether it may be None
+    in_sweeps: bool = True  # whether `starcert sweep` has the option
+    of_sweeps: bool = False  # whether a sweep may have a value of its own, in the table [sweep] of a run file
+    in_training: bool = False  # whether `starcert train` has the option
+    sweep_help: str = ""  # what it is for a sweep; "": the same
+    sweep_shown: str = ""  # its default for a sweep, in words; "": the same
+    written: bool = True  # whether the run file in the output folder repeats it
+    implied: object = None  # a value that a written run file leaves out
+    # what another value changes: the votes, the certificates from the same votes, or nothing of the result
     changes: Literal["votes", "certificates", "nothing"] = "votes"
 
     def value(self, given: object, base: Path, name: str) -> object:

@@ -22,8 +22,7 @@ from starcert.runs.forecast import forecast_of_levels
 from starcert.runs.grid import ACCURACY, noise_text
 from starcert.runs.inputs import RunInputs, TriedModel, check_expected, read_inputs, try_model
 from starcert.runs.models import asks_for, other_noise
-from starcert.runs.output_folder import RUN, OutputFolder
-from starcert.runs.run_file import RunRecord, read_run_file
+from starcert.runs.run_file import RUN, OutputFolder, RunRecord, read_run_file
 from starcert.runs.sweep_levels import SweepLevel, marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import (
     SweepResult,
@@ -127,15 +126,14 @@ def _swept(
 
 def _labelled(inputs: RunInputs) -> tuple[RunInputs, int]:
     """The graphs whose class is known, and how many others there are."""
-    chosen = inputs.chosen
-    known = [number for number, label in enumerate(chosen.labels.tolist()) if label is not None]
-    if not known:
+    known = inputs.chosen.labelled
+    if not len(known):
         raise StarcertError(
             "A sweep weighs certified radii against accuracy, but no class of these graphs is known. Give data with "
             "classes; for graph files that is labels.csv with the columns name and label, in a table of molecules the "
             "column label, or --columns label=COLUMN."
         )
-    return replace(inputs, chosen=chosen[known]), len(chosen) - len(known)
+    return replace(inputs, chosen=known), len(inputs.chosen) - len(known)
 
 
 def _levels(
@@ -162,14 +160,9 @@ def _levels(
             whole = f" (all levels: about {duration(left)} left)" if number > 1 else ""
             title = f"level {number} of {len(settings.levels)}{whole}: {noise_text(noise)}"
             try:
+                problem = ready.problem.under(noise)
                 found = certified(
-                    settings.run,
-                    ready,
-                    ready.problem.under(noise),
-                    seed=settings.seed,
-                    store=store,
-                    executor=executor,
-                    title=title,
+                    settings.run, ready, problem, seed=settings.seed, store=store, executor=executor, title=title
                 )
             except StoreSettingsError as error:
                 differences = "; ".join(error.differences[:5])

@@ -52,33 +52,21 @@ Marks: TypeAlias = tuple[float | None, ...]
 
 @dataclass(frozen=True, eq=False)
 class LevelOutcome:
-    """What came out at one noise level, graph by graph.
+    """What came out at one noise level, graph by graph."""
 
-    Attributes:
-        noise: the noise level.
-        truth: the class of each graph.
-        base: the base classifier's answer on each clean graph.
-        answers: the smoothed classifier's answer on each graph.
-        right: which graphs it answers right; an abstention is not right.
-        radii: the maximal certified radii of each graph; none after an abstention.
-        capacities: how many sites an attacker finds in each graph (row) on each axis (column).
-        max_radius: the box of radii that was looked at; None: all.
-        short: the axes with too few votes to certify a flip, and how many would do; see `out_of_reach`.
-        by_counts: with evidence, the radii that the bounds on the class probabilities certify alone; else None.
-        any_flips: what becomes of the graphs under any 1, any 2, … flips, as far as asked.
-    """
-
-    noise: Noise
-    truth: npt.NDArray[np.int64]
-    base: npt.NDArray[np.int64]
-    answers: npt.NDArray[np.int64]
-    right: npt.NDArray[np.bool_]
-    radii: tuple[Radii, ...]
-    capacities: npt.NDArray[np.int64]
-    max_radius: tuple[int, ...] | None
+    noise: Noise  # the noise level
+    truth: npt.NDArray[np.int64]  # the class of each graph
+    base: npt.NDArray[np.int64]  # the base classifier's answer on each clean graph
+    answers: npt.NDArray[np.int64]  # the smoothed classifier's answer on each graph
+    right: npt.NDArray[np.bool_]  # which graphs it answers right; an abstention is not right
+    radii: tuple[Radii, ...]  # the maximal certified radii of each graph; none after an abstention
+    capacities: npt.NDArray[np.int64]  # how many sites an attacker finds in each graph (row) on each axis (column)
+    max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
+    # the axes with too few votes to certify a flip, and how many would do; see `out_of_reach`
     short: dict[str, int | None]
+    # with evidence, the radii that the bounds on the class probabilities certify alone; else None
     by_counts: tuple[Radii, ...] | None = None
-    any_flips: tuple[FlipVerdicts, ...] = ()
+    any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
@@ -102,48 +90,34 @@ class LevelReach(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepLevel:
-    """The measures of one noise level.
+    """The measures of one noise level."""
 
-    Attributes:
-        noise: the noise level.
-        n_graphs: on how many graphs it was tried.
-        n_right: how many the smoothed classifier answers right, without abstentions.
-        n_abstained: on how many it abstains.
-        n_base_right: how many the base classifier answers right without noise.
-        n_majority: how many graphs have the most frequent class: a constant answer is right on these.
-        answer: the class that the smoothed classifier answers most often; None if it always abstains.
-        n_answer: how often it does.
-        n_without: for each axis, how many graphs have no sites there; its radii and shares leave them out.
-        mean_radii: for each axis, the mean number of certified flips on that axis alone; 0 if no graph has sites there.
-        steps: some counts of flips.
-        shares: for each axis and each of these steps, the share of its graphs that are right and certified there, a
-            graph with fewer sites if it is certified with all of them flipped; None beyond the box that was looked at,
-            and if no graph has sites there.
-        volume: the mean number of certified radii in a box, 0 for graphs not answered right; the box is the smallest
-            that holds all levels. None if it is too large to be counted.
-        score: how many radii are right and certified on more than half of the graphs; None as for the volume.
-        short: the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number.
-        by_counts: with evidence, mean radii and shares by the bounds on the class probabilities alone; else None.
-        any_flips: what becomes of the graphs under any 1, any 2, … flips, as far as asked.
-    """
-
-    noise: Noise
-    n_graphs: int
-    n_right: int
-    n_abstained: int
-    n_base_right: int
-    n_majority: int
-    answer: int | None
-    n_answer: int
+    noise: Noise  # the noise level
+    n_graphs: int  # on how many graphs it was tried
+    n_right: int  # how many the smoothed classifier answers right, without abstentions
+    n_abstained: int  # on how many it abstains
+    n_base_right: int  # how many the base classifier answers right without noise
+    n_majority: int  # how many graphs have the most frequent class: a constant answer is right on these
+    answer: int | None  # the class that the smoothed classifier answers most often; None if it always abstains
+    n_answer: int  # how often it does
+    # for each axis, how many graphs have no sites there; its radii and shares leave them out
     n_without: tuple[int, ...]
+    # for each axis, the mean number of certified flips on that axis alone; 0 if no graph has sites there
     mean_radii: tuple[float, ...]
-    steps: tuple[int, ...]
+    steps: tuple[int, ...]  # some counts of flips
+    # for each axis and each of these steps, the share of its graphs that are right and certified there, a graph with
+    # fewer sites if it is certified with all of them flipped; None beyond the box that was looked at, and if no graph
+    # has sites there
     shares: tuple[tuple[float | None, ...], ...]
+    # the mean number of certified radii in a box, 0 for graphs not answered right; the box is the smallest that holds
+    # all levels. None if it is too large to be counted
     volume: float | None
-    score: int | None
+    score: int | None  # how many radii are right and certified on more than half of the graphs; None as for the volume
+    # the axes with too few votes to certify a flip, and how many unanimous ones would do; None: no number
     short: dict[str, int | None]
+    # with evidence, mean radii and shares by the bounds on the class probabilities alone; else None
     by_counts: LevelReach | None = None
-    any_flips: tuple[FlipVerdicts, ...] = ()
+    any_flips: tuple[FlipVerdicts, ...] = ()  # what becomes of the graphs under any 1, any 2, … flips, as far as asked
 
     @property
     def accuracy(self) -> float:

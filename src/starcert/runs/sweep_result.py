@@ -32,20 +32,14 @@ _CERTIFYING_ALONE = ("samples", "selection_samples", "own_samples", "store", "ou
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise.
+    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
 
-    Attributes:
-        run: what all levels share; its noise is that of the first level.
-        grid: the noise levels.
-        own_noise: the noise that the user gave; that of the first level if none was given, or one with other axes.
-        certifying: what the run file says for certifying alone, by its keys.
-        goal: what the best level has most of; None: accuracy, of the unbeaten levels that certify a flip.
-    """
-
-    run: RunSettings
-    grid: Grid
-    own_noise: Noise
+    run: RunSettings  # what all levels share; its noise is that of the first level
+    grid: Grid  # the noise levels
+    own_noise: Noise  # the noise that the user gave; that of the first level if none was given, or one with other axes
+    # what the run file says for certifying alone, by its keys
     certifying: Mapping[str, object] = field(default_factory=dict)
+    # what the best level has most of; None: accuracy, of the unbeaten levels that certify a flip
     goal: Goal | None = None
 
     @cached_property
@@ -111,31 +105,18 @@ def sweep_settings(
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What came out of a sweep.
+    """What came out of a sweep."""
 
-    Attributes:
-        settings: what was tried, and on what.
-        levels: the measures of each noise level, in the order of the grid.
-        class_names: what the classes are called.
-        majority: the most frequent class of the graphs.
-        n_unlabelled: how many graphs were left out because their class is not known.
-        anchored: why regions are anchored, each reason once.
-        one_model: whether one model served all levels, rather than one made for each.
-        folder: the output folder.
-        marks: for each level, what each graph adds to the goal.
-        drawn: whether a limit drew the graphs from every class, instead of the first ones.
-    """
-
-    settings: SweepSettings
-    levels: tuple[SweepLevel, ...]
-    class_names: tuple[str, ...]
-    majority: int
-    n_unlabelled: int
-    anchored: tuple[str, ...]
-    one_model: bool
-    folder: Path
-    marks: tuple[Marks, ...]
-    drawn: bool = False
+    settings: SweepSettings  # what was tried, and on what
+    levels: tuple[SweepLevel, ...]  # the measures of each noise level, in the order of the grid
+    class_names: tuple[str, ...]  # what the classes are called
+    majority: int  # the most frequent class of the graphs
+    n_unlabelled: int  # how many graphs were left out because their class is not known
+    anchored: tuple[str, ...]  # why regions are anchored, each reason once
+    one_model: bool  # whether one model served all levels, rather than one made for each
+    folder: Path  # the output folder
+    marks: tuple[Marks, ...]  # for each level, what each graph adds to the goal
+    drawn: bool = False  # whether a limit drew the graphs from every class, instead of the first ones
 
     @cached_property
     def beaten_by(self) -> tuple[int | None, ...]:

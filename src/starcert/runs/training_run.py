@@ -26,7 +26,6 @@ from starcert.system.files import holding_lock
 from starcert.system.threads import one_thread
 
 if TYPE_CHECKING:
-    from starcert.datasets.dataset import Dataset
     from starcert.models import Training, TrainingCheckpoint
     from starcert.objects import Graph
 
@@ -36,40 +35,25 @@ TRAIN_MASK, VALIDATION_MASK = "train_mask", "val_mask"
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """What came out of a training.
+    """What came out of a training."""
 
-    Attributes:
-        weights: the file of weights.
-        made: how they were made; see `starcert.models.how_made`.
-        settings: how they were trained.
-        what: what was learned from, in words.
-        majority: the share of the most frequent class among what decides.
-        seconds: how long it took; None if the file was there already.
-    """
-
-    weights: Path
-    made: Mapping[str, Any]
-    settings: TrainSettings
-    what: str
-    majority: float
-    seconds: float | None
+    weights: Path  # the file of weights
+    made: Mapping[str, Any]  # how they were made; see `starcert.models.how_made`
+    settings: TrainSettings  # how they were trained
+    what: str  # what was learned from, in words
+    majority: float  # the share of the most frequent class among what decides
+    seconds: float | None  # how long it took; None if the file was there already
 
 
 @dataclass(frozen=True)
 class _Lesson:
-    """What a module learns from, and what decides which epoch is kept.
+    """What a module learns from, and what decides which epoch is kept."""
 
-    Attributes:
-        what: what it is, in words.
-        content: a digest of it.
-        truth: the classes of what decides.
-        fit: trains a smoothed classifier in place, or goes on where an earlier training was.
-    """
-
-    what: str
-    content: str
-    truth: Sequence[int]
-    fit: Callable[[SmoothedClassifier, TrainSettings, TrainingCheckpoint], Training]
+    what: str  # what it is, in words
+    content: str  # a digest of it
+    truth: Sequence[int]  # the classes of what decides
+    # trains a smoothed classifier in place, or goes on where an earlier training was
+    fit: Callable[[TrainSettings, TrainingCheckpoint], Training]
 
 
 def training_settings(
@@ -123,13 +107,15 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
         majority = max(Counter(lesson.truth).values()) / len(lesson.truth)
         if weights.exists():
             there = how_made(weights)
-            _check_own(weights, there)
+            if not there.get("settings"):
+                problem = "holds weights that starcert train has not written"
+                raise StarcertError(f"{weights}: {problem}. Give another --weights.")
             if not again:
                 _check_same(weights, there["settings"], story)
                 return TrainedRun(weights, there, settings, lesson.what, majority, None)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
-        training = lesson.fit(smoothed, settings, state)
+        training = lesson.fit(settings, state)
     save_weights(smoothed, weights, training, settings=story)
     state.remove()
     seconds = time.monotonic() - begun
@@ -157,15 +143,11 @@ def _divided(run: RunSettings) -> RunInputs:
             "data", "have a class for every graph, to train on them", str(run.data), hint
         ) from None
     assert inputs.train is not None  # they are divided
-    deciding = _labelled(inputs.chosen, "validation")
-    return replace(inputs, train=_labelled(inputs.train, "training"), validation=deciding, chosen=deciding)
-
-
-def _labelled(part: Dataset, name: str) -> Dataset:
-    known = part[[place for place, label in enumerate(part.labels.tolist()) if label is not None]]
-    if not len(known):
-        raise StarcertError(f"No graph of the {name} part has a class. Give data with classes.")
-    return known
+    train, deciding = inputs.train.labelled, inputs.chosen.labelled
+    for part, name in ((train, "training"), (deciding, "validation")):
+        if not len(part):
+            raise StarcertError(f"No graph of the {name} part has a class. Give data with classes.")
+    return replace(inputs, train=train, validation=deciding, chosen=deciding)
 
 
 def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> SmoothedClassifier:
@@ -178,7 +160,11 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
         parts = (inputs.everything, inputs.train)
         model = call_model(run.model, ModelInputs(device, *parts, run.noise, inputs.rule, inputs.validation))
     if torch_module_of(model) is None:
-        _refuse(model, run.model)
+        hint = "There is nothing to train: certify it as it is, without the setting weights."
+        if hasattr(model, "predict"):
+            hint = "An estimator is fitted by the function itself: give it a parameter `train`, the training part."
+        got = f"{type(model).__name__} from {run.model}"
+        raise InvalidParameterError("model", "return a torch module on edge_index, or from_pyg of one", got, hint)
     nodes = (run.targets == "nodes", run.nodes)
     base = as_classifier(model, run.model, inputs.chosen, run.device, nodes=nodes, on_edges=True)
     if not isinstance(base, Trainable) or base.dense:
@@ -189,15 +175,6 @@ def _untrained(run: RunSettings, settings: TrainSettings, inputs: RunInputs) -> 
     return SmoothedClassifier(base, run.noise, inputs.rule)
 
 
-def _refuse(model: object, reference: Reference) -> None:
-    if hasattr(model, "predict"):
-        hint = "An estimator is fitted by the function itself: give it a parameter `train`, the training part."
-    else:
-        hint = "There is nothing to train: certify it as it is, without the setting weights."
-    got = f"{type(model).__name__} from {reference}"
-    raise InvalidParameterError("model", "return a torch module on edge_index, or from_pyg of one", got, hint)
-
-
 def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     from starcert.models import fit_with_noise  # noqa: PLC0415
 
@@ -205,7 +182,7 @@ def _graphs_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     taught, deciding = (aligned(part, smoothed.classifier) for part in (inputs.train, inputs.chosen))
     labels, truth = taught.known, deciding.known
 
-    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
+    def fit(settings: TrainSettings, state: TrainingCheckpoint) -> Training:
         how = asdict(settings) | {"validation": (deciding.graphs, truth), "checkpoint": state}
         return fit_with_noise(smoothed, taught.graphs, labels, **how)
 
@@ -233,7 +210,7 @@ def _nodes_lesson(inputs: RunInputs, smoothed: SmoothedClassifier) -> _Lesson:
     if unknown:
         raise StarcertError(f"The node {graph.nodes[unknown[0]]!r} is in a mask for training, but has no class y.")
 
-    def fit(smoothed: SmoothedClassifier, settings: TrainSettings, state: TrainingCheckpoint) -> Training:
+    def fit(settings: TrainSettings, state: TrainingCheckpoint) -> Training:
         how = {key: value for key, value in asdict(settings).items() if value is not None}
         masks = {"train": taught, "validation": deciding}
         return fit_nodes_with_noise(smoothed, graph, labels, **masks, **how, checkpoint=state)
@@ -252,11 +229,6 @@ def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson:
         "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
         **asdict(settings),
     }
-
-
-def _check_own(weights: Path, made: Mapping[str, Any]) -> None:
-    if not made.get("settings"):
-        raise StarcertError(f"{weights}: holds weights that starcert train has not written. Give another --weights.")
 
 
 def _check_same(weights: Path, there: Mapping[str, object], story: Mapping[str, object]) -> None:
