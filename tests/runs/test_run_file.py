@@ -186,7 +186,7 @@ def whole_run(settings, text):
     place = OutputFolder(settings.out)
     place.check_place()
     place.begin(RunRecord(settings, DIGESTS))
-    place.votes.touch()
+    (place.kept / VOTES).touch()
     for name in FILES[1:]:
         write_whole(place.kept / name, [f"{name} ", text])
     place.finish()

@@ -15,11 +15,9 @@ from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
-EXAMPLES = ("function", "sklearn", "pyg")
-"""Kinds of models, on undirected graphs of three classes."""
+EXAMPLES = ("function", "sklearn", "pyg")  # kinds of models, on undirected graphs of three classes
 
-KINDS = ("molecule", "directed", "nodes", "vector")
-"""Kinds of objects."""
+KINDS = ("molecule", "directed", "nodes", "vector")  # kinds of objects
 
 
 def files_of(example: str) -> dict[str, str]:

@@ -45,14 +45,11 @@ ENOUGH, LONG = 0.05, 0.5
 PILOT_SECONDS, PILOT_ROWS = 0.25, 2
 """Evidence is timed on the votes that take this many seconds, on at most this many rows of an object."""
 
-PACE = 1.25
-"""By how much the pace of a machine differs from one minute to the next."""
+PACE = 1.25  # by how much the pace of a machine differs from one minute to the next
 
-FINISH = (0.3, 2.0)
-"""Seconds that certificates, files and the report of a small run take, at least and at most."""
+FINISH = (0.3, 2.0)  # seconds that certificates, files and the report of a small run take, at least and at most
 
-WORKER_START = 5.0
-"""Seconds that worker processes take to start, at most."""
+WORKER_START = 5.0  # seconds that worker processes take to start, at most
 
 
 class RunWork(NamedTuple):

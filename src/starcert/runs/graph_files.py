@@ -35,8 +35,7 @@ from starcert.system.errors import InvalidParameterError, StarcertError, did_you
 
 LABELS = "labels.csv"
 
-BOND, EDGE_LABELS = "bond", "edge_labels"
-"""What the type of an edge is called in molecules, and in the TU collection."""
+BOND, EDGE_LABELS = "bond", "edge_labels"  # what the type of an edge is called in molecules, and in the TU collection
 
 ASK_FOR_TYPES = (
     f"In a run, write --edge-types {BOND} for molecules, --edge-types {EDGE_LABELS} for TU data, otherwise the name of "

@@ -311,8 +311,7 @@ class Goal:
         return " to ".join(dict.fromkeys(shown)).replace("-", "−").replace("inf", "∞")
 
 
-ACCURACY = Goal()
-"""What levels are compared by without a goal."""
+ACCURACY = Goal()  # what levels are compared by without a goal
 
 
 def _examples(noise: Noise) -> list[str]:

@@ -116,13 +116,8 @@ def as_classifier(
 ) -> Classifier:
     """A base classifier from whatever a model function returned.
 
-    Args:
-        model: what it returned.
-        reference: the function.
-        data: the graphs of the run.
-        device: where a module shall be.
-        nodes: whether nodes are classified, and which.
-        on_edges: whether a module stays in its form on edges, in which it is trained, even if it has a dense one.
+    `nodes` says whether nodes are classified, and which. With `on_edges` a module stays in its form on edges, in which
+    it is trained, even if it has a dense one.
     """
     of_nodes, mask = nodes
     if mask is not None and mask not in data.graphs[0].node_data:
@@ -185,9 +180,19 @@ def _n_classes(data: Dataset, reference: Reference) -> int:
 
 
 def _description(function: object, reference: Reference) -> str:
+    try:
+        content = identity(function)
+    except InvalidParameterError as error:
+        _, _, part, _ = error.args
+        hint = (
+            f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
+            "with another description whenever the answers change."
+        )
+        requirement = "return a function whose content can be told"
+        raise InvalidParameterError("model", requirement, part, hint) from error
     # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
     name = getattr(function, "__qualname__", type(function).__name__)
-    return f"{name} of {reference.file.name} {reference.digest} {_identity(function, reference)}"
+    return f"{name} of {reference.file.name} {reference.digest} {content}"
 
 
 def _check_targets(model: Classifier, data: Dataset, of_nodes: bool, mask: str | None) -> None:
@@ -198,20 +203,6 @@ def _check_targets(model: Classifier, data: Dataset, of_nodes: bool, mask: str |
     if mask is not None:
         hint = "Give it the mask where it is made, such as from_pyg(module, targets='nodes', nodes='test_mask')."
         raise InvalidParameterError("nodes", "be left out for a model that says which nodes it answers", mask, hint)
-
-
-def _identity(function: object, reference: Reference) -> str:
-    try:
-        return identity(function)
-    except InvalidParameterError as error:
-        _, _, part, _ = error.args
-        raise InvalidParameterError(
-            "model",
-            "return a function whose content can be told",
-            part,
-            f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
-            "with another description whenever the answers change.",
-        ) from error
 
 
 def _from_module(
@@ -271,7 +262,8 @@ def refuse_model(
     what = " ".join(str(error).split())
     about = f"It is {clean!r}."
     if isinstance(clean, Graph):
-        there = ", ".join(f"{key} {_shape(values)}" for key, values in clean.node_data.items()) or "none"
+        shapes = {key: getattr(values, "shape", None) or (len(values),) for key, values in clean.node_data.items()}  # type: ignore[arg-type]
+        there = ", ".join(f"{key} ({' × '.join(map(str, shape))})" for key, shape in shapes.items()) or "none"
         about = f"The graph has {clean.n_nodes} nodes and the node data: {there}."
         if clean.type_names:
             types = ", ".join(map(str, clean.type_names))
@@ -291,11 +283,6 @@ def refuse_model(
     raise ClassifierError(
         f"{reference.name} ({place_in(reference.file, error)}) cannot answer graph {name!r}: {kind}{what}. {advice}"
     ) from error
-
-
-def _shape(values: Any) -> str:  # noqa: ANN401  (opaque data)
-    shape = getattr(values, "shape", (len(values),))
-    return f"({' × '.join(map(str, shape))})"
 
 
 def check_device(device: str) -> None:

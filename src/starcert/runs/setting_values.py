@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from starcert.objects.threats import Threat, threat_of
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 
@@ -23,8 +22,7 @@ Check = Callable[[Any, Path, str], object]
 """Makes the value of a setting, or refuses it; takes the folder that relative paths begin in, and the name to use in
 messages."""
 
-COLUMN_ROLES = ("smiles", "label", "name", "part")
-"""What a column of a table may hold."""
+COLUMN_ROLES = ("smiles", "label", "name", "part")  # what a column of a table may hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,11 +230,6 @@ def as_radius(value: RadiusLike, _base: Path, name: str) -> object:
         hint = "Write a table: [max_radius], and below it a line such as motif = 3 for every axis."
         raise InvalidParameterError(name, "be whole numbers of flips, one for each axis", value, hint)
     return dict(value) if isinstance(value, Mapping) else tuple(counts)
-
-
-def as_threat(value: object, _base: Path, name: str) -> Threat:
-    """What the attacker can do."""
-    return threat_of(value, name)
 
 
 def as_alpha(value: object, _base: Path, name: str) -> float:

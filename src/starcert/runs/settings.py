@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from starcert.objects.threats import check_box
+from starcert.objects.threats import check_box, threat_of
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
 from starcert.runs.user_code import Reference
@@ -47,8 +47,7 @@ def _declared(each: Field[Any]) -> Setting:
 class RunSettings:
     """What a run needs to know; the help of each setting says what it is, and its default in words what None means.
 
-    Paths are absolute. `data` is text if it names a TU data set, `regions` if it names a builder. `max_radius` has the
-    order of the noise's axes.
+    Paths are absolute, and `max_radius` has the order of the noise's axes.
     """
 
     model: Reference = setting(
@@ -215,7 +214,7 @@ class RunSettings:
         changes="certificates",
     )
     threat: Threat | None = setting(
-        checks.as_threat,
+        lambda value, _base, name: threat_of(value, name),
         "What the attacker can do: flips:2 is at most two flips, wherever they are. The results count the graphs "
         "that are certified, broken and open under any 1 and any 2 flips, and evidence spends no votes on more.",
         shown="none: all that can be flipped",

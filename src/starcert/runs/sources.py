@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -111,7 +112,7 @@ def _numbered_names(name: str, numbers: range) -> list[str]:
 
 
 def _of_function(reference: Reference) -> Dataset:
-    """What a function of the user's returns: objects, possibly with classes and names; or a data set of starcert's."""
+    """The objects that a user's function returns, possibly with classes and names; or its data set."""
     made: Any = reference.load()
     if not callable(made):
         raise InvalidParameterError("data", "name a function that returns objects and their classes", str(reference))
@@ -231,15 +232,14 @@ def _records(stored: object, path: Path) -> list[Any]:
     from torch_geometric.data.separate import separate  # noqa: PLC0415
 
     if isinstance(stored, tuple) and len(stored) in (2, 3) and isinstance(stored[1], Mapping):
-        together = stored[0] if isinstance(stored[0], Data) else Data.from_dict(_texts(stored[0], path))
+        whole = stored[0] if isinstance(stored[0], Data) else Data.from_dict(_texts(stored[0], path))
         slices: Any = stored[1]
         try:
             n_graphs = min(len(each) for each in slices.values()) - 1
             if n_graphs > (size := path.stat().st_size):  # a bound takes eight bytes, unless a tensor repeats itself
                 raise StarcertError(f"{path}: its slices tell of {n_graphs:,} graphs in {in_words(size)}. {_ADVICE}")
-            return [
-                separate(Data, together, idx=number, slice_dict=slices, decrement=False) for number in range(n_graphs)
-            ]
+            cut = partial(separate, Data, whole, slice_dict=slices, decrement=False)
+            return [cut(idx=number) for number in range(n_graphs)]
         except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
             raise StarcertError(f"{path}: its slices do not fit its tensors: {error}. {_ADVICE}") from error
     if isinstance(stored, Data):

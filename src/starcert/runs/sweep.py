@@ -290,6 +290,7 @@ def page_of(sweep: SweepResult) -> SweepPage:
     alone = [f"by p_A alone, {axis}" for axis in first.noise.axes] if run.evidence else []
     flips = [f"any {each.flips:,}: {what}" for each in first.any_flips for what, _ in flip_counts(sweep, each)]
     named = [] if goal is None else [str(goal).replace("@", " @ ").replace(",", ", ")]
+    majority, better = sweep.class_names[sweep.majority], "unbeaten levels that are better than a constant answer"
     return SweepPage(
         title=f"Choosing the noise: {run.data_title}",
         texts={
@@ -303,19 +304,10 @@ def page_of(sweep: SweepResult) -> SweepPage:
         numbers=[
             KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels"),
             KeyFigure(f"{first.n_graphs:,}", "graphs", "number-graphs"),
-            KeyFigure(
-                f"{first.majority_share:.1%}",
-                "majority-class share",
-                "number-majority",
-                sweep.class_names[sweep.majority],
-            ),
-            KeyFigure(
-                f"{len(sweep.worthwhile):,}",
-                "unbeaten levels that are better than a constant answer",
-                "number-unbeaten",
-            ),
+            KeyFigure(f"{first.majority_share:.1%}", "majority-class share", "number-majority", majority),
+            KeyFigure(f"{len(sweep.worthwhile):,}", better, "number-unbeaten"),
         ],
-        notices=notices(sweep),
+        notices=list(notices(sweep)),
         settings=list(_settings_shown(sweep)),
         columns=["accuracy", *named, "less the best", "abstains", *radii, *alone, *flips, "volume", "score"],
         order=sweep.order,

@@ -41,8 +41,7 @@ from starcert.runs.grid import Goal
 from starcert.system.errors import StarcertError
 from starcert.system.output import progress_bar
 
-MAX_CELLS = 100_000
-"""Score and volume are counted in a box of at most this many radii."""
+MAX_CELLS = 100_000  # score and volume are counted in a box of at most this many radii
 
 Radii = tuple[tuple[int, ...], ...]
 

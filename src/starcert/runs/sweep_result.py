@@ -88,11 +88,8 @@ def sweep_settings(
     part = chosen or ("validation" if divided else "all")
     run = run_settings(values, {**options, "noise": levels[0], "split": part})
     has_parts = run.splits is not None or "part" in (run.columns or {})
-    if (
-        chosen is None
-        and not divided
-        and (has_parts or any(asks_for(run.model, part) for part in ("train", "validation")))
-    ):
+    undecided = chosen is None and not divided
+    if undecided and (has_parts or any(asks_for(run.model, part) for part in ("train", "validation"))):
         run = replace(run, split="validation")
     own = noise if isinstance(noise, Noise) and noise.axes == levels[0].axes else levels[0]
     certifying = ("samples", "selection_samples", "own_samples", "limit")
@@ -203,7 +200,7 @@ def tie_sentence(sweep: SweepResult) -> str:
     if not ties:
         return f"{head} All others have clearly less, or are no better than a constant answer."
     behind = [sweep.standings[number] for number in ties]
-    others = f"level{'s' * (len(ties) > 1)} {_listed(ties)}"
+    others = f"level{'s' * (len(ties) > 1)} {_listed(ties, _MAX_TIES)}"
     apart = goal.apart(min(each.by for each in behind), max(each.by for each in behind))
     widest = goal.apart(min(each.least for each in behind), max(each.most for each in behind))
     return (
@@ -212,9 +209,9 @@ def tie_sentence(sweep: SweepResult) -> str:
     )
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    more = f" and {len(numbers) - _MAX_TIES:,} more" if len(numbers) > _MAX_TIES else ""
-    return ", ".join(str(number + 1) for number in numbers[:_MAX_TIES]) + more
+def _listed(numbers: Sequence[int], most: int = _MAX_NAMED) -> str:
+    more = f" and {len(numbers) - most:,} more" if len(numbers) > most else ""
+    return ", ".join(str(number + 1) for number in numbers[:most]) + more
 
 
 def flip_counts(sweep: SweepResult, found: FlipVerdicts) -> list[tuple[str, int]]:
@@ -258,12 +255,8 @@ def verdict(sweep: SweepResult, number: int) -> str:
     return ", ".join(words)
 
 
-def notices(sweep: SweepResult) -> list[Notice]:
+def notices(sweep: SweepResult) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
-    return list(_notices(sweep))
-
-
-def _notices(sweep: SweepResult) -> Iterator[Notice]:
     levels, n = sweep.levels, sweep.levels[0].n_graphs
     constant = [number for number, level in enumerate(levels) if level.constant]
     majority = f"always answering {sweep.class_names[sweep.majority]!r} is right on {levels[0].majority_share:.1%}"
@@ -325,9 +318,7 @@ def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[
     could = "none ever could" if least is None else f"{least:,} votes could"
     if len(numbers) == len(sweep.levels):
         return f"{axis} ({could})"
-    named = ", ".join(str(number + 1) for number in numbers[:_MAX_NAMED])
-    more = f" and {len(numbers) - _MAX_NAMED:,} more" if len(numbers) > _MAX_NAMED else ""
-    return f"{axis} at level{'s' * (len(numbers) != 1)} {named}{more} ({could})"
+    return f"{axis} at level{'s' * (len(numbers) != 1)} {_listed(numbers)} ({could})"
 
 
 def _named(sweep: SweepResult, numbers: Sequence[int]) -> str:

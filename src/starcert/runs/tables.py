@@ -28,11 +28,9 @@ Columns = Mapping[str, str]
 Row = tuple[int, dict[str, str]]
 """The number of a line, and its cells by role."""
 
-MAX_SHOWN = 200
-"""A message shows at most this many characters of a name."""
+MAX_SHOWN = 200  # a message shows at most this many characters of a name
 
-MAX_DIGITS = 1000
-"""Longer numbers are read as names: Python refuses to parse numbers of several thousand digits."""
+MAX_DIGITS = 1000  # longer numbers are read as names: Python refuses to parse numbers of several thousand digits
 
 _MAX_COLUMNS_SHOWN = 20
 _MAX_CLASS_NUMBER = 1000
