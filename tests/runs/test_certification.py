@@ -153,7 +153,8 @@ def test_the_written_run_file_repeats_the_run_to_the_byte(done, tmp_path):
     assert contents(tmp_path / "again") == contents(outcome.folder)
 
 
-def test_comments_in_the_run_file_of_a_finished_run_stay(done, tmp_path):
+def test_comments_in_the_run_file_of_a_finished_run_stay(done, tmp_path, monkeypatch):
+    monkeypatch.setattr("starcert.runs.user_code.available_cores", lambda: 1)  # no worker needs to start
     run, outcome = done
     project = tmp_path / "elsewhere"
     shutil.copytree(run.parent, project)
@@ -271,7 +272,10 @@ def test_a_box_of_radii(run):
     ("change", "words"),
     [
         ({"regions": "comunities"}, "Did you mean communities?"),
-        ({"split": "test", "limit": 1, "data": "NO_SUCH_DATA"}, "NO_SUCH_DATA is no TU data set that could be found"),
+        (
+            {"split": "test", "limit": 1, "data": "NO_SUCH_DATA"},
+            "NO_SUCH_DATA is not a TU data set that could be found",
+        ),
     ],
 )
 def test_what_cannot_work_leaves_nothing_behind(run, change, words, monkeypatch, tmp_path):

@@ -162,7 +162,7 @@ def test_other_labels_are_numbered_in_their_order(folder):
         ("g1.graphml", "nothing of the kind", "g1.graphml: is not GraphML: syntax error: line 1, column 0"),
         ("g1.edges", "a b\n", "has the same name as g1.edges"),
         ("h.edges", "a b\na a\n", "h.edges, line 2: 'a a' is a self-loop"),
-        ("h.edges", "a b 0.5\n", "h.edges, line 1: 'a b 0.5' is no pair of nodes; weights"),
+        ("h.edges", "a b 0.5\n", "h.edges, line 1: 'a b 0.5' is not a pair of nodes; weights"),
         ("h.edges", b"\xff\xfe", "h.edges: is not text in UTF-8"),
     ],
 )

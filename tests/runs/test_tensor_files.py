@@ -207,7 +207,7 @@ def test_a_file_that_unpacks_to_far_more_than_it_is(tmp_path):
 )
 def test_other_files_are_no_fault_of_starcert(tmp_path, content):
     (tmp_path / "other").write_bytes(content)
-    with pytest.raises(StarcertError, match=r"other: (is no file of tensors|holds a)"):
+    with pytest.raises(StarcertError, match=r"other: (is not a file of tensors|holds a)"):
         read_tensors(tmp_path / "other")
 
 

@@ -187,8 +187,8 @@ def result_rows(archive: Archive, base: Sequence[int]) -> Iterator[dict[str, obj
     `base_class` is the base classifier's answer on the clean graph, beside `class`, the smoothed classifier's. With
     evidence, `frontier_by_p_A` is what the bounds on the class probabilities certify alone, `broken` are the levels
     with a known attack, and no `any_flips` flips, wherever they are, change the answer. With evidence or a threat,
-    `any_1`, `any_2`, … say what is known under so many flips: by p_A, by evidence, broken or open; None where a graph
-    has fewer sites.
+    `any_1`, `any_2`, … say what is known under any 1, any 2, … flips: by p_A, by evidence, broken or open; None where a
+    graph has fewer sites.
     """
     certificates = archive.certificates
     outcomes = flip_outcomes(certificates, flips_asked(archive))

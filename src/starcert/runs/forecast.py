@@ -1,4 +1,4 @@
-"""What can be said about a run before its first vote: how long it takes, what it can certify at all, and what is fixed.
+"""What is known about a run before its first vote: how long it takes, what it can certify at all, and what is fixed.
 
 Some votes are drawn, counted and thrown away: once to compile and to fill caches, then on the clock, on the smallest,
 the middle and the largest object, and extrapolated to all of them. What evidence takes depends on what the votes show:
@@ -200,10 +200,10 @@ def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:
     }
     if not needed:
         return
-    told = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
+    listed = ", ".join(f"{axis} {'never' if votes is None else f'{votes:,}'}" for axis, votes in needed.items())
     short = [axis for axis, votes in needed.items() if votes is None or votes > settings.samples]
     enough = f"{settings.samples:,} samples are too few on {', '.join(short)}" if short else "There are enough samples"
-    yield f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {told}. {enough}."
+    yield f"Votes before one flip can be certified at all{' by p_A' * settings.evidence}: {listed}. {enough}."
 
 
 def seconds_of_run(work: RunWork, timings: Timings) -> tuple[float, float]:

@@ -167,7 +167,9 @@ def read_edge_list(path: Path) -> Graph:
         if len(names) == 3 and names[2] in ("1", "1.0"):
             names.pop()
         if len(names) > 2:
-            refuse_line(path, number, f"{line!r} is no pair of nodes; weights and other data of edges are not covered")
+            refuse_line(
+                path, number, f"{line!r} is not a pair of nodes; weights and other data of edges are not covered"
+            )
         if len(names) == 2 and names[0] == names[1]:
             refuse_line(path, number, f"{line!r} is a self-loop, which starcert's graphs do not have; take it out")
         ends = [index.setdefault(name, len(index)) for name in names]

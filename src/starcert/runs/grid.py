@@ -251,7 +251,7 @@ class Goal:
 
     Example:
         >>> goal = Goal.parse("accuracy@motif=1,random=10", Noise(motif=0.1, random=0.4))
-        >>> str(goal), goal.words
+        >>> str(goal), goal.description
         ('accuracy@motif=1,random=10', 'accuracy certified against 1 flip in motif and 10 flips in random')
     """
 
@@ -288,7 +288,7 @@ class Goal:
         return f"{self.kind}@{where}" if where else self.kind
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What it is, in words."""
         if self.kind == "flips":
             return f"mean certified flips {f'in {self.axis} alone' if self.axis else 'wherever they fall'}"

@@ -39,7 +39,7 @@ MAX_DENSE_NODES = 128
 class ModelInputs:
     """What a model function gets for parameters of these names."""
 
-    device: str  # where the model shall be, such as "cpu"
+    device: str  # where the model belongs, such as "cpu"
     data: Dataset  # all the data of the run
     train: Dataset | None  # their training part; None if the run certifies all of the data
     noise: Noise | None = None  # the noise that the model will be smoothed with
@@ -188,7 +188,7 @@ def _description(function: object, reference: Reference) -> str:
             f"Let {reference.name} return starcert.classifiers.from_callable(function, n_classes=…, description=…), "
             "with another description whenever the answers change."
         )
-        requirement = "return a function whose content can be told"
+        requirement = "return a function whose content can be identified"
         raise InvalidParameterError("model", requirement, part, hint) from error
     # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
     name = getattr(function, "__qualname__", type(function).__name__)

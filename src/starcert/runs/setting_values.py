@@ -105,12 +105,12 @@ def whole(least: int, most: int) -> Check:
     return lambda value, _base, name: whole_number(name, value, least, most)
 
 
-def one_of(*words: str) -> Check:
+def one_of(*choices: str) -> Check:
     """The check of a word that must be one of these."""
 
     def check(value: object, _base: Path, name: str) -> str:
-        if value not in words:
-            raise InvalidParameterError(name, f"be one of {', '.join(words)}", value)
+        if value not in choices:
+            raise InvalidParameterError(name, f"be one of {', '.join(choices)}", value)
         return str(value)
 
     return check

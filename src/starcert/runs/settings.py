@@ -225,12 +225,12 @@ class RunSettings:
     )
     limit: int | None = setting(
         _SAMPLES,
-        "Certify so many graphs: the first, or of every class its share (by --split-seed) where the first ones "
-        "have not.",
+        "At most this many graphs: the first, or a share of every class (by --split-seed) where the first ones "
+        "are not representative.",
         shown="all",
         kind=int,
         of_sweeps=True,
-        sweep_help="Try so many graphs: the first, or of every class its share.",
+        sweep_help="At most this many graphs: the first, or a share of every class.",
     )
     split: str = setting(
         checks.one_of("all", "train", "validation", "test"),

@@ -159,7 +159,7 @@ def _tu_or_folder(name: str, edge_types: str | None) -> Dataset:
         close = get_close_matches(name.lower(), near, n=1)
         meant = f" Did you mean {near[close[0]]}?" if close else ""
         raise StarcertError(
-            f"There is no file or folder {path}, and {name} is no TU data set that could be found.{meant} Tried: "
+            f"There is no file or folder {path}, and {name} is not a TU data set that could be found.{meant} Tried: "
             f"{error.tried}. TU data sets are listed at {CATALOGUE}; upper and lower case matter. Without a "
             f"connection, fetch {name}.zip on another machine, unpack it, and give its folder: --data {name}."
         ) from error
@@ -183,7 +183,7 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what PyG says about others when it is imported helps nobody here
+            warnings.simplefilter("ignore")  # PyG warns about other packages when it is imported
             import torch  # noqa: PLC0415
             from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr  # noqa: PLC0415
             from torch_geometric.data.storage import GlobalStorage  # noqa: PLC0415
@@ -197,15 +197,15 @@ def read_tensors(path: Path, *, of_nodes: bool = False, edge_types: str | None =
     _check_size(path)
     try:
         with allowing(needed), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about foreign files, which are then refused in our words
+            warnings.simplefilter("ignore")  # about foreign files, which are refused below
             stored = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises nearly anything on a file that is none of its own
+    except Exception as error:  # torch raises nearly anything on a file of another format
         reason = " ".join(str(error).split()) or type(error).__name__
         if "Unsupported operand" in reason or "Invalid magic number" in reason:
             reason = "torch.save did not write it, or it is damaged"
         elif "Unsupported" in reason or "global" in reason.lower():
             reason = "it holds more than tensors and plain values, and such a file could run anything"
-        raise StarcertError(f"{path}: is no file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
+        raise StarcertError(f"{path}: is not a file of tensors that can be read: {reason[:200]}. {_ADVICE}") from error
     try:
         return _as_data(_records(stored, path), path, of_nodes=of_nodes, edge_types=edge_types)
     except (TypeError, ValueError, AttributeError, LookupError, RuntimeError, AssertionError) as error:
@@ -221,7 +221,7 @@ def _check_size(path: Path) -> None:
         with ZipFile(path) as file:
             unpacked = sum(entry.file_size for entry in file.infolist())
     except (BadZipFile, OSError, ValueError, NotImplementedError):
-        return  # an older kind of file, or none: torch will tell
+        return  # an older kind of file, or not one of torch, which will say so
     if unpacked > _FREE_BYTES + 4 * path.stat().st_size:
         raise StarcertError(f"{path}: is compressed, to {in_words(unpacked)}. Files of torch are not. {_ADVICE}")
 
@@ -270,7 +270,7 @@ def _as_data(records: list[Any], path: Path, *, of_nodes: bool, edge_types: str 
         if of_nodes and is_tensor(label) and record.num_nodes == label.numel() > 1:
             record.y, label = label.reshape(-1), None  # the classes of its nodes
         else:
-            record.y = None  # the class of a graph is no data of its nodes, even where there is one node
+            record.y = None  # the class of a graph is not data of its nodes, even if it has one
         limits.count(record, where)
         try:
             if edge_types is None:

@@ -145,7 +145,7 @@ def _levels(
     note: Callable[[str], None],
 ) -> Iterator[tuple[Certificates, TriedModel]]:
     """The certificates of every level, and what they were made with."""
-    once = cache(note)  # what is true of one level need not be said for the next
+    once = cache(note)  # what is true of one level is not repeated for the next
     with ExitStack() as resources:
         ready, executor, begun = first, None, time.monotonic()
         for number, (noise, store) in enumerate(zip(settings.levels, stores, strict=True), start=1):
@@ -202,7 +202,7 @@ def _noise_there(place: OutputFolder, settings: SweepSettings) -> Noise:
             noise = read_run_file(folder / RUN).values.get("noise")
             if isinstance(noise, Noise) and settings.grid.levels(noise) == settings.levels:
                 return noise
-        except StarcertError:  # there is none, or none that this sweep could go on from, as is said elsewhere
+        except StarcertError:  # there is none, or none that this sweep could go on from: `begin` reports it
             continue
     return settings.run.noise
 
@@ -314,7 +314,7 @@ def page_of(sweep: SweepResult) -> SweepPage:
         factors=[(factor.name, factor.texts) for factor in factors],
         axes=first.noise.axes,
         majority=first.majority_share,
-        goal=None if goal is None else (goal.words, goal.kind == "accuracy"),
+        goal=None if goal is None else (goal.description, goal.kind == "accuracy"),
         chosen=sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
         levels=[_level_shown(sweep, number, at) for number, at in enumerate(places)],
     )
@@ -338,8 +338,8 @@ def _level_shown(sweep: SweepResult, number: int, at: tuple[int, ...]) -> ShownL
         unbeaten=sweep.beaten_by[number] is None,
         constant=level.constant,
         verdict=verdict(sweep, number),
-        standing=(f"{goal.words} {goal.show(own.value)}; " if named else "")
-        + ("the best" if is_best else f"less the best by {goal.words}: {less}"),
+        standing=(f"{goal.description} {goal.show(own.value)}; " if named else "")
+        + ("the best" if is_best else f"less the best by {goal.description}: {less}"),
         command=next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
         cells=(
             f"{level.accuracy:.1%} ({low:.0%}–{high:.0%})",

@@ -183,11 +183,11 @@ def advice(sweep: SweepResult) -> str:
     if sweep.suggested is None and sweep.settings.goal is None:
         return "No level that is better than a constant answer certifies a flip. Next: other levels, or more --samples."
     if sweep.suggested is None:
-        none = f"No level that is better than a constant answer has any {sweep.goal.words}."
+        none = f"No level that is better than a constant answer has any {sweep.goal.description}."
         return f"{none} Next: other levels, more --samples, or another --best."
     if sweep.settings.goal is None:
         return "Next, for the most accurate of the unbeaten levels that certify a flip:"
-    return f"Next, for the best level by {sweep.goal.words}:"
+    return f"Next, for the best level by {sweep.goal.description}:"
 
 
 def tie_sentence(sweep: SweepResult) -> str:
@@ -196,7 +196,8 @@ def tie_sentence(sweep: SweepResult) -> str:
     if best is None or len(sweep.levels) == 1:
         return ""
     goal, own, ties = sweep.goal, sweep.standings[best], sweep.ties
-    head = f"Level {best + 1}, by {goal.words}: {goal.show(own.value)} (95% interval {goal.within(own.low, own.high)})."
+    within = goal.within(own.low, own.high)
+    head = f"Level {best + 1}, by {goal.description}: {goal.show(own.value)} (95% interval {within})."
     if not ties:
         return f"{head} All others have clearly less, or are no better than a constant answer."
     behind = [sweep.standings[number] for number in ties]
@@ -239,20 +240,20 @@ def next_command(sweep: SweepResult, number: int, run_file: str) -> str:
 
     Where the data are divided, that is the test part; otherwise the user has to name them.
     """
-    words = ["starcert", "certify", run_file, "--noise", noise_text(sweep.levels[number].noise)]
-    words += ["--data", OTHER] if sweep.settings.run.split == "all" else ["--split", "test"]
-    return shlex.join([*words, "--out", "certified"])
+    command = ["starcert", "certify", run_file, "--noise", noise_text(sweep.levels[number].noise)]
+    command += ["--data", OTHER] if sweep.settings.run.split == "all" else ["--split", "test"]
+    return shlex.join([*command, "--out", "certified"])
 
 
 def verdict(sweep: SweepResult, number: int) -> str:
     """What there is to say about a level, in a few words."""
     by = sweep.beaten_by[number]
-    words = ["unbeaten" if by is None else f"beaten by level {by + 1}"]
+    parts = ["unbeaten" if by is None else f"beaten by level {by + 1}"]
     if sweep.levels[number].constant:
-        words.append("no better than a constant")
+        parts.append("no better than a constant")
     if sweep.levels[number].short:
-        words.append(f"too few votes for {', '.join(sweep.levels[number].short)}")
-    return ", ".join(words)
+        parts.append(f"too few votes for {', '.join(sweep.levels[number].short)}")
+    return ", ".join(parts)
 
 
 def notices(sweep: SweepResult) -> Iterator[Notice]:
@@ -268,8 +269,8 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
             f"There, {majority} or more than the smoothed classifier. A constant answer is robust against everything, "
             f"and worthless: however far their radii go, leave these levels. {_named(sweep, constant)}"
         )
-        told = f"{len(constant):,} of {len(levels):,} level{'s' * (len(levels) != 1)}"
-        yield Notice(f"No better than a constant answer: {told}", text)
+        count = f"{len(constant):,} of {len(levels):,} level{'s' * (len(levels) != 1)}"
+        yield Notice(f"No better than a constant answer: {count}", text)
     elsewhere = (
         f"Certify the level on other graphs: name them where the command has {OTHER}. Have you no others? Sweep again "
         "with --split validation and another --out, and certify with --split test."

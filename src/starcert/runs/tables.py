@@ -190,7 +190,7 @@ def part_named(word: str, where: str) -> str | None:
     if word.strip().lower() not in parts:
         shown = repr(word[:MAX_SHOWN])
         raise StarcertError(
-            f"{where}: {shown} is no part. There are train, validation and test; leave it empty for none."
+            f"{where}: {shown} is not a part. There are train, validation and test; leave it empty for none."
         )
     return parts[word.strip().lower()]
 
@@ -251,7 +251,7 @@ def _place_of(graph: object, places: Mapping[str, list[int]], names: Sequence[st
         return graph
     if not isinstance(graph, str):
         shown = repr(graph)[:MAX_SHOWN]
-        raise StarcertError(f"{where}: {shown} is no graph. Give indices from 0, or names of graphs.")
+        raise StarcertError(f"{where}: {shown} is not a graph. Give indices from 0, or names of graphs.")
     found = places.get(graph, [])
     shown = repr(graph[:MAX_SHOWN])
     if len(found) > 1:

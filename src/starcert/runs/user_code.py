@@ -111,7 +111,7 @@ def place_of(path: str | Path, base: Path, parameter: str) -> Path:
     """Where a path leads from a folder, absolute; `~` is somebody's home."""
     try:
         return Path(os.path.abspath(base / Path(path).expanduser()))
-    except RuntimeError:  # so expanduser says that there is nobody of this name, or no home
+    except RuntimeError:  # expanduser knows no such user, or no home
         hint = "Write the whole path."
         raise InvalidParameterError(parameter, "begin with a home folder that is known here", str(path), hint) from None
 
@@ -187,7 +187,7 @@ def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
 def voting_workers(
     classifier: Classifier, file: Path, workers: int, note: Callable[[str], None]
 ) -> Iterator[Executor | None]:
-    """At most so many worker processes, no more than there are cores; None if the classifier works in this process.
+    """At most this many worker processes, no more than there are cores; None if votes are counted in this process.
 
     The workers import the user's file that made the classifier. `note` receives why there are fewer than requested.
     """
