@@ -7,7 +7,7 @@ import runs_worlds as worlds
 from starcert.datasets import Dataset
 from starcert.objects import Graph
 from starcert.runs.graph_files import read_edge_list, read_folder, read_graphml
-from starcert.runs.tables import limited, part_of
+from starcert.runs.tables import part_of
 from starcert.system.errors import StarcertError, StarcertWarning
 
 
@@ -36,15 +36,15 @@ def test_the_first_graphs():
 
 def test_a_limit_on_sorted_data_draws_from_every_class():
     data = replace(make(), labels=(0,) * 30 + (1,) * 10)
-    drawn = limited(data, 8, 3)
+    drawn = data.limited(8, 3)
     assert tuple(drawn.labels) == (0,) * 6 + (1,) * 2
     assert list(drawn.names) == sorted(drawn.names, key=data.names.index)
-    assert drawn.names == limited(data, 8, 3).names != limited(data, 8, 4).names
-    assert set(drawn.names) < set(limited(data, 12, 3).names)
-    assert limited(data, 2, 0).labels.tolist() == [0, 1]
-    assert limited(make(), 5, 3).names == make()[:5].names  # every class has its share already
-    assert limited(replace(make(), labels=None), 5, 3).names == make()[:5].names
-    assert limited(data, None, 0) is data
+    assert drawn.names == data.limited(8, 3).names != data.limited(8, 4).names
+    assert set(drawn.names) < set(data.limited(12, 3).names)
+    assert data.limited(2, 0).labels.tolist() == [0, 1]
+    assert make().limited(5, 3).names == make()[:5].names  # every class has its share already
+    assert replace(make(), labels=None).limited(5, 3).names == make()[:5].names
+    assert data.limited(None, 0) is data
 
 
 @pytest.mark.parametrize("labels", [None, (None, *(0,) * 39)])

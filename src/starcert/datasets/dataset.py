@@ -218,6 +218,26 @@ class Dataset:
             raise StarcertError("Data can be divided by class only where the class of every graph is known.")
         return self.labels
 
+    def limited(self, n: int | None, seed: int) -> Dataset:
+        """At most n graphs: the first ones if every class has its share of them, within one graph; otherwise a draw.
+
+        The draw takes one graph of every class, then of each in proportion to its size; the draw of fewer graphs is
+        part of that of more. Graphs stay in their order.
+        """
+        if n is None or n >= len(self):
+            return self
+        labels = self.labels.tolist()
+        sizes, first = Counter(labels), Counter(labels[:n])
+        fair = all(abs(first[label] - n * size / len(self)) < 1 for label, size in sizes.items())
+        if not self.known or (fair and len(first) == min(n, len(sizes))):
+            return self[:n]
+        seen: Counter[int | None] = Counter()
+        places: list[tuple[float, int, int]] = []
+        for index in np.random.default_rng(seed).permutation(len(self)).tolist():
+            places.append((seen[labels[index]] / sizes[labels[index]], len(places), index))
+            seen[labels[index]] += 1
+        return self[sorted(index for *_, index in sorted(places)[:n])]
+
     def __reduce__(self) -> tuple[object, ...]:
         return partial(Dataset, **{field.name: getattr(self, field.name) for field in fields(self)}), ()
 

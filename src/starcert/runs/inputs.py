@@ -22,7 +22,7 @@ from starcert.runs.graph_files import ASK_FOR_TYPES
 from starcert.runs.models import ModelInputs, as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs
-from starcert.runs.tables import MAX_SHOWN, divided, limited, number_labels, part_if_any, part_of
+from starcert.runs.tables import MAX_SHOWN, divided, number_labels, part_if_any, part_of
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import progress_bar, say
@@ -111,7 +111,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     without_train = undivided or (data.parts is not None and "train" not in data.parts)
     train = None if without_train else part_of(data, "train", seed)
     validation = None if undivided else part_if_any(data, "validation", seed)
-    chosen = limited(part, settings.limit, seed)
+    chosen = part.limited(settings.limit, seed)
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
 

@@ -225,9 +225,10 @@ def _from_module(
     if isinstance(data.graphs[0], Vector):
         return from_torch(module, n_classes=_n_classes(data, reference))
     parameters = list(inspect.signature(module.forward).parameters)
+    largest = max(graph.n_nodes for graph in data.graphs)
     if len(parameters) > 1 and parameters[1].startswith("adj"):
         make = from_dense
-    elif not on_edges and _prefers_dense(module, data):
+    elif not on_edges and callable(getattr(module, "dense", None)) and largest <= MAX_DENSE_NODES:
         make, module = from_dense, module.dense()
     else:
         make = from_pyg
@@ -247,11 +248,6 @@ def _from_module(
         hint = "It must return one row of logits for each graph, with a column for each class: pool over nodes first."
         raise InvalidParameterError("model", "return logits of shape (graphs, classes)", tuple(width), hint)
     return cast(Classifier, make(module, n_classes=int(width[1])))  # its description is a property
-
-
-def _prefers_dense(module: object, data: Dataset) -> bool:
-    largest = max(graph.n_nodes for graph in data.graphs)
-    return callable(getattr(module, "dense", None)) and largest <= MAX_DENSE_NODES
 
 
 def refuse_model(

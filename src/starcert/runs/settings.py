@@ -252,10 +252,7 @@ class RunSettings:
     )
     split_seed: int = setting(_SEED, "The seed of that division.", default=0, kind=int, in_training=True)
     device: str | None = setting(
-        checks.as_device,
-        "Where a torch module runs: cpu, cuda, cuda:1.",
-        shown="where the model is",
-        in_training=True,
+        checks.as_device, "Where a torch module runs: cpu, cuda, cuda:1.", shown="where the model is", in_training=True
     )
     workers: int = setting(
         checks.whole(1, 1024),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 from starcert.certificates.metrics import FlipVerdicts
@@ -282,7 +284,10 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
         f"are for choosing, not for reporting. {elsewhere} A certification draws fresh votes, whatever its seed."
     )
     yield Notice("A level that is chosen here must be certified on other graphs", text)
-    short = _short(sweep)
+    short: dict[tuple[str, int | None], list[int]] = defaultdict(list)  # levels, by axis and votes that would do
+    for axis, number in product(levels[0].noise.axes, range(len(levels))):
+        if axis in levels[number].short:
+            short[axis, levels[number].short[axis]].append(number)
     if short:
         axes = ", ".join(dict.fromkeys(axis for axis, _ in short))
         where = "; ".join(_where(sweep, *each) for each in list(short.items())[:_MAX_NAMED])
@@ -302,16 +307,6 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
     if n < 50:
         text = f"One graph more or less is {1 / n:.1%} of accuracy. Small differences between levels mean nothing."
         yield Notice(f"Only {n:,} graph{'s' * (n != 1)}", text)
-
-
-def _short(sweep: SweepResult) -> dict[tuple[str, int | None], list[int]]:
-    """The levels with too few votes for a flip, by the axis and by how many votes would do there."""
-    found: dict[tuple[str, int | None], list[int]] = {}
-    for axis in sweep.levels[0].noise.axes:
-        for number, level in enumerate(sweep.levels):
-            if axis in level.short:
-                found.setdefault((axis, level.short[axis]), []).append(number)
-    return found
 
 
 def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[int]) -> str:

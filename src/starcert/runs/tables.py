@@ -17,8 +17,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-
 from starcert.datasets.dataset import Dataset, stratified_parts
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
@@ -293,24 +291,3 @@ def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
         drawn = stratified_parts(data.labels, _FRACTIONS, seed)
         which = sorted(dict(zip(("train", "validation", "test"), drawn, strict=True))[name].tolist())
     return data[which] if which else None
-
-
-def limited(data: Dataset, n: int | None, seed: int) -> Dataset:
-    """At most n graphs: the first ones if every class has its share of them, within one graph; otherwise a draw.
-
-    The draw takes one graph of every class, then of each in proportion to its size; the draw of fewer graphs is part
-    of that of more. Graphs stay in their order.
-    """
-    if n is None or n >= len(data):
-        return data
-    labels = data.labels.tolist()
-    sizes, first = Counter(labels), Counter(labels[:n])
-    fair = all(abs(first[label] - n * size / len(data)) < 1 for label, size in sizes.items())
-    if not data.known or (fair and len(first) == min(n, len(sizes))):
-        return data[:n]
-    seen: Counter[int | None] = Counter()
-    places: list[tuple[float, int, int]] = []
-    for index in np.random.default_rng(seed).permutation(len(data)).tolist():
-        places.append((seen[labels[index]] / sizes[labels[index]], len(places), index))
-        seen[labels[index]] += 1
-    return data[sorted(index for *_, index in sorted(places)[:n])]

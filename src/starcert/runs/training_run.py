@@ -111,7 +111,13 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
                 problem = "holds weights that starcert train has not written"
                 raise StarcertError(f"{weights}: {problem}. Give another --weights.")
             if not again:
-                _check_same(weights, there["settings"], story)
+                before = there["settings"]
+                found = [
+                    f"{key}: there {before.get(key)}, now {now}" for key, now in story.items() if before.get(key) != now
+                ]
+                if found:
+                    problem = f"holds weights that were trained otherwise ({'; '.join(found)})"
+                    raise StarcertError(f"{weights}: {problem}. --again replaces them; another --weights keeps both.")
                 return TrainedRun(weights, there, settings, lesson.what, majority, None)
         begun = time.monotonic()
         state = TrainingCheckpoint(f"{os.path.realpath(weights)}.partial", story)
@@ -229,10 +235,3 @@ def _story(run: RunSettings, settings: TrainSettings, inputs: RunInputs, lesson:
         "regions": f"{describe_rule(inputs.rule)} {regions}".rstrip(),
         **asdict(settings),
     }
-
-
-def _check_same(weights: Path, there: Mapping[str, object], story: Mapping[str, object]) -> None:
-    found = [f"{key}: there {there.get(key)}, now {now}" for key, now in story.items() if there.get(key) != now]
-    if found:
-        advice = "--again replaces them; another --weights keeps both."
-        raise StarcertError(f"{weights}: holds weights that were trained otherwise ({'; '.join(found)}). {advice}")

@@ -128,7 +128,7 @@ def running_user_code(file: Path) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        raise UserCodeError(f"{place_in(file, error)}: {_one_line(error)}{_hint(error)}") from error
+        raise UserCodeError(f"{place_in(file, error)}: {_explained(error)}") from error
 
 
 def place_in(file: Path, error: BaseException) -> str:
@@ -150,18 +150,16 @@ def place_of_user_code(error: BaseException) -> str:
     return place
 
 
-def _one_line(error: BaseException) -> str:
+def _explained(error: BaseException) -> str:
+    """An exception on one line: its kind, unless it is one of ours, its message, and what to install."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     kind = "" if isinstance(error, StarcertError) else type(error).__name__
-    return ": ".join(part for part in (kind, " ".join(text.split())) if part)
-
-
-def _hint(error: BaseException) -> str:
+    explained = ": ".join(part for part in (kind, " ".join(text.split())) if part)
     if not isinstance(error, ModuleNotFoundError) or not error.name:
-        return ""
+        return explained
     package = error.name.partition(".")[0]
     wanted = next((f"'starcert[{extra}]'" for extra, packages in _EXTRAS.items() if package in packages), package)
-    return f". Try: pip install {wanted}"
+    return f"{explained}. Try: pip install {wanted}"
 
 
 def _digest_of(file: Path) -> str:
