@@ -38,7 +38,9 @@ def test_the_name_of_a_tu_data_set(tmp_path, monkeypatch):
     with pytest.raises(StarcertError) as caught:
         load_graphs(check_values({"data": "tini"}, SETTINGS, base=tmp_path / "there")["data"])
     message = str(caught.value)
-    assert message.startswith(f"There is no file or folder {tmp_path / 'there' / 'tini'}, and tini is no TU data set ")
+    assert message.startswith(
+        f"There is no file or folder {tmp_path / 'there' / 'tini'}, and tini is not a TU data set "
+    )
     assert "Did you mean TINY?" in message
     assert "--data tini" in message
     assert "root=" not in message

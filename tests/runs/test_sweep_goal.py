@@ -185,7 +185,7 @@ def test_accuracy_under_any_flips_counts_graphs_with_that_many_sites():
             right = one.label == truth and not one.abstained
             expected = float(right and one.any_flips >= most) if sum(one.capacity) >= most else None
             assert mark == expected
-    assert goal.words == "accuracy certified against any 14 flips"
+    assert goal.description == "accuracy certified against any 14 flips"
     with pytest.raises(StarcertError, match=r"best = accuracy@flips:15: no graph has that many sites to flip"):
         marks_of(Goal.parse("accuracy@flips:15", NOISE), found, outcome)
     with pytest.raises(InvalidParameterError, match="'best' must be flips:K"):
