@@ -145,7 +145,6 @@ def _parsed(file: Path) -> dict[str, Any]:
 
 
 def _content_of(file: Path) -> bytes:
-    """The content of a file, unless it is an endless device or too long for the parser."""
     if file.exists() and not file.is_file() and not file.is_dir():
         raise RunFileError(f"{file}: is a device or a pipe. Give a file.")
     try:
