@@ -38,7 +38,7 @@ from starcert.math.attack_axis import counted_sites, numbered
 from starcert.math.attacks import attacks_of
 from starcert.math.bets import RESERVE, sizes_of_stakes
 from starcert.math.confidence import Votes
-from starcert.math.evidence import GROWS, MOST_FLIPS
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH
 from starcert.math.pooling import bins_of
 from starcert.math.site_laws import SiteLaw
 
@@ -134,12 +134,12 @@ class _Again:
         self.graph, self._label, self.axes = graph, certificate.label, graph.axes(archive.noise)
         ends = [0, 1]
         while ends[-1] < len(record.samples):
-            ends.append(ends[-1] * GROWS)
+            ends.append(ends[-1] * STAGE_GROWTH)
         stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right") - 1
         self.stages = np.repeat(stage_of_chunk, record.against)
         self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends) - 1)]
         choices = max(record.n_sites, sum(axis.n_choices for axis in self.axes))
-        some = record.complete and len(record) * choices <= MOST_FLIPS
+        some = record.complete and len(record) * choices <= MAX_FLIPS
         self.shown = [_shown(record, axis) for axis in self.axes] if some else None
         counted = counted_sites(self.axes)
         self.numbers = (

@@ -35,9 +35,10 @@ from starcert.system.errors import ClassifierError
 from starcert.system.output import duration_range
 from starcert.system.threads import one_thread
 from starcert.voting.jobs import Job, check_memory
-from starcert.voting.plans import FixedPlan, Wanted, count_votes, default_selection
+from starcert.voting.plans import FixedPlan, Wanted, default_selection
 from starcert.voting.store import VoteStore
 from starcert.voting.store.file import target_file
+from starcert.voting.vote_loop import count_votes
 
 ENOUGH, LONG = 0.05, 0.5
 """Seconds of votes that are enough to time one, if twice as many take twice as long; and those that always are."""

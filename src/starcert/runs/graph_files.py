@@ -16,8 +16,8 @@ from xml.etree.ElementTree import Element, ParseError
 
 from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph
+from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts, from_networkx
-from starcert.objects.edge_data import MOST_TYPES
 from starcert.runs.tables import (
     MAX_DIGITS,
     MAX_SHOWN,
@@ -299,8 +299,8 @@ def _all_types(name: str, parts: Sequence[Parts], where: Sequence[str]) -> tuple
     if names is not None:
         return tuple(names)
     values = sorted(found, key=lambda each: (isinstance(each, str), each))
-    if len(values) > MOST_TYPES:
-        requirement = f"name what has at most {MOST_TYPES} values: a type, not a measurement"
+    if len(values) > MAX_TYPES:
+        requirement = f"name what has at most {MAX_TYPES} values: a type, not a measurement"
         got = f"{name}, which has {len(values):,}, such as {values[0]!r} and {values[1]!r}"
         raise InvalidParameterError("edge_types", requirement, got)
     return tuple(values)

@@ -12,8 +12,7 @@ from itertools import product
 from math import prod
 
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
-from starcert.objects.noise import Noise
-from starcert.objects.threats import Threat, threat_of
+from starcert.objects.noise import Noise, Threat, threat_of
 from starcert.runs.setting_values import parse_by_axis, renaming
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
@@ -293,7 +292,7 @@ class Goal:
         if self.kind == "flips":
             return f"mean certified flips {f'in {self.axis} alone' if self.axis else 'wherever they fall'}"
         if self.threat is not None:
-            return f"accuracy certified against {self.threat.words}"
+            return f"accuracy certified against {self.threat.label}"
         against = " and ".join(f"{count:,} flip{'s' * (count != 1)} in {axis}" for axis, count in self.radius)
         return f"accuracy certified against {against}" if against else "accuracy"
 

@@ -14,10 +14,10 @@ import numpy as np
 from starcert.classifiers.base import named_classes
 from starcert.datasets.dataset import Dataset
 from starcert.objects import Graph, Partition
-from starcert.objects.binding import Problem, anchored_together, bind, filled_noise
+from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
 from starcert.objects.regions import BUILDERS, build
-from starcert.objects.rule import Rule, author_says
+from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.graph_files import ASK_FOR_TYPES
 from starcert.runs.models import ModelInputs, as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
@@ -156,7 +156,7 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         reused = None if known is None or follows else known.under(settings.noise)
         problem = problem_of(rule, settings.noise, data) if reused is None else reused
         answers = clean_answers(base, settings.model, data, problem.sites)
-    job = Job(base, problem, settings.seed, base.chunk_size)
+    job = Job.of(base, problem, settings.seed)
     return TriedModel(settings.model.digest, base, data, rule, job, tuple(answers))
 
 
@@ -182,7 +182,7 @@ class UserRule:
                 "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
             )
         self.function = found
-        declared = None if isinstance(found, Partition) else author_says(found)
+        declared = None if isinstance(found, Partition) else stated_by_author(found)
         if declared is not None:
             self.anchored = declared
 
@@ -238,11 +238,11 @@ def problem_of(rule: RunRegions, noise: Noise, data: Dataset) -> Problem:
             _check_noise(noise, sites[0].regions)
             advance(1)
     try:
-        return Problem(noise, anchored_together(sites, rule))
+        return Problem(noise, anchor_all(sites, rule))
     except StarcertError:
         for name, each in zip(data.names, sites, strict=True):  # which graph is it?
             try:
-                filled_noise(noise, [each])
+                noise_for_sites(noise, [each])
             except StarcertError as error:
                 _refuse_regions(name, each.clean, error)
         raise

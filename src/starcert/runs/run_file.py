@@ -29,7 +29,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
-from starcert.objects.threats import AnyFlips
+from starcert.objects.noise import AnyFlips
 from starcert.runs.grid import Grid
 from starcert.runs.setting_values import UnknownSettingError, check_values
 from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS, RunSettings

@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from starcert.objects.threats import check_box, threat_of
+from starcert.objects.noise import check_box, threat_of
 from starcert.runs import setting_values as checks
 from starcert.runs.setting_values import Check, Setting, option_name
 from starcert.runs.user_code import Reference
@@ -20,8 +20,7 @@ from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.math.confidence import Family
-    from starcert.objects.noise import Noise
-    from starcert.objects.threats import Threat
+    from starcert.objects.noise import Noise, Threat
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MOST_VOTES`)

@@ -17,8 +17,7 @@ from starcert.datasets.dataset import Dataset
 from starcert.datasets.tu_files import raw_files
 from starcert.objects import CleanObject, Graph
 from starcert.objects.content import is_tensor
-from starcert.objects.convert import Parts
-from starcert.objects.convert_pyg import from_pyg
+from starcert.objects.convert import Parts, from_pyg
 from starcert.runs.graph_files import (
     EDGE_LABELS,
     check_edge_types,
