@@ -98,7 +98,7 @@ def test_labels_that_cannot_be_told_apart_are_refused_before_the_first_vote(tmp_
     changes = {"model": "model.py:nodes", "data": "model.py:graph", "regions": None, "noise": sc.Noise(all=0.1)}
     settings = settings_of(run, **check_values(changes, SETTINGS, base=run.parent), targets="nodes")
     refuse_votes(monkeypatch)
-    with pytest.raises(StarcertError, match="'labels' must tell rows from nodes"):
+    with pytest.raises(StarcertError, match="'labels' must distinguish rows from nodes"):
         certify_run(settings)
 
 
