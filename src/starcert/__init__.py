@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from starcert import files as archive
     from starcert import pages as report
     from starcert.certificates import metrics
-    from starcert.certificates.certificate import Certificate, Certificates, certify
+    from starcert.certificates.certificate import Certificate
+    from starcert.certificates.certify import Certificates, certify
     from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
     from starcert.certificates.smoothing import ABSTAIN, SmoothedClassifier
     from starcert.classifiers import kernels
@@ -32,7 +33,8 @@ __version__ = "0.1.0"
 _HOME = {
     "starcert.certificates.slack": ("rho_lower", "rho_upper", "slack", "slack_table"),
     "starcert.objects.binding": ("Problem",),
-    "starcert.certificates.certificate": ("Certificate", "Certificates", "certify"),
+    "starcert.certificates.certificate": ("Certificate",),
+    "starcert.certificates.certify": ("Certificates", "certify"),
     "starcert.math.confidence": ("Bounds", "Votes", "clopper_pearson"),
     "starcert.math.frontier": ("Frontier",),
     "starcert.system.errors": (

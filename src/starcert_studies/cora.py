@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from starcert.certificates.certificate import Certificates, certify
+from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.metrics import accuracy, certified_share, majority_share
 from starcert.certificates.slack import rho_lower, slack
 from starcert.math.confidence import clopper_pearson

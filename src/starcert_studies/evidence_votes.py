@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import RandomForestClassifier
 
-from starcert.certificates.certificate import Certificate, certify
-from starcert.certificates.judging import with_evidence
+from starcert.certificates.certificate import Certificate
+from starcert.certificates.certify import certify
+from starcert.certificates.evidence import with_evidence
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_sklearn
 from starcert.datasets import tu

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificates, certify
+from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.metrics import accuracy
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.math.confidence import Votes, clopper_pearson

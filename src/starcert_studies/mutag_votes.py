@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from starcert.certificates.certificate import Certificates, certify
+from starcert.certificates.certify import Certificates, certify
 from starcert.certificates.metrics import accuracy, majority_share, right
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_dense

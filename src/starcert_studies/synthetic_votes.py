@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import certify
+from starcert.certificates.certify import certify
 from starcert.certificates.metrics import accuracy, certified_share, score
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers import from_sklearn

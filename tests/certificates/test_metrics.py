@@ -241,12 +241,12 @@ def test_the_votes_needed_are_the_fewest_that_certify_a_flip(apart, n_classes, a
                 assert sc.certify(bounds, noise)[0].certified(radius) is enough
 
 
-@pytest.mark.parametrize("spent", [{}, {"family": "all"}, {"margins": "multi-class"}], ids=repr)
+@pytest.mark.parametrize("spent", [{}, {"family": "all"}], ids=repr)
 @pytest.mark.parametrize("radius", [{"a": 2, "b.delete": 1, "b.add": 0}, (1, 0, 1), (0, 0, 0)], ids=repr)
 def test_the_votes_needed_for_a_radius_are_the_fewest_that_certify_it(radius, spent):
     noise = sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.01))
     together = 3 if spent.get("family") == "all" else 1
-    needed = votes_needed(noise, 0.01, 3, radius=radius, together=together, margins=spent.get("margins", "chosen"))
+    needed = votes_needed(noise, 0.01, 3, radius=radius, together=together)
     for n, enough in ((needed - 1, False), (needed, True)):
         rows = [[n, 0, 0]] * 3
         bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
@@ -271,11 +271,11 @@ def test_too_few_votes_are_named_by_axis():
     assert votes_needed(sc.Noise(all=1e-300), 0.01, 2) == {"all": None}  # more than can be counted
 
 
-@pytest.mark.parametrize("spent", [{"family": "all"}, {"margins": "multi-class"}, {}], ids=repr)
+@pytest.mark.parametrize("spent", [{"family": "all"}, {}], ids=repr)
 def test_the_votes_needed_follow_the_share_of_alpha(spent):
     noise = sc.Noise(a=0.02)
     together = 7 if spent.get("family") == "all" else 1
-    needed = votes_needed(noise, 0.01, 5, together=together, margins=spent.get("margins", "chosen"))["a"]
+    needed = votes_needed(noise, 0.01, 5, together=together)["a"]
     for n, enough in ((needed - 1, False), (needed, True)):
         rows = [[n, 0, 0, 0, 0]] * 7
         bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)

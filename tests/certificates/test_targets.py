@@ -1,8 +1,6 @@
 """Votes, stores and certificates of many targets of one graph: rows keyed by graph and target."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -122,16 +120,13 @@ def test_an_archive_names_graph_and_target(tmp_path):
     assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
 
 
-def test_the_commands_tell_graph_and_target(tmp_path):
-    def told(*command):
-        return subprocess.run([sys.executable, "-m", "starcert", *command], capture_output=True, check=True).stdout
-
+def test_the_commands_tell_graph_and_target(tmp_path, here):
     file = str(tmp_path / "votes.db")
     nodes().vote(graphs(), store=file, **WANTED)
     for command in (["votes", file], ["frontier", "--store", file]):
-        rows = json.loads(told(*command, "--json"))["graphs"]
+        rows = json.loads(here(*command, "--json")[1])["graphs"]
         assert [(row["graph"], row["target"]) for row in rows][4:7] == [(0, 4), (1, 0), (1, 1)]
-        assert b" 1.2 " in told(*command)
+        assert " 1.2 " in here(*command)[1]
 
 
 class TestNodes:

@@ -19,8 +19,8 @@ from memory_worlds import command_with_memory
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.evidence import OwnTally, RecordedVotes
-from starcert.certificates.evidence.verdicts import LOOKS
+from starcert.certificates.evidence import LOOKS
+from starcert.certificates.votes import OwnTally, RecordedVotes
 from starcert.files import evidence_file, evidence_proofs
 from starcert.files.evidence_file import ARRAYS, HEAD, pack, unpack
 from starcert.files.verification import Verification

@@ -25,7 +25,7 @@ WORLDS = [
     archive_worlds.three_classes,
     lambda: archive_worlds.three_classes(selection=False),
     lambda: archive_worlds.three_classes(family="all"),
-    lambda: archive_worlds.three_classes(margins="multi-class"),
+    lambda: archive_worlds.three_classes(all_classes=True),
     archive_worlds.four_regions,
 ]
 
@@ -96,7 +96,7 @@ def test_files_of_version_0_1_0_are_read_proved_and_written_as_they_were(tmp_pat
     ("name", "world"),
     [
         ("two_classes", archive_worlds.two_classes),
-        ("three_classes", lambda: archive_worlds.three_classes(margins="multi-class")),
+        ("three_classes", lambda: archive_worlds.three_classes(all_classes=True)),
         ("three_classes_same_votes", lambda: archive_worlds.three_classes(selection=False)),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_file_says_how_alpha_was_spent_only_where_that_is_new(tmp_path):
         "same votes": (archive_worlds.three_classes(selection=False), {}),
         "chosen": (archive_worlds.three_classes(), {"margins": "chosen"}),
         "joint": (archive_worlds.three_classes(family="all"), {"margins": "chosen", "together": 2}),
-        "as before": (archive_worlds.three_classes(margins="multi-class"), {}),
+        "as before": (archive_worlds.three_classes(all_classes=True), {}),
     }
     for archive, expected in new.values():
         archives.write(tmp_path / "c.json", archive)

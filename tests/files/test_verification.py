@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import archive_worlds
@@ -12,6 +13,7 @@ import starcert as sc
 from starcert import files as archives
 from starcert.certificates.metrics import certified_share
 from starcert.files.verification import Verification
+from starcert.math.confidence import bounds_of
 from starcert.system.errors import ArchiveError, PrecisionError
 
 
@@ -42,7 +44,7 @@ def found(result: Verification) -> list[tuple[int, str, str]]:
         archive_worlds.three_classes,
         lambda: archive_worlds.three_classes(selection=False),
         lambda: archive_worlds.three_classes(family="all"),
-        lambda: archive_worlds.three_classes(margins="multi-class"),
+        lambda: archive_worlds.three_classes(all_classes=True),
         archive_worlds.four_regions,
     ],
 )
@@ -53,13 +55,14 @@ def test_what_starcert_writes_is_proved_again(tmp_path, world):
     assert "proved. Every claim about" in str(result)
 
 
-@pytest.mark.parametrize("spent", [{}, {"family": "all"}, {"margins": "multi-class"}], ids=repr)
+@pytest.mark.parametrize("spent", [{}, {"family": "all"}, {"all_classes": True}], ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 10])
 def test_many_random_votes(tmp_path, n_classes, spent):
     votes = archive_worlds.random_votes(40, n_classes, seed=n_classes)
-    bounds = sc.clopper_pearson(votes, **spent)
+    bounds = sc.clopper_pearson(votes, family=spent.get("family", "each"))
     noise = sc.Noise(a=0.2, b=sc.Flip(delete=0.3, add=0.4))
     archive = archives.Archive.from_result(sc.certify(bounds, noise, max_radius=(4, 5, 6)))
+    archive = replace(archive, all_classes="all_classes" in spent)
     assert archives.verify(written(tmp_path, archive)).verdict == "proved"
     if n_classes in (3, 5) and not spent:
         assert {one.margin_kind for one in archive.certificates} == {"two-class", "multi-class"}
@@ -307,7 +310,7 @@ def test_a_margin_that_was_not_chosen_has_no_share_of_alpha(tmp_path):
     votes = sc.Votes([[9_000, 500, 500]], selection=[[100, 0, 0]])
     archive = archives.Archive.from_result(sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.4)))
     path = written(tmp_path, archive)
-    other = sc.clopper_pearson(votes, margins="multi-class").other[0]
+    other = bounds_of(votes, alpha=0.01, together=1, all_classes=True).other[0]
     assert found(tampered(path, 0, other=other)) == [(0, "other", "false")]
     assert found(tampered(path, 0, margin="multi-class")) == [(0, "margin", "false")]
     # Chosen on other selection votes it would be true, and then the bound on the class itself is not.

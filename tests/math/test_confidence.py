@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import beta
 
 import starcert as sc
-from starcert.math.confidence import share_of_alpha, spends_on_all_classes
+from starcert.math.confidence import bounds_of, share_of_alpha, spends_on_all_classes
 from starcert.math.limits import upper_limit
 from starcert.system.errors import InvalidParameterError
 
@@ -63,15 +63,12 @@ def test_the_margin_is_chosen_without_a_look_at_the_estimation_votes():
     assert all((each == chosen[0]).all() for each in chosen)
 
 
-def test_the_multi_class_margin_everywhere_is_the_rule_of_version_0_1_0():
+def test_bounds_of_all_classes_everywhere_are_the_rule_of_version_0_1_0():
     votes = sc.Votes([[90, 5, 5], [99, 1, 0]], selection=[[9, 0, 0], [9, 0, 0]])
-    before = sc.clopper_pearson(votes, alpha=0.02, margins="multi-class")
+    before = bounds_of(votes, alpha=0.02, together=1, all_classes=True)
     share = Fraction(0.02) / 3
     assert before.failure.tolist() == [upper_limit(10, 100, share), upper_limit(1, 100, share)]
     assert before.other.tolist() == [upper_limit(5, 100, share), upper_limit(1, 100, share)]
-    assert before[0].margins == "multi-class"
-    with pytest.raises(InvalidParameterError, match='"chosen" or "multi-class"'):
-        sc.clopper_pearson(votes, margins="two-class")
 
 
 def test_all_bounds_together_have_an_exact_share_each():

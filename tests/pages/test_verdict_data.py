@@ -8,7 +8,7 @@ from browsing import open_page, set_value, texts
 from report_worlds import FOUR, HOSTILE, ONE, STARS, TWO, random_counts, weighed, world
 
 import starcert as sc
-from starcert.certificates.evidence.attack_axes import axes_of, influences
+from starcert.certificates.attack_axes import axes_of, influences
 from starcert.certificates.metrics import flip_verdicts
 from starcert.files import Archive
 from starcert.math.evidence import Evidence

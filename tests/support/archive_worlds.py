@@ -1,5 +1,7 @@
 """Archives for the tests: two classes, three classes, four regions, anchored graphs, graphs that abstain."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import starcert as sc
@@ -25,12 +27,16 @@ def two_classes() -> Archive:
     )
 
 
-def three_classes(selection: bool = True, **spent: str) -> Archive:
-    """The first graph is decided by the multi-class margin, the second by the two-class one."""
+def three_classes(selection: bool = True, all_classes: bool = False, **spent: str) -> Archive:
+    """The first graph is decided by the multi-class margin, the second by the two-class one.
+
+    With `all_classes`, alpha is spent as version 0.1.0 did.
+    """
     counts = [[6_000, 2_500, 1_500], [9_500, 500, 0]]
     votes = sc.Votes(counts, selection=[[60, 25, 15], [95, 5, 0]] if selection else None)
     bounds = sc.clopper_pearson(votes, **spent)
-    return Archive.from_result(sc.certify(bounds, sc.Noise(a=0.4, b=0.45), max_radius=(9, 9)))
+    archive = Archive.from_result(sc.certify(bounds, sc.Noise(a=0.4, b=0.45), max_radius=(9, 9)))
+    return replace(archive, all_classes=all_classes)
 
 
 def four_regions() -> Archive:

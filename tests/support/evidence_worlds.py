@@ -7,8 +7,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from starcert.certificates.evidence.attack_axes import axes_from
-from starcert.certificates.evidence.own_votes import OwnTally
+from starcert.certificates.attack_axes import axes_from
+from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attack_axis import AttackAxis, counted_sites
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.math.pooling import SiteLaw
@@ -92,16 +92,14 @@ class World:
         return Votes(sizes, against, self.patterns[drawn[wrong]])
 
 
-class OwnVotesOf:
-    """Votes at attacked versions of a world, as `judge` asks for them."""
+class OwnVotesOf(AttackVotes):
+    """Votes at attacked versions of a world, as `find_verdicts` draws them."""
 
-    n_classes = 2
-
-    def __init__(self, world, rng, left):
-        self.world, self.rng, self.most, self.left = world, rng, left, left
+    def __init__(self, world, rng, most):
+        super().__init__(most, n_classes=2)
+        self.world, self.rng = world, rng
 
     def count(self, attacks, chunk):
-        self.left -= OWN_CHUNK * len(attacks)
         tallies = []
         for attack in attacks:
             votes = self.world.votes(self.rng, OWN_CHUNK, attack=attack)
@@ -244,16 +242,14 @@ class ValuedWorld:
         return FlipRecord.joined(parts)
 
 
-class OwnValuedVotes:
-    """Votes at attacked versions of a valued world, as `judge` asks for them."""
+class OwnValuedVotes(AttackVotes):
+    """Votes at attacked versions of a valued world, as `find_verdicts` draws them."""
 
-    n_classes = 2
-
-    def __init__(self, world, rng, left):
-        self.world, self.rng, self.most, self.left = world, rng, left, left
+    def __init__(self, world, rng, most):
+        super().__init__(most, n_classes=2)
+        self.world, self.rng = world, rng
 
     def count(self, attacks, chunk):
-        self.left -= OWN_CHUNK * len(attacks)
         return [self._tally(attack) for attack in attacks]
 
     def _tally(self, attack):

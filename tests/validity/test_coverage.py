@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.math.confidence import spends_on_all_classes
+from starcert.math.confidence import bounds_of, spends_on_all_classes
 
 REPETITIONS = 10_000
 
@@ -122,7 +122,7 @@ def test_choosing_the_margin_on_the_estimation_votes_would_break_the_promise():
     counts = np.random.default_rng(7).multinomial(10_000, p, size=repetitions)
     votes = sc.Votes(counts, selection=[[9, 0, 0]] * repetitions)
     two_class = wrong(sc.clopper_pearson(votes, alpha=alpha), p)
-    multi_class = wrong(sc.clopper_pearson(votes, alpha=alpha, margins="multi-class"), p)
+    multi_class = wrong(bounds_of(votes, alpha=alpha, together=1, all_classes=True), p)
     assert two_class.mean() <= most_often(alpha, repetitions)
     assert multi_class.mean() <= most_often(alpha, repetitions)
     assert (two_class | multi_class).mean() > most_often(alpha, repetitions)

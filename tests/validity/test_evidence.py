@@ -22,7 +22,7 @@ from evidence_worlds import (
 )
 
 import starcert as sc
-from starcert.certificates.evidence.verdicts import judge
+from starcert.certificates.evidence import find_verdicts
 from starcert.math.bets import FRACTIONS, capital_of, needed, stakes
 from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
@@ -115,13 +115,13 @@ def false_verdicts(law, seed, runs):
         votes = world.votes(rng, 2_048)
         evidence = Evidence(votes, world.axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=(2, 2))
         frontier = Frontier(((0, 0),), ((0, 1), (1, 0)), verified=True)
-        verdicts = judge(
+        verdicts = find_verdicts(
             evidence,
             frontier,
             own=OwnVotesOf(world, rng, 30_000),
             label=0,
             alpha=ALPHA,
-            alpha_broken=Fraction(ALPHA) / 4,
+            broken=Fraction(ALPHA) / 4,
         )
         wrong = [level for level in verdicts.certified if world.worst(level) >= 0.5]
         wrong += [level for level in verdicts.broken if world.failure(verdicts.levels[level].attack.sites) < 0.5]
@@ -297,13 +297,13 @@ def valued_verdicts(name, seed, runs):
         box = tuple(min(2, len(axis.sites)) for axis in axes)
         evidence = Evidence(world.votes(rng, 2_048), axes, alpha=Fraction(ALPHA) / 2, failure=0.1, box=box)
         units = tuple(tuple(int(i == axis) for i in range(len(box))) for axis in range(len(box)))
-        verdicts = judge(
+        verdicts = find_verdicts(
             evidence,
             Frontier(((0,) * len(box),), units, verified=True),
             own=OwnValuedVotes(world, rng, 20_000),
             label=0,
             alpha=ALPHA,
-            alpha_broken=Fraction(ALPHA) / 4,
+            broken=Fraction(ALPHA) / 4,
             max_flips=3,
         )
         wrong = [level for level in verdicts.certified if world.worst(level) >= 0.5]

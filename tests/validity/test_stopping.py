@@ -8,11 +8,11 @@ import math
 
 import numpy as np
 import pytest
-from deciding_worlds import SLACK, drawn, plan_for_one_flip
+from decided_plan_worlds import SLACK, drawn, plan_for_one_flip
 from scipy.special import betaincinv
 
 import starcert as sc
-from starcert.certificates import deciding
+from starcert.certificates import decided_plan
 from starcert.math.bets import capital_against
 from starcert.math.confidence import anytime_bounds
 
@@ -70,7 +70,7 @@ def runs_of_the_plan(p, runs=400):
 @pytest.mark.parametrize("give_up", [1e-6, 0.01, 0.5])
 def test_giving_up_claims_nothing(give_up, monkeypatch):
     """However often a question is given up, claims are not more often false."""
-    monkeypatch.setattr(deciding, "GIVE_UP", give_up)
+    monkeypatch.setattr(decided_plan, "GIVE_UP", give_up)
     claims, _ = runs_of_the_plan(1 - SLACK)
     assert claims <= 400 * ALPHA + 4 * math.sqrt(400 * ALPHA)
 
@@ -79,6 +79,6 @@ def test_giving_up_saves_votes_and_costs_little_power(monkeypatch):
     claims, _ = runs_of_the_plan(0.9)
     assert claims >= 0.97 * 400
     _, few = runs_of_the_plan(0.85)
-    monkeypatch.setattr(deciding, "GIVE_UP", 1e-300)
+    monkeypatch.setattr(decided_plan, "GIVE_UP", 1e-300)
     _, many = runs_of_the_plan(0.85)
     assert many > 4 * few

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from evidence_worlds import OwnVotesOf, adding, at_the_edge, deleting, symmetric
 
-from starcert.certificates.evidence.verdicts import judge
+from starcert.certificates.evidence import find_verdicts
 from starcert.math.bets import NOTHING, SCALE, capital_of, needed, with_reserve
 from starcert.math.evidence import Evidence, level_weight
 from starcert.math.frontier import Frontier
@@ -119,7 +119,7 @@ def false_certificates(name, runs, seed, own_votes=OwnVotesOf):
         votes = world.votes(rng, 64 * LOOKS[-1])
         own = own_votes(world, rng, 12_000)
         certified += any(
-            judge(
+            find_verdicts(
                 Evidence(
                     votes.first(look),
                     world.axes,
@@ -131,7 +131,7 @@ def false_certificates(name, runs, seed, own_votes=OwnVotesOf):
                 own=source,
                 label=0,
                 alpha=ALPHA,
-                alpha_broken=Fraction(1, 1000),
+                broken=Fraction(1, 1000),
             ).certified
             for look, source in [*((look, None) for look in LOOKS), (LOOKS[-1], own)]
         )

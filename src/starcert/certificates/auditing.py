@@ -1,9 +1,8 @@
 """The audit of a run: noisy copies are asked about again, in other company and alone, and must be answered the same.
 
-A certificate speaks of a base classifier that is a function of one noisy copy; its votes come from batches. When the
-votes of a run are there, copies are drawn at random, from streams of their own, so that votes stay what they are. Half
-of them are copies of the graphs, the others of *attacked* graphs: what is rare under the noise of the clean graph may
-be frequent at an attacked one. Every copy is asked about
+A certificate speaks of a base classifier that is a function of one noisy copy; its votes come from batches. So copies
+are drawn at random, from streams of their own: half of the graphs, the others of *attacked* graphs, where what is rare
+under the noise of the clean graph may be frequent. Every copy is asked about
 
 - in a batch, as for votes: the answers that the others are compared with;
 - in other company, half as many copies in another order, by the classifier as it is written (`as_written`). This shows
@@ -13,10 +12,8 @@ be frequent at an attacked one. Every copy is asked about
 An answer that is wrong in the same way in all three, and one that changes with time, stays unseen: that answers depend
 on the graph alone is the author's promise. `Audit` says how rare a dependence would have been found.
 
-How many copies there are follows from the number of votes and from the classifier's `call_cost`: an audit costs about a
-fifth of its votes at most, or a few calls where there are very few votes. It never follows from a clock, a batch size,
-the workers or an interruption. A run that is continued or repeated from a store is audited like one that draws all its
-votes at once: nothing is taken from an earlier audit.
+How many copies there are follows from the number of votes and the classifier's `call_cost`, never from a clock, a batch
+size, the workers or an interruption. Nothing is taken from an earlier audit of stored votes.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.evidence.attack_axes import influences
+from starcert.certificates.attack_axes import influences
 from starcert.classifiers.agreement import check_alone, check_company, checked_scores, named_errors
 from starcert.math.audit import Audit
 from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
@@ -54,54 +51,27 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditSize", "audit_attacked", "audit_votes"]
 
-COPIES = 4_603
-"""Copies of the graphs, and as many of attacked ones: 1 − (1 − 1/1,000)ⁿ ≥ 99%."""
+# How many copies. A graph costs calls: its sampler, a batch, and two of other company. A copy costs votes: it is drawn,
+# asked about twice, and compared; on a device a vote takes a fraction of a microsecond.
+COPIES = 4_603  # of the graphs, and as many of attacked ones: 1 − (1 − 1/1,000)ⁿ ≥ 99%
+SHARE = 5  # an audit costs at most one in this many votes
+GRAPH_CALLS, COPY_VOTES, DEVICE_COPY_VOTES = 4, 8, 512
+SHARED_CALLS = 16  # where a call is about several graphs, each of them costs one in this many calls
+LEAST_COPIES, LEAST_ALONE = 16, 2  # however few votes there are, and at least one copy alone on a device
+LEAST_OF_CALL = 16  # on a CPU at least as many copies as add one in this many to the cost of a call
+COMPANY = 16  # the fewest copies of a graph that is audited at all
+AT_ONCE = 2048  # copies that are drawn at once: the memory of an audit does not grow with its size
+ALONE_ATTACKED = 3 / 4  # the share of attacked graphs, where rare answers are frequent, in copies asked about alone
 
-SHARE = 5
-"""An audit costs at most one in this many votes."""
-
-GRAPH_CALLS, COPY_VOTES = 4, 8
-"""What a graph costs in calls: its sampler, a batch, and two of other company; and a copy in votes: it is drawn, asked
-about twice, and compared."""
-
-DEVICE_COPY_VOTES = 512
-"""The same on a device, where a vote takes a fraction of a microsecond: attacks are chosen on the CPU."""
-
-GATHERED = 16
-"""Where a call is about several graphs, each of them costs one in this many calls."""
-
-LEAST_COPIES, LEAST_ALONE = 16, 2
-"""However few votes there are, this many copies of one graph are audited, or on a CPU as many as add a sixteenth to the
-cost of a call, and this many of them alone; on a device one."""
-
-COMPANY = 16
-"""A graph is audited with at least this many copies, if it is audited at all."""
-
-ATTACK_COPIES = 4
-"""At most this many copies of an attacked graph: many attacks show more than many copies of one."""
-
+# Which attacks. Those at random change at most ATTACK_NOISE times as many sites as the noise does, or SMALL_ATTACK, and
+# at most half of all: copies stay of the kind that the classifier meets.
 ATTACK_NOISE, SMALL_ATTACK = 4, 8
-"""An attack at random changes at most this many times as many sites as the noise does, or this many, and at most half
-of all: copies stay of the kind that the classifier meets."""
-
-ALONE_ATTACKED = 3 / 4
-"""This share of the copies that are asked about alone are of attacked graphs, where rare answers are frequent."""
-
-AT_ONCE = 2048
-"""Copies that are drawn at once: the memory of an audit does not grow with its size."""
-
-MOST_LOOKED_AT = 2**23
-"""Votes against the class times sites, up to which the sites with the most say are found from the flips of votes."""
+ATTACK_COPIES = 4  # the most copies of an attacked graph: many attacks show more than many copies of one
+MAX_INFLUENCES = 2**23  # votes against the class times sites, up to which influences are computed from flips
 
 
 class AuditSize(NamedTuple):
-    """How large an audit is.
-
-    Attributes:
-        graphs: how many graphs are audited.
-        copies: how many copies in all, of the graphs and of attacked ones.
-        alone: how many of them are asked about alone.
-    """
+    """How many graphs are audited, with how many copies of them and of attacked ones, and how many copies alone."""
 
     graphs: int
     copies: int
@@ -109,13 +79,7 @@ class AuditSize(NamedTuple):
 
     @classmethod
     def of(cls, votes: int, n_graphs: int, classifier: Classifier, *, most: int) -> AuditSize:
-        """The size of the audit of a number of votes: half of what may be spent is for beginning, or for copies.
-
-        Args:
-            votes: how many votes there are.
-            n_graphs: how many graphs they are on.
-            classifier: the base classifier.
-            most: the most copies.
+        """The size of the audit of this many votes: half of what may be spent is for beginning, or for copies.
 
         Example:
             >>> from starcert.classifiers import from_callable
@@ -126,57 +90,43 @@ class AuditSize(NamedTuple):
             AuditSize(graphs=100, copies=9206, alone=9206)
         """
         call = classifier.call_cost + 1
-        begin = GRAPH_CALLS * max(1, call // GATHERED if classifier.gathers else call)
+        begin = GRAPH_CALLS * max(1, call // SHARED_CALLS if classifier.gathers else call)
         budget = votes // SHARE
         graphs = max(1, min(n_graphs, budget // 2 // begin))
         rest = max(0, budget - graphs * begin)
-        here = classifier.backend == "cpu"
-        copy, least = (COPY_VOTES, max(LEAST_COPIES, call // 16)) if here else (DEVICE_COPY_VOTES, LEAST_COPIES)
-        copies = max(least, min(most, rest // 2 // copy))
-        alone = max(LEAST_ALONE if here else 1, min(copies, (rest - copies * copy) // call))
+        on_cpu = _on_cpu(classifier)
+        copy, least = (COPY_VOTES, call // LEAST_OF_CALL) if on_cpu else (DEVICE_COPY_VOTES, 0)
+        copies = max(LEAST_COPIES, least, min(most, rest // 2 // copy))
+        alone = max(LEAST_ALONE if on_cpu else 1, min(copies, (rest - copies * copy) // call))
         return cls(min(graphs, copies // COMPANY), copies, alone)
 
 
 def audit_votes(job: Job, votes: Votes, executor: Executor | None = None) -> Audit:
-    """Audits the votes of a job, at its graphs and at attacked ones.
+    """Audits the votes of a job, at its graphs and at attacked ones; refuses a classifier whose answers differ.
 
-    Where the flips of votes against a class are known, the sites with the most say, E[Y·L], are attacked first: as many
-    of them as an attack may have, half as many, and so on. All other attacks are at random, among the sites that noise
-    may change: every second one as large as an attack may be, the others half as large, a quarter, and so on.
-
-    Args:
-        job: what the votes have in common.
-        votes: its votes.
-        executor: where to ask; None: in this process.
-
-    Raises:
-        ClassifierError: an answer depends on company.
+    Where the flips of votes against a class are known, the most influential sites (by E[Y·L]) are attacked first: as
+    many of them as an attack may have, half as many, and so on. All other attacks are at random, among the sites that
+    noise may change: every second one as large as an attack may be, the others half as large, a quarter, and so on.
     """
     first = np.unique(votes.objects, return_index=True)[1]  # the targets of a graph share its copies
-    asked = sum(int(counts[first].sum()) for counts in (votes.counts, votes.selection) if counts is not None)
-    size = AuditSize.of(asked, len(job.sites), job.classifier, most=2 * COPIES)
+    n_votes = sum(int(counts[first].sum()) for counts in (votes.counts, votes.selection) if counts is not None)
+    size = AuditSize.of(n_votes, len(job.sites), job.classifier, most=2 * COPIES)
     records = dict(zip(votes.objects[first].tolist(), (votes.records[row] for row in first), strict=True))
 
     def parts() -> Iterator[_Part]:
         for graph, copies, alone in _shared_out(job, range(len(job.sites)), size):
             attacks = _attacks(job, graph, records.get(graph), -(-(copies // 2) // ATTACK_COPIES))
-            yield _Part.of(graph, copies - copies // 2 if attacks else copies, copies // 2, attacks, alone)
+            clean = copies - copies // 2 if attacks else copies
+            yield _Part(graph, [()] * clean + _repeated(attacks, copies // 2), alone)
 
-    found = _audited(job, parts(), executor)
+    found = _audit(job, parts(), executor)
     return replace(found, independent=found.clean if size.graphs == len(job.sites) else size.graphs)
 
 
 def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int, executor: Executor | None) -> Audit:
     """Audits votes that were drawn at attacked graphs: half at those with the most against the class, half at random.
 
-    Args:
-        job: what the votes have in common.
-        own: for each graph, by attack, how many votes there were against the class.
-        votes: how many there were in all.
-        executor: where to ask; None: in this process.
-
-    Raises:
-        ClassifierError: an answer depends on company.
+    `own` has for each graph, by attack, how many votes there were against the class; `votes` were drawn in all.
     """
     size = AuditSize.of(votes, len(own), job.classifier, most=COPIES)
 
@@ -187,39 +137,31 @@ def audit_attacked(job: Job, own: Mapping[int, Mapping[Attack, int]], votes: int
             rest = worst[number // 2 :]
             drawn = _order(job.seed, f"own {job.sites[graph].clean.key}", len(rest))[: number - number // 2]
             attacks = [*worst[: number // 2], *(rest[place] for place in drawn)]
-            yield _Part.of(graph, 0, copies, attacks, alone)
+            yield _Part(graph, _repeated(attacks, copies), alone)
 
-    return _audited(job, parts(), executor)
+    return _audit(job, parts(), executor)
 
 
 class _Part(NamedTuple):
-    """What is audited of one graph.
-
-    Attributes:
-        graph: its number.
-        attacks: for each copy the attack that it is drawn at; none for copies of the graph itself, which come first.
-        alone: how many copies are asked about alone.
-    """
+    """What is audited of one graph: for each copy its attack, none for the first ones, and how many copies alone."""
 
     graph: int
     attacks: list[Attack]
     alone: int
 
-    @classmethod
-    def of(cls, graph: int, clean: int, attacked: int, attacks: Sequence[Attack], alone: int) -> _Part:
-        """Copies of the graph itself, and copies at attacks, each of which has its share."""
-        shares = zip(attacks, _even(attacked, len(attacks)), strict=True)
-        return cls(graph, [()] * clean + [attack for attack, n in shares for _ in range(n)], alone)
+
+def _repeated(attacks: Sequence[Attack], copies: int) -> list[Attack]:
+    """Each attack as often as it has copies; none without attacks."""
+    shares = zip(attacks, _even(copies, len(attacks)), strict=True)
+    return [attack for attack, number in shares for _ in range(number)]
 
 
 def _even(total: int, parts: int) -> list[int]:
-    """A number in parts that differ by at most 1."""
     return [total // parts + (i < total % parts) for i in range(parts)]
 
 
-def _here(job: Job) -> bool:
-    """Whether the classifier works on a CPU."""
-    return job.classifier.backend == "cpu"
+def _on_cpu(classifier: Classifier) -> bool:
+    return classifier.backend == "cpu"
 
 
 def _shared_out(job: Job, graphs: Sequence[int], size: AuditSize) -> Iterator[tuple[int, int, int]]:
@@ -229,29 +171,26 @@ def _shared_out(job: Job, graphs: Sequence[int], size: AuditSize) -> Iterator[tu
     power of the mean. Over some graphs, copies of one may all miss the fault of another: each graph counts once.
     """
     chosen = [graphs[place] for place in _order(job.seed, "graphs", len(graphs))[: size.graphs]]
-    copies = size.copies if _here(job) else 2 * size.copies  # on a device every second one is company for the others
-    shares = zip(_even(copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)
-    yield from ((graph, copies, alone) for graph, (copies, alone) in zip(chosen, shares, strict=True))
+    # On a device every second copy is company for the others.
+    copies = size.copies if _on_cpu(job.classifier) else 2 * size.copies
+    yield from zip(chosen, _even(copies, len(chosen)), _even(size.alone, len(chosen)), strict=True)
 
 
 def _stream(seed: int, purpose: str) -> WordStream:
-    """The random words for a purpose of the audit."""
     key = repr((seed, "audit", purpose)).encode()
     return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
 
 
 def _words(seed: int, purpose: str, number: int) -> UInt64s:
-    """The first random words for a purpose of the audit."""
     return _stream(seed, purpose).at_least(max(1, number))[:number]
 
 
 def _order(seed: int, purpose: str, number: int) -> npt.NDArray[np.int64]:
-    """So many places in random order."""
     return np.argsort(_words(seed, purpose, number), kind="stable")
 
 
 def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> list[Attack]:
-    """So many attacks on a graph, the most dangerous first; none where there is nothing to attack, or too much.
+    """This many attacks on a graph, the most dangerous first; none where there is nothing to attack, or too much.
 
     They change sites to what noise may show there: a classifier need not be able to answer anything else.
     """
@@ -270,9 +209,9 @@ def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> li
         return []
     sizes = [largest // 2**i for i in range(largest.bit_length())]
     picked: list[npt.NDArray[np.int64]] = []
-    if record is not None and len(record) * sites.n_sites <= MOST_LOOKED_AT:
-        say = influences(record, sites, noise) * shown
-        ranked = np.argsort(-say, kind="stable")[: np.count_nonzero(say)]
+    if record is not None and len(record) * sites.n_sites <= MAX_INFLUENCES:
+        influence = influences(record, sites, noise) * shown
+        ranked = np.argsort(-influence, kind="stable")[: np.count_nonzero(influence)]
         picked = [ranked[:size] for size in sizes if size <= len(ranked)][: number - number // 2]
     for i in range(number - len(picked)):
         size = sizes[(i // 2 % len(sizes)) if i % 2 else 0]
@@ -305,15 +244,10 @@ def _ranks(law: Law, value: int) -> list[int]:
 
 
 class _Company(NamedTuple):
-    """Copies of one graph that are asked about together.
+    """Copies of one graph that are asked about together, with the attack that each is drawn at.
 
-    Attributes:
-        graph: its number.
-        batch: the copies.
-        attacks: for each copy the attack that it is drawn at.
-        others: which copies are asked about again in other company, and in which order: two halves; on a device, where
-            a call costs more than its copies, every second one, at once.
-        alone: which are asked about alone.
+    `others` are the copies that are asked about again in other company, in this order: two halves; on a device, where a
+    call costs more than its copies, every second one, at once. `alone` are those that are asked about alone.
     """
 
     graph: int
@@ -323,7 +257,6 @@ class _Company(NamedTuple):
     alone: list[int]
 
     def name(self, place: int) -> str:
-        """What a copy is called in a message."""
         attack = self.attacks[place]
         shown = ", ".join(map(str, attack[:4])) + ", …" * (len(attack) > 4)
         where = f" attacked on {len(attack):,} site{'s' * (len(attack) > 1)} ({shown})" if attack else ""
@@ -344,37 +277,37 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
         for drawn in draws.portions(_stream(job.seed, f"copies {block} {sites.clean.key}"), samples, samples):
             attacks = part.attacks[before : before + len(drawn)]
             stream = _stream(job.seed, f"attacked sites {before} {sites.clean.key}")
-            shown = values_at_attacks(attacks, sites, job.noise, stream)
-            copies = replace_sites(drawn, *shown) if any(attacks) else drawn
+            copies = drawn
+            if any(attacks):
+                copies = replace_sites(drawn, *values_at_attacks(attacks, sites, job.noise, stream))
             for first in range(0, len(drawn), most):
                 batch = copies[first : first + most]
                 order = _order(job.seed, f"company {before + first} {sites.clean.key}", len(batch))
+                half = len(batch) // 2
+                others = (order[:half], order[half:]) if _on_cpu(job.classifier) else (order[order % 2 == 0],)
+                is_alone = alone[before + first : before + first + len(batch)]
                 yield _Company(
-                    part.graph,
-                    batch,
-                    attacks[first : first + most],
-                    (order[: len(batch) // 2], order[len(batch) // 2 :]) if _here(job) else (order[order % 2 == 0],),
-                    np.flatnonzero(alone[before + first : before + first + len(batch)]).tolist(),
+                    part.graph, batch, attacks[first : first + most], others, np.flatnonzero(is_alone).tolist()
                 )
             before += len(drawn)
 
 
 @staged("auditing")
-def _audited(job: Job, parts: Iterable[_Part], executor: Executor | None) -> Audit:
+def _audit(job: Job, parts: Iterable[_Part], executor: Executor | None) -> Audit:
     """Audits all parts, here or on an executor."""
     if executor is not None:
         common = SentOnce(job.without_graphs, executor)
         pieces = ((SentOnce(job.sites[part.graph], executor), part) for part in parts)
-        return sum((found for _, found in map_on_workers(executor, _audited_there, common, pieces)), Audit())
+        return sum((found for _, found in map_on_workers(executor, _audit_on_worker, common, pieces)), Audit())
     companies = (each for part in parts for each in _companies(job, job.sites[part.graph], part))
-    return sum((_compared(job.classifier, group) for group in _gathered(job, companies)), Audit())
+    return sum((_compare(job.classifier, group) for group in _grouped(job, companies)), Audit())
 
 
-def _audited_there(job: Job, sites: Sites, part: _Part) -> Audit:
-    return sum((_compared(job.classifier, [company]) for company in _companies(job, sites, part)), Audit())
+def _audit_on_worker(job: Job, sites: Sites, part: _Part) -> Audit:
+    return sum((_compare(job.classifier, [company]) for company in _companies(job, sites, part)), Audit())
 
 
-def _gathered(job: Job, companies: Iterable[_Company]) -> Iterator[list[_Company]]:
+def _grouped(job: Job, companies: Iterable[_Company]) -> Iterator[list[_Company]]:
     """Companies of several graphs that are asked about at once, where a classifier wants that; otherwise one by one."""
     found, nodes = list[_Company](), 0
     most = job.classifier.gathers if job.batch_size is None else 0
@@ -389,24 +322,25 @@ def _gathered(job: Job, companies: Iterable[_Company]) -> Iterator[list[_Company
         yield found
 
 
-def _compared(classifier: Classifier, companies: Sequence[_Company]) -> Audit:
-    """Asks about all copies of these companies again, and compares the answers."""
+def _compare(classifier: Classifier, companies: Sequence[_Company]) -> Audit:
+    """Asks about all copies of these companies again, compares the answers, and counts the copies."""
     found = _scored(classifier, [(each, each.batch) for each in companies])
-    answered = {id(each): scores for each, scores in zip(companies, found, strict=True)}
+    in_other_order = list(zip(companies, found, strict=True))[::-1]
     for half in range(max(len(each.others) for each in companies)):
-        others = [
-            (each, select_copies(each.batch, each.others[half]))
-            for each in reversed(companies)
-            if len(each.others[half])
-        ]
+        some = [(each, scores) for each, scores in in_other_order if len(each.others[half])]
+        others = [(each, select_copies(each.batch, each.others[half])) for each, _ in some]
         again = _scored(classifier.as_written, others)
-        for (each, other), scores in zip(others, again, strict=True):
-            first = answered[id(each)]
-            check_company(classifier, each.batch, first, other, scores, each.others[half], name=each.name)
+        for (each, scores), (_, other), now in zip(some, others, again, strict=True):
+            check_company(classifier, each.batch, scores, other, now, each.others[half], name=each.name)
+    audit = Audit()
     for each, scores in zip(companies, found, strict=True):
         for place in each.alone:
             check_alone(classifier, each.batch, scores, place, name=each.name(place))
-    return sum(map(_counted, companies), Audit())
+        again_at = [bool(each.attacks[place]) for other in each.others for place in other.tolist()]
+        alone_at = [bool(each.attacks[place]) for place in each.alone]
+        attacked, attacked_alone = sum(again_at), sum(alone_at)
+        audit += Audit(len(again_at) - attacked, len(alone_at) - attacked_alone, attacked, attacked_alone)
+    return audit
 
 
 def _scored(classifier: Classifier, companies: Sequence[tuple[_Company, Copies]]) -> list[Scores]:
@@ -419,9 +353,3 @@ def _scored(classifier: Classifier, companies: Sequence[tuple[_Company, Copies]]
         batches = [batch for _, batch in companies]
         found = [classifier.scored(batches[0])] if len(batches) == 1 else classifier.scored_each(batches)
         return [checked_scores(scores, classifier, batch) for scores, batch in zip(found, batches, strict=True)]
-
-
-def _counted(company: _Company) -> Audit:
-    again = [bool(company.attacks[place]) for other in company.others for place in other.tolist()]
-    alone = [bool(company.attacks[place]) for place in company.alone]
-    return Audit(len(again) - sum(again), len(alone) - sum(alone), sum(again), sum(alone))

@@ -1,17 +1,39 @@
-"""scikit-learn's conventions for estimators, kept without scikit-learn: it need not be installed.
+"""What a smoothed classifier is to scikit-learn: an estimator that can be cloned, fitted, scored and put in a pipeline.
 
-An estimator keeps the arguments of its constructor as attributes of the same names. From that, `get_params`,
-`set_params` and `sklearn.base.clone` follow, and with them whatever scikit-learn builds on estimators.
+An estimator keeps the arguments of its constructor as attributes of the same names: all else follows from that.
+scikit-learn itself need not be installed.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from starcert.system.errors import InvalidParameterError
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["ClassifierConventions", "is_estimator"]
+from starcert.certificates.metrics import accuracy
+from starcert.classifiers.base import Classifier, is_classifier
+from starcert.math.classes import class_numbers
+from starcert.objects import CleanObject, Graph, Vector
+from starcert.objects.convert import is_networkx, is_pyg
+from starcert.objects.vectors import matrix_of
+from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
+
+if TYPE_CHECKING:
+    from starcert.certificates.certify import Certificates
+    from starcert.objects.noise import Noise
+
+__all__ = ["ABSTAIN", "GraphLike", "SmoothedEstimator", "as_object", "as_objects", "is_estimator"]
+
+GraphLike: TypeAlias = CleanObject | Any
+"""What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
+`Graph.from_pyg` or `Graph.from_networkx` with their defaults."""
+
+ABSTAIN = -1
+"""What `predict` answers where no class can be shown to be the likeliest."""
 
 
 def is_estimator(value: object) -> bool:
@@ -25,10 +47,121 @@ def is_estimator(value: object) -> bool:
     return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods)
 
 
-class ClassifierConventions:
-    """What scikit-learn expects of a classifier besides `fit`, `predict`, `score` and `classes_`."""
+def as_objects(graphs: Sequence[GraphLike]) -> list[CleanObject]:
+    """Each of these graphs as what is certified."""
+    if isinstance(graphs, CleanObject) or (not isinstance(graphs, list | tuple) and _is_foreign(graphs)):
+        raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
+    return [as_object(each, f"graphs[{position}]") for position, each in enumerate(graphs)]
+
+
+def as_object(given: GraphLike, name: str) -> CleanObject:
+    """What is certified: starcert's own, or what the graph of networkx or PyG is by default."""
+    if isinstance(given, CleanObject):
+        return given
+    if not _is_foreign(given):
+        hint = "Convert it first, for instance with Graph.from_numpy(adjacency) or Bits.rows(X)."
+        requirement = "be a starcert Graph, a PyG Data or a networkx graph"
+        raise InvalidParameterError(name, requirement, type(given).__name__, hint)
+    try:
+        return Graph.from_networkx(given) if is_networkx(given) else Graph.from_pyg(given)
+    except InvalidParameterError as error:
+        parameter, *others = error.args
+        whole = parameter in ("graph", "data")
+        raise InvalidParameterError(name if whole else f"{name}.{parameter}", *others) from error
+
+
+def _is_foreign(value: object) -> bool:
+    return is_networkx(value) or is_pyg(value)
+
+
+class SmoothedEstimator(ABC):
+    """The part of a smoothed classifier that scikit-learn sees. Its base may be an estimator, which `fit` trains."""
 
     _estimator_type = "classifier"  # up to scikit-learn 1.5
+
+    noise: Noise
+
+    def __init__(self, base: Classifier | Any, samples: int, seed: int) -> None:  # noqa: ANN401  (or any estimator)
+        if not (is_classifier(base) or is_estimator(base)):
+            hint = (
+                "Wrap a function: starcert.classifiers.from_callable(f, n_classes=2). A class of your own derives from "
+                "starcert.classifiers.Classifier."
+            )
+            raise InvalidParameterError("base", "be a classifier", base, hint)
+        whole_number("samples", samples, 1)
+        whole_number("seed", seed, 0)
+        self.base, self.samples, self.seed = base, samples, seed
+        self._trained: Classifier | None = base if is_classifier(base) else None
+        self._fitted_classes: npt.NDArray[np.int64] | None = None
+
+    def __repr__(self) -> str:
+        try:
+            base = self.base if self._trained is None else self._trained.description
+        except InvalidParameterError:  # it has no name, and its content cannot be digested
+            base = type(self._trained).__name__
+        return f"{type(self).__name__}({base}, {self.noise!r})"
+
+    @abstractmethod
+    def certify(self, graphs: Sequence[GraphLike], *, samples: int, seed: int) -> Certificates:
+        """One certificate for each graph."""
+
+    @property
+    def classifier(self) -> Classifier:
+        """The base classifier that votes: `base` itself, or what `fit` has trained."""
+        if self._trained is None:
+            hint = "Call fit first, or wrap a fitted estimator: starcert.classifiers.from_sklearn(estimator)."
+            raise InvalidParameterError("base", "be trained", self.base, hint)
+        return self._trained
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self.classifier.n_classes
+
+    @property
+    def classes_(self) -> npt.NDArray[np.int64]:
+        """What `predict` may answer, besides `ABSTAIN`: class number i of a certificate is entry i."""
+        return np.arange(self.n_classes) if self._fitted_classes is None else self._fitted_classes
+
+    @property
+    def _class_labels(self) -> tuple[Hashable, ...] | None:
+        """What labels call the classes, in the order of their numbers; None: by their numbers alone."""
+        return self.classifier.class_labels or self.classifier.class_names
+
+    def fit(self, graphs: Sequence[GraphLike], labels: npt.ArrayLike) -> Self:
+        """Trains a copy of a scikit-learn estimator on clean graphs; a base classifier that is trained stays as it is.
+
+        The labels are classes, whole numbers from 0.
+        """
+        given = as_objects(graphs)
+        classes = _one_each(labels, len(given))
+        if classes.dtype.kind not in "biu" or (classes.dtype.kind == "i" and (classes < 0).any()):
+            hint = "numpy.unique(labels, return_inverse=True) numbers them."  # and −1 is an abstention
+            raise InvalidParameterError("labels", "be whole numbers from 0", classes.tolist()[:5], hint)
+        if self._trained is self.base:
+            return self
+        try:
+            from sklearn.base import clone  # noqa: PLC0415  (half a second; only where one of its estimators is)
+        except ImportError as error:
+            raise StarcertError(f"fit needs scikit-learn ({error}): pip install 'starcert[kernels]'") from error
+        from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
+
+        rows = matrix_of(given) if given and isinstance(given[0], Vector) else given
+        trained = from_sklearn(clone(self.base).fit(rows, classes.astype(np.int64)))
+        self._trained, self._fitted_classes = trained, np.asarray(trained.estimator.classes_)
+        return self
+
+    def score(self, graphs: Sequence[GraphLike], labels: npt.ArrayLike) -> float:
+        """The share of clean graphs that are answered right; an abstention is not a right answer.
+
+        The labels are in the words of the classifier or by number; one that a fitted estimator never saw is never
+        answered.
+        """
+        given = as_objects(graphs)
+        never_answered = None if self.classifier.class_labels is None else self.n_classes
+        truth = class_numbers(_one_each(labels, len(given)), self.n_classes, self._class_labels, unseen=never_answered)
+        certificates = self.certify(given, samples=self.samples, seed=self.seed)
+        return accuracy(np.where(certificates.abstained, ABSTAIN, certificates.labels), truth)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments of the constructor by name; with `deep` also those of a nested estimator, as base__name."""
@@ -56,6 +189,9 @@ class ClassifierConventions:
         vars(self).update(vars(type(self)(**known)))  # the constructor checks, and nothing fitted survives
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._trained is not None
+
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted. A trained base classifier is shared: it is only asked, and may be large."""
         from sklearn.base import clone  # noqa: PLC0415  (scikit-learn is who calls)
@@ -72,3 +208,10 @@ class ClassifierConventions:
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(two_d_array=False),
         )
+
+
+def _one_each(labels: npt.ArrayLike, n_graphs: int) -> npt.NDArray[Any]:
+    given = np.asarray(labels)
+    if given.shape != (n_graphs,):
+        raise InvalidParameterError("labels", f"have one class for each of {n_graphs} graphs", given.shape)
+    return given

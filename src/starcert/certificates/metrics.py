@@ -1,46 +1,35 @@
 """What certificates of many graphs are worth together: accuracy, certified accuracy and ratio, score, volume.
 
-An answer is right if it is given and is the true class; an abstention is no right answer. `right` says so for all of
-them, and for every table and page, and `accuracy` is its share. How many graphs are certified at each radius is counted
-in one place, `certified_counts`, from the frontiers of the graphs.
-
-The share of the most frequent class belongs beside each of them: heavy noise makes any classifier constant, and a
-constant classifier certifies everything. So does an axis without sites: shares on one axis (`shares_by_axis`) are of
-the graphs that have sites there.
+An answer is `right` if it is given and is the true class; an abstention is not. The share of the most frequent class
+belongs beside each of them: heavy noise makes any classifier constant, and a constant classifier certifies everything.
+So does an axis without sites: shares on one axis (`shares_by_axis`) are of the graphs that have sites there.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Certificates
-from starcert.certificates.slack import slacks_of
-from starcert.math.bets import anytime_limit
-from starcert.math.confidence import check_alpha, share_of_alpha, upper_limit
-from starcert.math.evidence import counts_alpha
+from starcert.certificates.certificate import lies_within
+from starcert.certificates.certify import Certificates, Radii, certified_counts, open_ended
+from starcert.certificates.slack import too_few_votes, votes_needed
 from starcert.math.frontier import levels_of
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from starcert.math.confidence import Margins
-    from starcert.math.margins import Bracket
-    from starcert.objects.noise import Noise, RadiusLike
+    from starcert.objects.noise import RadiusLike
 
 __all__ = [
     "AxisShares",
     "FlipOutcome",
     "FlipVerdicts",
+    "Radii",
     "RadiusVerdicts",
     "accuracy",
     "certified_counts",
@@ -63,63 +52,44 @@ __all__ = [
     "votes_needed",
 ]
 
-MOST_STEPS = 6
-MAX_VOTES = 2**53
-"""More votes cannot be counted."""
-
+MAX_STEPS = 6
 Shares = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Labels: TypeAlias = npt.ArrayLike | Sequence[int | None]
-"""The true class of each graph, or of each node where nodes are classified (`Certificates.truth`); None where it is not
-known."""
-
-
-StoppingPlan: TypeAlias = Literal["fixed", "decided"]
-"""All votes, or as many as it takes to decide what is asked."""
-
-Radii: TypeAlias = tuple[tuple[float, ...], ...]
-"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
+"""The true class of each graph, or of each node where nodes are classified (`Certificates.truth`); None: not known."""
 
 
 def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
-    """Which graphs are answered right: an answer is given, and it is the true class.
-
-    An abstention is no right answer, whatever the votes lean to; nor is any where the true class is not known.
+    """Which graphs are answered right: an answer is given, and it is the true class, which is known.
 
     Args:
         answers: the certificates of the graphs, or plain answers, such as the base classifier's own.
         labels: the true classes; beside plain answers in the same words as these.
 
     Example:
-        >>> from starcert.certificates.certificate import certify
-        >>> from starcert.math.confidence import Bounds
-        >>> from starcert.objects.noise import Noise
-        >>> right(certify(Bounds.certain([0.9, 0.5, 0.9, 0.9]), Noise(all=0.2)), [0, 0, 1, None])
+        >>> import starcert as sc
+        >>> right(sc.certify(sc.Bounds.certain([0.9, 0.5, 0.9, 0.9]), sc.Noise(all=0.2)), [0, 0, 1, None])
         array([ True, False, False, False])
     """
-    if not isinstance(answers, Certificates):
-        given, truth = np.asarray(answers), np.asarray(labels)
-        if truth.shape != given.shape or truth.ndim != 1:
-            raise InvalidParameterError("labels", f"have one class for each of {len(given)} graphs", truth.shape)
-        known = [label for label in truth.tolist() if label is not None]
-        if len({isinstance(each, str) for each in (*given.tolist(), *known)}) > 1:
-            hint = "Give both as names, or both as class numbers."
-            raise InvalidParameterError(
-                "labels", f"be classes as the answers are, {given.tolist()[:3]}", known[:3], hint
-            )
-        return np.asarray(given == truth)
-    agrees: Mask = answers.labels == answers.truth(labels)
-    return answers.certified((0,) * len(answers.noise.axes)) & agrees
+    if isinstance(answers, Certificates):
+        agrees: Mask = answers.labels == answers.truth(labels)
+        return agrees & ~answers.abstained
+    given, truth = np.asarray(answers), np.asarray(labels)
+    if truth.shape != given.shape or truth.ndim != 1:
+        raise InvalidParameterError("labels", f"have one class for each of {len(given)} graphs", truth.shape)
+    known = [label for label in truth.tolist() if label is not None]
+    if len({isinstance(each, str) for each in (*given.tolist(), *known)}) > 1:
+        hint = "Give both as names, or both as class numbers."
+        raise InvalidParameterError("labels", f"be classes as the answers are, {given.tolist()[:3]}", known[:3], hint)
+    return np.asarray(given == truth)
 
 
 def accuracy(answers: Certificates | npt.ArrayLike, labels: Labels) -> float:
     """The share of graphs that are answered `right`, of those whose class is known; NaN if none is.
 
     Example:
-        >>> from starcert.certificates.certificate import certify
-        >>> from starcert.math.confidence import Bounds
-        >>> from starcert.objects.noise import Noise
-        >>> accuracy(certify(Bounds.certain([0.9, 0.5, 0.9, 0.9]), Noise(all=0.2)), [0, 0, 0, 1])
+        >>> import starcert as sc
+        >>> accuracy(sc.certify(sc.Bounds.certain([0.9, 0.5, 0.9, 0.9]), sc.Noise(all=0.2)), [0, 0, 0, 1])
         0.5
         >>> accuracy([0, 1, 1], [0, 1, 0])
         0.6666666666666666
@@ -140,84 +110,23 @@ def majority_share(labels: npt.ArrayLike) -> float:
     return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
 
 
-def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    """How many graphs are certified at each radius of a grid, read off their frontiers: the one place that counts.
-
-    Args:
-        frontiers: for each set of maximal radii, how many graphs have it; or several such numbers, each summed by
-            itself: all of them, those that are answered right, …
-        ticks: on each axis, the counts of flips of the grid, in ascending order.
-
-    Returns:
-        Shape (numbers, *grid), or that of the grid where there is one number.
-
-    Example:
-        >>> certified_counts({((0, 2), (1, 1)): 3, ((1, math.inf),): 1, (): 5}, [(0, 1, 2), (0, 1, 2)]).tolist()
-        [[4, 4, 4], [4, 4, 1], [0, 0, 0]]
-    """
-    numbers = np.array([np.asarray(each) for each in frontiers.values()], dtype=np.int64)
-    *others, last = map(np.asarray, ticks)
-    shape = tuple(len(axis) for axis in others)
-    # ends[…, k]: the graphs that are certified at exactly the first k counts of the last axis.
-    ends = np.zeros((*numbers.shape[1:], *shape, len(last) + 1), dtype=np.int64)
-    places = np.indices(shape, sparse=True)
-    for radii, number in zip(frontiers, numbers, strict=True):
-        heights = np.full(shape, -1.0)
-        for radius in radii:
-            below = tuple(
-                slice(np.searchsorted(axis, count, "right")) for axis, count in zip(others, radius, strict=False)
-            )
-            heights[below] = np.maximum(heights[below], radius[-1])
-        covers = np.searchsorted(last, heights, side="right")
-        here: Any = (..., *places, covers)
-        ends[here] += np.reshape(number, (*number.shape, *[1] * len(shape)))
-    return ends[..., :0:-1].cumsum(axis=-1)[..., ::-1]
-
-
-def open_ended(radii: Sequence[Sequence[int]], capacity: Sequence[int | None] | None) -> Radii:
-    """The radii, without an end where they take all sites of an axis: more flips than that are no further attack.
-
-    Args:
-        radii: maximal certified radii.
-        capacity: how many sites there are on each axis; None: not known.
-
-    Example:
-        >>> open_ended(((0, 4), (1, 2)), (3, 4))
-        ((0, inf), (1, 2))
-    """
-    if capacity is None:
-        return tuple(map(tuple, radii))
-    return tuple(
-        tuple(
-            math.inf if size is not None and count >= size else count
-            for count, size in zip(radius, capacity, strict=True)
-        )
-        for radius in radii
-    )
-
-
 def certified_share(certificates: Certificates, labels: Labels | None = None, *, max_radius: RadiusLike) -> Shares:
     """The share of graphs that are certified (and right, given labels) at every radius up to `max_radius`.
 
-    With labels, it is a share of the graphs whose class is known. A graph without sites on an axis counts as certified
-    there: `has_sites` tells such graphs apart.
-
-    Returns:
-        One axis for each axis of the noise: entry [i, j, …] is the share at the radius (i, j, …).
+    Entry [i, j, …] is the share at the radius (i, j, …): with labels, of the graphs whose class is known. A graph
+    without sites on an axis counts as certified there: `has_sites` tells such graphs apart.
 
     Example:
-        >>> from starcert.certificates.certificate import certify
-        >>> from starcert.math.confidence import Bounds
-        >>> from starcert.objects.noise import Noise
-        >>> certified_share(certify(Bounds.certain([0.9, 0.7]), Noise(all=0.2)), max_radius=2)
+        >>> import starcert as sc
+        >>> certified_share(sc.certify(sc.Bounds.certain([0.9, 0.7]), sc.Noise(all=0.2)), max_radius=2)
         array([1. , 0.5, 0. ])
     """
-    answered, counted = _answered_of(certificates, labels)
+    answered, among = _answered_of(certificates, labels)
     frontiers: Counter[Radii] = Counter()
-    for radii, hit in zip(_frontiers(certificates, max_radius), answered & counted, strict=True):
+    for radii, hit in zip(certificates.radii_within(max_radius), answered & among, strict=True):
         frontiers[radii] += int(hit)
-    counts = certified_counts(frontiers, _grid(certificates, max_radius))
-    return counts / counted.sum() if counted.any() else np.full(counts.shape, np.nan)
+    counts = certified_counts(frontiers, certificates.grid(max_radius))
+    return counts / among.sum() if among.any() else np.full(counts.shape, np.nan)
 
 
 def certified_ratio(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> Shares:
@@ -240,25 +149,17 @@ def score(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike)
 
 def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
     """For each graph how many radii up to `max_radius` are certified, the radius 0 included."""
-    grid = _grid(certificates, max_radius)
-    counted: dict[Radii, float] = {}
-    found = _frontiers(certificates, max_radius)
-    for radii in found:
-        if radii not in counted:
-            counted[radii] = float(certified_counts({radii: 1}, grid).sum())
-    return np.array([counted[radii] for radii in found])
+    grid, found = certificates.grid(max_radius), certificates.radii_within(max_radius)
+    volumes = {radii: float(certified_counts({radii: 1}, grid).sum()) for radii in set(found)}
+    return np.array([volumes[radii] for radii in found])
 
 
 @dataclass(frozen=True)
 class AxisShares:
     """How far graphs are certified on one axis, the others untouched.
 
-    Attributes:
-        axis: the name of the axis.
-        n_graphs: how many graphs have sites there: the shares are of these.
-        n_without: how many have none. They are certified against any number of flips there, for there are none.
-        shares: the share certified (and answered right, given labels) at each of the counts of flips; None beyond the
-            box that was looked at, and where no graph has sites.
+    The `shares` are of the `n_graphs` that have sites there; `n_without` have none, and are certified there whatever
+    their votes. A share is None beyond the box that was looked at, and where no graph has sites.
     """
 
     axis: str
@@ -268,15 +169,13 @@ class AxisShares:
 
 
 def has_sites(certificates: Certificates) -> Mask:
-    """Which graphs (rows) have sites on which axes (columns), as far as that is known.
+    """Which graphs (rows) have sites on which axes (columns); those of unknown capacity are taken to have some.
 
     Example:
-        >>> from starcert.certificates.certificate import certify
-        >>> from starcert.math.confidence import Bounds
-        >>> from starcert.objects.noise import Noise
-        >>> has_sites(certify(Bounds.certain([0.9, 0.9]), Noise(ring=0.1, rest=0.2), capacity=[(0, 9), None]))
-        array([[False,  True],
-               [ True,  True]])
+        >>> import starcert as sc
+        >>> noise = sc.Noise(ring=0.1, rest=0.2)
+        >>> has_sites(sc.certify(sc.Bounds.certain([0.9, 0.9]), noise, capacity=[(0, 9), None])).tolist()
+        [[False, True], [True, True]]
     """
     unknown = (1,) * len(certificates.noise.axes)
     sizes = np.array([unknown if each is None else each for each in certificates.capacity], dtype=np.int64)
@@ -286,21 +185,15 @@ def has_sites(certificates: Certificates) -> Mask:
 def shares_by_axis(
     certificates: Certificates, labels: Labels | None = None, *, flips: Sequence[int]
 ) -> tuple[AxisShares, ...]:
-    """For each axis, the share of graphs certified (and right, given labels) against so many flips there alone.
+    """For each axis, the share of graphs certified (and right, given labels) against `flips` of any count there alone.
 
-    Graphs without sites on an axis, which would count as certified whatever their votes, are counted apart.
-
-    Args:
-        certificates: those of the graphs.
-        labels: their true classes; only graphs whose class is known count then.
-        flips: some counts of flips.
+    Graphs without sites on an axis are counted apart, and with labels those whose class is not known are left out.
 
     Example:
-        >>> from starcert.certificates.certificate import certify
-        >>> from starcert.math.confidence import Bounds
-        >>> from starcert.objects.noise import Noise
-        >>> found = certify(Bounds.certain([0.9, 0.9]), Noise(ring=0.01, rest=0.2), capacity=[(0, 9), (3, 9)])
-        >>> [(each.axis, each.shares, each.n_without) for each in shares_by_axis(found, flips=[1])]
+        >>> import starcert as sc
+        >>> noise, sizes = sc.Noise(ring=0.01, rest=0.2), [(0, 9), (3, 9)]
+        >>> found = shares_by_axis(sc.certify(sc.Bounds.certain([0.9, 0.9]), noise, capacity=sizes), flips=[1])
+        >>> [(each.axis, each.shares, each.n_without) for each in found]
         [('ring', (0.0,), 1), ('rest', (1.0,), 0)]
     """
     answered, counted = _answered_of(certificates, labels)
@@ -320,14 +213,9 @@ def shares_by_axis(
 
 @dataclass(frozen=True, kw_only=True)
 class _VerdictCounts:
-    """What becomes of graphs that may be attacked: each that is answered right is certified, broken or open.
+    """Graphs with enough sites (and a known class, given labels), and what becomes of those that are answered (right).
 
-    Attributes:
-        n_graphs: how many graphs have as many sites (and a known class, given labels): all others are left out.
-        n_right: how many of these are answered (right, given labels).
-        n_by_p_A: how many of these are certified by the bounds on the class probabilities alone, as in the paper.
-        n_certified: how many are certified, by whichever argument.
-        n_broken: how many have an attack that is known to change the answer.
+    They are certified, some by the bounds on the class probabilities alone, or broken by a known attack, or open.
     """
 
     n_graphs: int
@@ -344,30 +232,50 @@ class _VerdictCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class RadiusVerdicts(_VerdictCounts):
-    """What becomes of graphs within a radius: at most so many flips on each axis."""
+    """What becomes of graphs within a radius."""
 
     radius: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class FlipVerdicts(_VerdictCounts):
-    """What becomes of graphs under at most so many flips, wherever they are.
+class FlipOutcome(NamedTuple):
+    """What is known about one graph under flips wherever they are.
 
     Attributes:
-        flips: how many.
-        own_samples: for each open graph of which that can be predicted, the votes of its own (`own_samples`) that would
-            settle it, in ascending order.
+        asked: the most flips that are looked at: all its sites, or as many as `max_radius` allows on every axis.
+        by_p_A: the most flips certified by the bounds on the class probabilities alone.
+        certified: the most flips certified, by whichever argument.
+        broken: the fewest flips of an attack that is known to change the answer; None: none is known.
+        to_settle: about how many votes of its own would settle one flip more than are certified; None: not known.
     """
+
+    asked: int
+    by_p_A: int  # noqa: N815  (the paper's p_A)
+    certified: int
+    broken: int | None
+    to_settle: int | None
+
+    def under(self, flips: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
+        """Whether at most this many flips are certified, by which argument, or broken, or open."""
+        if flips <= self.certified:
+            return "by p_A" if flips <= self.by_p_A else "by evidence"
+        return "open" if self.broken is None or self.broken > flips else "broken"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlipVerdicts(_VerdictCounts):
+    """What becomes of graphs under at most this many flips; `own_samples` would settle open ones, where it is known."""
 
     flips: int
     own_samples: tuple[int, ...]
 
     @classmethod
     def of(cls, flips: int, outcomes: Sequence[FlipOutcome], counted: Mask, answered: Mask) -> FlipVerdicts:
-        """Counts graphs: those that are `counted` and have so many sites, and of these the ones that are `answered`."""
+        """Counts graphs: those that are `counted` and have enough sites, and of these the ones that are `answered`."""
         among = [one for one, counts in zip(outcomes, counted & answered, strict=True) if counts and flips <= one.asked]
         found = Counter(one.under(flips) for one in among)
-        needed = [n for one in among if one.under(flips) == "open" and (n := one.own_samples(flips)) is not None]
+        # Where smaller attacks are open already, nothing is predicted.
+        still_open = [one for one in among if one.under(flips) == "open" and flips == one.certified + 1]
+        needed = [one.to_settle for one in still_open if one.to_settle is not None]
         return cls(
             n_graphs=sum(flips <= one.asked for one, counts in zip(outcomes, counted, strict=True) if counts),
             n_right=len(among),
@@ -379,72 +287,33 @@ class FlipVerdicts(_VerdictCounts):
         )
 
 
-class FlipOutcome(NamedTuple):
-    """What is known about one graph under flips wherever they are, as far as some number of them.
-
-    Attributes:
-        asked: the most flips that are asked about: all its sites, or as many as `max_radius` allows on every axis.
-        by_p_A: at most so many flips are certified by the bounds on the class probabilities alone.
-        certified: at most so many are certified, by whichever argument.
-        broken: the fewest flips of an attack that is known to change the answer; None: none is known.
-        to_settle: about how many votes of its own would settle its open levels of one flip more than are certified;
-            None: not known.
-    """
-
-    asked: int
-    by_p_A: int  # noqa: N815  (the paper's p_A)
-    certified: int
-    broken: int | None
-    to_settle: int | None
-
-    def under(self, flips: int) -> Literal["by p_A", "by evidence", "broken", "open"]:
-        """Whether at most so many flips are certified, by which argument, or broken, or open."""
-        if flips <= self.certified:
-            return "by p_A" if flips <= self.by_p_A else "by evidence"
-        return "open" if self.broken is None or self.broken > flips else "broken"
-
-    def own_samples(self, flips: int) -> int | None:
-        """About how many votes of its own would settle so many flips; None where smaller attacks are open already."""
-        return self.to_settle if flips == self.certified + 1 else None
-
-
 def radii_of_flips(certificates: Certificates, most: int) -> list[tuple[int, ...]]:
-    """Every radius of at most so many flips in all, and one at least, that was asked about and that a graph has.
+    """Every radius of 1 to `most` flips in all that lies in the box and that some graph has sites for.
 
     Example:
-        >>> from starcert.certificates.certificate import certify
-        >>> from starcert.math.confidence import Bounds
-        >>> from starcert.objects.noise import Noise
-        >>> radii_of_flips(certify(Bounds.certain([0.9]), Noise(ring=0.1, rest=0.2), capacity=[(1, 9)]), 2)
+        >>> import starcert as sc
+        >>> radii_of_flips(sc.certify(sc.Bounds.certain([0.9]), sc.Noise(ring=0.1, rest=0.2), capacity=[(1, 9)]), 2)
         [(1, 0), (0, 1), (1, 1), (0, 2)]
     """
-    n_axes, asked = len(certificates.noise.axes), certificates.max_radius
-    sizes = [(most,) * n_axes if each is None else each for each in certificates.capacity]
-    limits = (most,) * n_axes if asked is None else asked
+    anywhere = (most,) * len(certificates.noise.axes)
+    sizes = [anywhere if each is None else each for each in certificates.capacity]
+    limits = anywhere if certificates.max_radius is None else certificates.max_radius
     radii = (radius for flips in range(1, most + 1) for radius in levels_of(flips, limits))
-    return [radius for radius in radii if any(all(map(int.__le__, radius, size)) for size in sizes)]
+    return [radius for radius in radii if any(lies_within(radius, size) for size in sizes)]
 
 
 def radius_verdicts(
     certificates: Certificates, labels: Labels | None = None, *, radii: Sequence[tuple[int, ...]]
 ) -> list[RadiusVerdicts]:
-    """For each radius how many graphs are certified there by p_A, by whichever argument, broken and open.
-
-    Args:
-        certificates: those of the graphs.
-        labels: their true classes; only graphs that are answered right are judged then.
-        radii: some radii.
-    """
+    """For each radius how many graphs (given labels, right ones) are certified by p_A, or at all, broken and open."""
     answered, counted = _answered_of(certificates, labels)
-    answered = answered & certificates.certified((0,) * len(certificates.noise.axes))
-    by_counts = certificates.counted
-    known = [one.broken for one in certificates]
+    by_counts, known = certificates.counted, [one.broken for one in certificates]
     found = []
     for radius in radii:
-        has = [size is None or all(map(int.__le__, radius, size)) for size in certificates.capacity]
+        has = [size is None or lies_within(radius, size) for size in certificates.capacity]
         among = counted & np.array(has, dtype=np.bool_)
         judged = among & answered
-        broken = [any(all(map(int.__le__, level, radius)) for level in levels) for levels in known]
+        broken = [any(lies_within(level, radius) for level in levels) for levels in known]
         found.append(
             RadiusVerdicts(
                 n_graphs=int(among.sum()),
@@ -459,68 +328,46 @@ def radius_verdicts(
 
 
 def flip_outcomes(certificates: Certificates, most: int) -> list[FlipOutcome]:
-    """What is known about each graph under at most so many flips, wherever they are.
-
-    A graph whose sites are not known is asked about none.
-    """
+    """What is known about each graph under at most this many flips, wherever they are; nothing without its capacity."""
     sharing = Counter(certificates.objects.tolist())  # targets of one object share its votes
     found = []
     for one, alone in zip(certificates, certificates.counted, strict=True):
         if one.capacity is None:
             found.append(FlipOutcome(0, 0, 0, None, None))
             continue
-        asked = min(most, _asked_flips(one.capacity, one.max_radius))
+        limits = zip(one.capacity if one.max_radius is None else one.max_radius, one.capacity, strict=True)
+        asked = min([most, sum(one.capacity), *(limit for limit, size in limits if limit < size)])
         certified, broken = one.any_flips_to(asked), min(map(sum, one.broken), default=None)
-        needed = _to_settle(one, certified + 1, sharing[one.object])
-        found.append(FlipOutcome(asked, alone.any_flips_to(asked), certified, broken, needed))
+        needed = None if one.verdicts is None else one.verdicts.votes_to_settle(certified + 1)
+        to_settle = None if needed is None else needed * sharing[one.object]
+        found.append(FlipOutcome(asked, alone.any_flips_to(asked), certified, broken, to_settle))
     return found
 
 
-def _asked_flips(capacity: tuple[int, ...], max_radius: tuple[int, ...] | None) -> int:
-    """The most flips that are asked about, wherever they are."""
-    limits = capacity if max_radius is None else max_radius
-    return min([sum(capacity), *(limit for limit, size in zip(limits, capacity, strict=True) if limit < size)])
-
-
-def _to_settle(one: Certificate, flips: int, sharing: int) -> int | None:
-    """About how many own_samples would settle the open levels of so many flips; None: not known."""
-    if one.verdicts is None:
-        return None
-    still_open = [each for level, each in one.verdicts.levels.items() if sum(level) == flips and each.kind == "open"]
-    more = [each.more_votes for each in still_open if each.more_votes is not None]
-    return (one.verdicts.own_votes + sum(more)) * sharing if more and len(more) == len(still_open) else None
-
-
 def flip_verdicts(certificates: Certificates, labels: Labels | None = None, *, most: int = 2) -> list[FlipVerdicts]:
-    """For any 1, any 2, … flips, how many graphs are certified by p_A, by whichever argument, broken and open.
+    """For any 1, any 2, … flips, how many graphs (given labels, right ones) are certified by p_A, or at all, and so on.
 
-    Args:
-        certificates: those of the graphs.
-        labels: their true classes; only graphs that are answered right are judged then.
-        most: the most flips: the number of the threat, 2 for "flips:2". Of many, only some have a row.
+    `most` is the most flips: the number of the threat, 2 for "flips:2". Of many, only some have a row.
 
     Example:
-        >>> from starcert.certificates.certificate import certify
-        >>> from starcert.math.confidence import Bounds
-        >>> from starcert.objects.noise import Noise
-        >>> found = certify(Bounds.certain([0.9, 0.7]), Noise(all=0.2), capacity=[(9,), (9,)])
+        >>> import starcert as sc
+        >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7]), sc.Noise(all=0.2), capacity=[(9,), (9,)])
         >>> [(each.flips, each.n_by_p_A, each.n_open) for each in flip_verdicts(found)]
         [(1, 1, 1), (2, 0, 2)]
     """
     answered, counted = _answered_of(certificates, labels)
-    answered = answered & certificates.certified((0,) * len(certificates.noise.axes))
     outcomes = flip_outcomes(certificates, most)
     return [FlipVerdicts.of(flips, outcomes, counted, answered) for flips in flip_steps(outcomes)]
 
 
 def flip_steps(outcomes: Sequence[FlipOutcome]) -> list[int]:
-    """Some numbers of flips, 1 first, as far as any graph is asked about."""
+    """Some numbers of flips, 1 first, as far as any graph was looked at."""
     last = max((one.asked for one in outcomes), default=0)
-    return list(range(1, last + 1)) if last <= MOST_STEPS else sorted({*steps_to(last), last})
+    return list(range(1, last + 1)) if last <= MAX_STEPS else sorted({*steps_to(last), last})
 
 
 def steps_to(farthest: int) -> list[int]:
-    """Some counts of flips to tell shares at: 1, 2, 5, 10, … as far as anything is certified.
+    """Some counts of flips to state shares at: 1, 2, 5, 10, … as far as anything is certified.
 
     Example:
         >>> steps_to(60), steps_to(0), steps_to(3000)
@@ -528,153 +375,13 @@ def steps_to(farthest: int) -> list[int]:
     """
     steps = [first * 10**power for power in range(9) for first in (1, 2, 5)]
     reached = [step for step in steps if step <= farthest] or [1]
-    # The first steps tell most, and the last one how far it goes.
-    return reached if len(reached) <= MOST_STEPS else [*reached[: MOST_STEPS - 1], reached[-1]]
-
-
-@overload
-def votes_needed(
-    noise: Noise,
-    alpha: float,
-    n_classes: int,
-    *,
-    radius: None = None,
-    selected_apart: bool = True,
-    together: int = 1,
-    margins: Margins = "chosen",
-    evidence: bool = False,
-    plan: StoppingPlan = "fixed",
-) -> dict[str, int | None]: ...
-
-
-@overload
-def votes_needed(
-    noise: Noise,
-    alpha: float,
-    n_classes: int,
-    *,
-    radius: RadiusLike,
-    selected_apart: bool = True,
-    together: int = 1,
-    margins: Margins = "chosen",
-    evidence: bool = False,
-    plan: StoppingPlan = "fixed",
-) -> int | None: ...
-
-
-def votes_needed(
-    noise: Noise,
-    alpha: float,
-    n_classes: int,
-    *,
-    radius: RadiusLike | None = None,
-    selected_apart: bool = True,
-    together: int = 1,
-    margins: Margins = "chosen",
-    evidence: bool = False,
-    plan: StoppingPlan = "fixed",
-) -> dict[str, int | None] | int | None:
-    """The fewest estimation votes that certify a radius by p_A, if all of them agree.
-
-    Without a radius, for each axis those that certify one flip there and none elsewhere.
-
-    No fewer votes do, however they fall. None where no number does: sites that never flip, or always do, give every
-    attack away.
-
-    Args:
-        noise: the noise that the votes are drawn with.
-        alpha: the failure probability of a certificate.
-        n_classes: how many classes there are: with more than two, each bound may have a smaller share of alpha.
-        radius: the number of flips on each axis; None: one flip, on each axis by itself.
-        selected_apart: whether the class is chosen on votes of its own.
-        together: alpha is the failure probability of so many certificates together.
-        margins: how the margin is settled on with more than two classes; see `clopper_pearson`.
-        evidence: whether alpha is shared with evidence, which leaves the counts of votes a quarter of it.
-        plan: "decided" if the plan may stop early: bounds that hold at any time take more votes.
-
-    Example:
-        >>> from starcert.objects.noise import Noise
-        >>> votes_needed(Noise(motif=0.02, random=0.45, frozen=0.0), 0.01, 2)
-        {'motif': 450, 'random': 9, 'frozen': None}
-        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, radius={"motif": 1, "random": 45})
-        2453
-        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, evidence=True, plan="decided")
-        {'motif': 692, 'random': 14}
-    """
-    if plan not in get_args(StoppingPlan):
-        raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
-    limit = upper_limit if plan == "fixed" else anytime_limit
-    # Votes that all agree choose the two-class margin.
-    share = share_of_alpha(
-        counts_alpha(check_alpha(alpha), evidence=evidence),
-        n_classes,
-        selected_apart=selected_apart,
-        all_classes=margins == "multi-class",
-        together=together,
-    )
-    slacks = slacks_of(noise.product)
-    if radius is not None:
-        return _unanimous_votes(slacks.bracket(noise.radius(radius)), limit, share)
-    return {
-        axis: _unanimous_votes(slacks.bracket(tuple(int(other == axis) for other in noise.axes)), limit, share)
-        for axis in noise.axes
-    }
-
-
-def _unanimous_votes(slack: Bracket, limit: Callable[[int, int, Fraction], float], share: Fraction) -> int | None:
-    """The fewest votes, all for one class, whose bound with this share of alpha is below the slack; None: no number."""
-
-    def certify(votes: int) -> bool:
-        return slack.certifies(limit(0, votes, share)) is True
-
-    if slack.below <= 0 or not certify(MAX_VOTES):
-        return None
-    return 1 + bisect_left(range(1, MAX_VOTES), True, key=certify)
-
-
-def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "") -> str:
-    """Says on which axes not even votes that all agree would certify one flip, and how many would; "" if on none.
-
-    Args:
-        samples: how many estimation votes there are for each graph.
-        needed: what `votes_needed` found, for the axes that matter.
-        how: by which argument, where there are others.
-
-    Example:
-        >>> too_few_votes(100, {"motif": 450, "random": 9, "frozen": None})
-        'Even if all 100 votes agreed, no flip would be certified in motif (450 votes could), frozen (none ever could).'
-    """
-    short = [
-        f"{axis} ({'none ever' if votes is None else f'{votes:,} votes'} could)"
-        for axis, votes in needed.items()
-        if votes is None or votes > samples
-    ]
-    certified = f"certified {how}".rstrip()
-    return f"Even if all {samples:,} votes agreed, no flip would be {certified} in {', '.join(short)}." if short else ""
-
-
-def _grid(certificates: Certificates, max_radius: RadiusLike) -> list[range]:
-    """Every count of flips on each axis, up to `max_radius`."""
-    return [range(limit + 1) for limit in certificates.noise.radius(max_radius, "max_radius")]
-
-
-def _frontiers(certificates: Certificates, max_radius: RadiusLike) -> list[Radii]:
-    """The maximal radii of each graph up to `max_radius`; where a search ended early, all that are certified."""
-    box = certificates.within(max_radius)
-    found = []
-    for row, frontier in enumerate(box.frontiers()):
-        radii: Sequence[tuple[int, ...]] = frontier.radii
-        if frontier.incomplete:
-            radii = [radius for radius in product(*_grid(certificates, max_radius)) if box[row].certified(radius)]
-        found.append(open_ended(radii, box.capacity[row]))
-    return found
+    return reached if len(reached) <= MAX_STEPS else [*reached[: MAX_STEPS - 1], reached[-1]]
 
 
 def _answered_of(certificates: Certificates, labels: Labels | None) -> tuple[Mask, Mask]:
-    """Which graphs may count as certified (any, or the right ones), and which are counted (all, or the known ones)."""
+    """Which graphs are answered (right, given labels), and which are counted (those of a known class, given labels)."""
     if labels is None:
-        everything = np.ones(len(certificates), dtype=np.bool_)
-        return everything, everything
+        return ~certificates.abstained, np.ones(len(certificates), dtype=np.bool_)
     return right(certificates, labels), _known(certificates, labels)
 
 

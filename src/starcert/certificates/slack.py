@@ -1,4 +1,4 @@
-"""What an attack of a given radius can do under a noise: slack, ρ_low, ρ_up.
+"""What an attack of a given radius can do under a noise: slack, ρ_low, ρ_up, and the votes it takes to certify it.
 
 They depend on the noise alone, not on a graph or a classifier. What is computed for a noise is remembered.
 """
@@ -7,22 +7,40 @@ from __future__ import annotations
 
 import math
 import numbers
+from bisect import bisect_left
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
+from typing import Literal, TypeAlias, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.math.bets import anytime_limit
 from starcert.math.channels import Product
+from starcert.math.confidence import check_alpha, share_of_alpha, upper_limit
+from starcert.math.evidence import counts_alpha
 from starcert.math.margins import Slacks, Tradeoffs
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["rho_lower", "rho_upper", "slack", "slack_table", "slacks_of", "tradeoffs_of"]
+__all__ = [
+    "StoppingPlan",
+    "rho_lower",
+    "rho_upper",
+    "slack",
+    "slack_table",
+    "slacks_of",
+    "too_few_votes",
+    "tradeoffs_of",
+    "votes_needed",
+]
 
+MAX_VOTES = 2**53  # more cannot be counted
+MAX_TABLE = 10**8  # entries of a table of slacks
 
-MAX_TABLE = 10**8
-"""The most entries of a table of slacks."""
+StoppingPlan: TypeAlias = Literal["fixed", "decided"]
+"""All votes, or as many as it takes to decide the question."""
 
 
 @lru_cache(maxsize=32)
@@ -60,12 +78,8 @@ def slack_table(noise: Noise, max_radius: RadiusLike) -> npt.NDArray[np.float64]
     limits = _checked(noise).radius(max_radius, "max_radius")
     shape = tuple(limit + 1 for limit in limits)
     if math.prod(shape) > MAX_TABLE:
-        raise InvalidParameterError(
-            "max_radius",
-            f"leave at most {MAX_TABLE:,} radii in a table",
-            limits,
-            "A frontier needs no table: use certify.",
-        )
+        hint = "A frontier needs no table: use certify."
+        raise InvalidParameterError("max_radius", f"leave at most {MAX_TABLE:,} radii in a table", limits, hint)
     value = slacks_of(noise.product).value
     radii = product(*(range(limit + 1) for limit in limits))
     return np.fromiter(map(value, radii), dtype=float, count=math.prod(shape)).reshape(shape)
@@ -105,3 +119,97 @@ def _complements(p: float) -> tuple[float, float]:
     if not (isinstance(p, numbers.Real) and 0 <= p <= 1):
         raise InvalidParameterError("p", "be a probability from 0 to 1", p)
     return float(p), 1 - float(p)
+
+
+class _Spending(TypedDict, total=False):
+    selected_apart: bool
+    together: int
+    evidence: bool
+    plan: StoppingPlan
+
+
+@overload
+def votes_needed(
+    noise: Noise, alpha: float, n_classes: int, *, radius: None = None, **spending: Unpack[_Spending]
+) -> dict[str, int | None]: ...
+
+
+@overload
+def votes_needed(
+    noise: Noise, alpha: float, n_classes: int, *, radius: RadiusLike, **spending: Unpack[_Spending]
+) -> int | None: ...
+
+
+def votes_needed(
+    noise: Noise,
+    alpha: float,
+    n_classes: int,
+    *,
+    radius: RadiusLike | None = None,
+    selected_apart: bool = True,
+    together: int = 1,
+    evidence: bool = False,
+    plan: StoppingPlan = "fixed",
+) -> dict[str, int | None] | int | None:
+    """The fewest estimation votes that certify a radius by p_A, if all of them agree: no fewer do, however they fall.
+
+    Without a radius, for each axis those that certify one flip there and none elsewhere. None where no number does:
+    sites that never flip, or always do, give every attack away.
+
+    Args:
+        noise: the noise that the votes are drawn with.
+        alpha: the failure probability of a certificate.
+        n_classes: how many classes there are.
+        radius: the number of flips on each axis; None: one flip, on each axis by itself.
+        selected_apart: whether the class is chosen on votes of its own; otherwise each of more than two classes has a
+            smaller share of alpha.
+        together: how many certificates share alpha.
+        evidence: whether alpha is shared with evidence, which leaves the counts of votes a quarter of it.
+        plan: "decided" if the plan may stop early: bounds that hold at any time take more votes.
+
+    Example:
+        >>> votes_needed(Noise(motif=0.02, random=0.45, frozen=0.0), 0.01, 2)
+        {'motif': 450, 'random': 9, 'frozen': None}
+        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, radius={"motif": 1, "random": 45})
+        2453
+        >>> votes_needed(Noise(motif=0.02, random=0.45), 0.01, 2, evidence=True, plan="decided")
+        {'motif': 692, 'random': 14}
+    """
+    if plan not in get_args(StoppingPlan):
+        raise InvalidParameterError("plan", 'be "fixed" or "decided"', plan)
+    limit = upper_limit if plan == "fixed" else anytime_limit
+    alpha = counts_alpha(check_alpha(alpha), evidence=evidence)
+    # Votes that all agree choose the two-class margin.
+    share = share_of_alpha(alpha, n_classes, selected_apart=selected_apart, all_classes=False, together=together)
+
+    def fewest(counts: tuple[int, ...]) -> int | None:
+        bracket = slacks_of(noise.product).bracket(counts)
+
+        def certify(votes: int) -> bool:
+            return bracket.certifies(limit(0, votes, share)) is True
+
+        if bracket.below <= 0 or not certify(MAX_VOTES):
+            return None
+        return 1 + bisect_left(range(1, MAX_VOTES), True, key=certify)
+
+    if radius is not None:
+        return fewest(noise.radius(radius))
+    return {axis: fewest(tuple(int(other == axis) for other in noise.axes)) for axis in noise.axes}
+
+
+def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "") -> str:
+    """A sentence about the axes on which not even votes that all agree would certify one flip; "" if there are none.
+
+    `needed` is what `votes_needed` found for the axes that matter, `how` the argument, where there are others.
+
+    Example:
+        >>> too_few_votes(100, {"motif": 450, "random": 9, "frozen": None})
+        'Even if all 100 votes agreed, no flip would be certified in motif (450 votes could), frozen (none ever could).'
+    """
+    short = [
+        f"{axis} ({'none ever' if votes is None else f'{votes:,} votes'} could)"
+        for axis, votes in needed.items()
+        if votes is None or votes > samples
+    ]
+    certified = f"certified {how}".rstrip()
+    return f"Even if all {samples:,} votes agreed, no flip would be {certified} in {', '.join(short)}." if short else ""

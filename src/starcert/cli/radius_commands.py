@@ -21,7 +21,8 @@ from starcert.system.output import at_least, fails_at_most
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from starcert.certificates.certificate import Certificate, Certificates
+    from starcert.certificates.certificate import Certificate
+    from starcert.certificates.certify import Certificates
     from starcert.math.confidence import Bounds
     from starcert.voting.store import VoteStore
 
@@ -137,7 +138,7 @@ def frontier(
         else:
             show(*_certificates_table(certificates, certificates.names, missing))
         return
-    from starcert.certificates.certificate import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
+    from starcert.certificates.certify import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
 
     if noise is None:
         raise InvalidParameterError("--noise", "be given", None, "Write for instance --noise motif=0.02,random=0.45.")
@@ -173,7 +174,7 @@ def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alp
 
 def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[int], Certificates]:
     """The graphs that have no votes yet, and the certificates of the others."""
-    from starcert.certificates.certificate import certify  # noqa: PLC0415
+    from starcert.certificates.certify import certify  # noqa: PLC0415
     from starcert.math.confidence import Votes, check_alpha, clopper_pearson  # noqa: PLC0415
     from starcert.objects.noise import Noise  # noqa: PLC0415
     from starcert.voting.store import VoteStore  # noqa: PLC0415

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from starcert.certificates.evidence import OwnTally, RecordedVotes
-from starcert.certificates.evidence.attack_axes import axes_from, first_axes
+from starcert.certificates.attack_axes import axes_from, first_axes
+from starcert.certificates.votes import OwnTally, RecordedVotes
 from starcert.files.fields import MalformedError
 from starcert.math.attack_axis import AttackAxis, counted_sites, described
 from starcert.math.flips import FlipRecord
@@ -33,7 +33,7 @@ from starcert.system.errors import InvalidParameterError
 from starcert.system.files import read_header, read_numbers
 
 if TYPE_CHECKING:
-    from starcert.certificates.evidence import Verdicts
+    from starcert.certificates.certificate import Verdicts
     from starcert.objects.noise import Noise
 
 __all__ = ["ARRAYS", "MOST_UNPACKED", "GraphEvidence", "pack", "unpack"]

@@ -31,20 +31,19 @@ import numpy as np
 import numpy.typing as npt
 from flint import acb, arb, ctx
 
-from starcert.certificates.evidence.verdicts import LOOKS
-from starcert.certificates.judging import evidence_of
+from starcert.certificates.evidence import LOOKS, evidence_of
 from starcert.math.arithmetic import LOCK, exact_number, float_below
 from starcert.math.attack_axis import counted_sites, numbered
 from starcert.math.attacks import attacks_of
 from starcert.math.bets import RESERVE, sizes_of_stakes
 from starcert.math.confidence import Votes
-from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares
 from starcert.math.pooling import bins_of
 from starcert.math.site_laws import SiteLaw
 
 if TYPE_CHECKING:
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.evidence import FoundAttack, OwnTally
+    from starcert.certificates.certificate import Certificate, FoundAttack
+    from starcert.certificates.votes import OwnTally
     from starcert.files.evidence_file import GraphEvidence
     from starcert.files.record import Archive
     from starcert.math.attack_axis import AttackAxis
@@ -148,10 +147,11 @@ class _Again:
             else record.numbers(counted)
         )
 
+        shares = AlphaShares.of(Fraction(archive.alpha) / certificate.together)
+
         def engine(chunks: int) -> Evidence:
             votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[record.first(chunks)])
-            together, box = certificate.together, certificate.max_radius
-            return evidence_of(votes, self.axes, alpha=archive.alpha, together=together, box=box)
+            return evidence_of(votes, self.axes, alpha=shares.certified, box=certificate.max_radius)
 
         self.engine = engine(len(record.samples))
         self.before = [engine(end) for end in ends[:-1]]

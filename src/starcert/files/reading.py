@@ -20,7 +20,7 @@ from starcert.files.record import MARGINS, MOST_VOTES, Archive, BrokenLevel, Cla
 from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
 from starcert.math.audit import Audit
 from starcert.math.channels import MAX_RADIUS
-from starcert.math.confidence import Margins, Votes, check_alpha
+from starcert.math.confidence import Votes, check_alpha
 from starcert.math.frontier import Radius
 from starcert.objects.binding import MAX_EVIDENCE_SITES
 from starcert.objects.laws import Law, law_from_json
@@ -224,7 +224,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         },
         boxes=tuple(graph.box for graph in read),
         together=_together(top, len(read)),
-        margins=_margins(top, votes),
+        all_classes=_bounds_all_classes(top, votes),
         evidence=evidence,
         nodes=_all_or_none([graph.node for graph in read], "node"),
     )
@@ -270,14 +270,15 @@ def _stopped(top: dict[str, Field], *, apart: bool) -> bool:
     return True
 
 
-def _margins(top: dict[str, Field], votes: Votes) -> Margins:
+def _bounds_all_classes(top: dict[str, Field], votes: Votes) -> bool:
+    """Whether the file is one of version 0.1.0, which took the multi-class margin everywhere and said nothing of it."""
     if "margins" not in top:
-        return "multi-class"
+        return True
     if not states_margins(votes):
         raise MalformedError("'margins' does not belong there: it is for three classes and more, with selection votes.")
     if top["margins"].value != "chosen":
         top["margins"].refuse("be 'chosen', or not there")
-    return "chosen"
+    return False
 
 
 def _check_kind(whole: Field) -> None:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificates, certify
-from starcert.certificates.judging import verdicts_of
+from starcert.certificates.certify import Certificates, certify
+from starcert.certificates.evidence import verdicts_of
 from starcert.certificates.metrics import right
 from starcert.files.evidence_file import GraphEvidence
-from starcert.math.confidence import Bounds, Margins, Votes, anytime_bounds, bounds_of, check_alpha, check_margins
+from starcert.math.confidence import Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.evidence import counts_alpha
 from starcert.math.frontier import Radius
 from starcert.objects.noise import Noise
@@ -34,8 +34,7 @@ from starcert.system.provenance import versions
 if TYPE_CHECKING:
     import pandas as pd
 
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.evidence import Verdicts
+    from starcert.certificates.certificate import Certificate, Verdicts
 
 __all__ = ["MARGINS", "MOST_VOTES", "Archive", "BrokenLevel", "Claims"]
 
@@ -63,7 +62,7 @@ class Archive:
         boxes: for each graph, how far its frontier is searched, at most as far as its capacity; None: no end. A file
             calls it capacity.
         together: alpha is the failure probability of so many certificates together; 1: of each by itself.
-        margins: how the margin is settled on where there are more than two classes; see `clopper_pearson`.
+        all_classes: whether alpha is spent on bounds of all of more than two classes, as version 0.1.0 did everywhere.
         evidence: for each graph, what its verdicts are proved from, None where nothing is kept; alpha is shared with
             it (`AlphaShares`). None as a whole: nobody asked, and the bounds have all of alpha.
         nodes: where the nodes of graphs are classified, for each row the index of its node; else None. Which target
@@ -91,7 +90,7 @@ class Archive:
     provenance: Mapping[str, str]
     boxes: tuple[tuple[int, ...] | None, ...] = ()
     together: int = 1
-    margins: Margins = "chosen"
+    all_classes: bool = False
     evidence: tuple[GraphEvidence | None, ...] | None = None
     nodes: tuple[int, ...] | None = None
 
@@ -130,7 +129,7 @@ class Archive:
             "capacities": tuple(capacities),
             "boxes": tuple(map(_both, capacities, boxes)),
             # With two classes, or with no selection votes, it makes no difference: one word for one thing.
-            "margins": check_margins(self.margins) if n_classes > 2 and self.votes.selection is not None else "chosen",
+            "all_classes": self.all_classes and n_classes > 2 and self.votes.selection is not None,
             "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in _numbered(self, "labels")),
             "settings": _plain(self.settings, "settings"),
             "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
@@ -201,7 +200,6 @@ class Archive:
             provenance=versions(),
             boxes=tuple(certificates.boxes),
             together=certificates.bounds.together,
-            margins=certificates.bounds.margins,
             evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
@@ -215,7 +213,7 @@ class Archive:
             return self
         found = replace(self, capacities=self.boxes)
         if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
-            vars(found)["certificates"] = found._counted().weighed(verdicts)
+            vars(found)["certificates"] = found._counted().with_verdicts(verdicts)
         return found
 
     @cached_property
@@ -224,7 +222,7 @@ class Archive:
         counted = self._counted()
         if self.evidence is None or not any(self.evidence):
             return counted
-        return counted.weighed([self._judged(row, one) for row, one in enumerate(counted)])
+        return counted.with_verdicts([self._judged(row, one) for row, one in enumerate(counted)])
 
     def _counted(self) -> Certificates:
         """The certificates that the counts of votes make by themselves."""
@@ -248,7 +246,7 @@ class Archive:
         alpha = self.counts_alpha
         if self.votes.stopped:
             return anytime_bounds(self.votes, alpha=alpha, together=self.together)
-        return bounds_of(self.votes, alpha=alpha, together=self.together, margins=self.margins)
+        return bounds_of(self.votes, alpha=alpha, together=self.together, all_classes=self.all_classes)
 
     def _judged(self, row: int, one: Certificate) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]

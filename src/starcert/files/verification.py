@@ -141,7 +141,7 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
     mismatches: list[Mismatch] = []
     verdicts, checks = _Verdicts(), list[EvidenceCheck | None]()
     all_classes = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, together=archive.together, margins=archive.margins
+        archive.votes, alpha=archive.counts_alpha, together=archive.together, all_classes=archive.all_classes
     )
     try:
         certificates = archive.certificates

@@ -118,7 +118,7 @@ def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         "alpha": archive.alpha,
         "alpha_exact": exact(archive.alpha),
         **({} if archive.together == 1 else {"together": archive.together}),
-        **({"margins": archive.margins} if archive.margins == "chosen" and states_margins(archive.votes) else {}),
+        **({"margins": "chosen"} if states_margins(archive.votes) and not archive.all_classes else {}),
         **({"bounds": "anytime"} if archive.votes.stopped else {}),
         **evidence,
         **_audit(archive.votes.audit),

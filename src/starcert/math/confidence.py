@@ -36,13 +36,11 @@ from starcert.system.errors import InvalidParameterError
 __all__ = [
     "Bounds",
     "Family",
-    "Margins",
     "Votes",
     "anytime_bounds",
     "bounds_of",
     "check_alpha",
     "check_family",
-    "check_margins",
     "clopper_pearson",
     "share_of_alpha",
     "spends_on_all_classes",
@@ -53,9 +51,6 @@ Counts = npt.NDArray[np.int64]
 
 Family: TypeAlias = Literal["each", "all"]
 """What alpha is the failure probability of: each certificate by itself, or all of them together."""
-
-Margins: TypeAlias = Literal["chosen", "multi-class"]
-"""With more than two classes: the margin is chosen on the selection votes, or it is the multi-class one everywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +194,6 @@ class Bounds:
         n_classes: how many classes there are.
         votes: the votes that they come from; None if they come from elsewhere.
         together: the bounds of so many graphs, these among them, hold together with 1 − alpha; 1: each by itself.
-        margins: how the margin was settled on where there are more than two classes.
     """
 
     labels: Counts
@@ -209,7 +203,6 @@ class Bounds:
     n_classes: int
     votes: Votes | None = field(default=None, repr=False)
     together: int = 1
-    margins: Margins = "chosen"
 
     def __post_init__(self) -> None:
         labels, failure, other = (np.asarray(x) for x in (self.labels, self.failure, self.other))
@@ -302,13 +295,6 @@ def check_family(family: object) -> Family:
     raise InvalidParameterError("family", 'be "each" or "all"', family, hint)
 
 
-def check_margins(margins: object) -> Margins:
-    """How margins are settled on, or an error that says what there is."""
-    if margins == "chosen" or margins == "multi-class":  # noqa: PLR1714  (likewise)
-        return margins
-    raise InvalidParameterError("margins", 'be "chosen" or "multi-class"', margins)
-
-
 def share_of_alpha(
     alpha: float, n_classes: int, *, selected_apart: bool, all_classes: bool = True, together: int = 1
 ) -> Fraction:
@@ -336,9 +322,11 @@ def share_of_alpha(
 
 
 def spends_on_all_classes(
-    votes: Votes, *, alpha: float, together: int = 1, margins: Margins = "chosen"
+    votes: Votes, *, alpha: float, together: int = 1, all_classes: bool = False
 ) -> npt.NDArray[np.bool_]:
     """For each graph, whether alpha is spent on bounds of all classes, or on that of p_A alone: the module's table.
+
+    With `all_classes`, of more than two, it always is: that was the rule of version 0.1.0, whose archives are read.
 
     Example:
         >>> spends_on_all_classes(Votes([[99, 1, 0], [60, 20, 20]], selection=[[10, 0, 0], [6, 2, 2]]), alpha=0.01)
@@ -347,14 +335,12 @@ def spends_on_all_classes(
     n_graphs, n_classes = votes.counts.shape
     if n_classes == 2:
         return np.zeros(n_graphs, dtype=np.bool_)
-    if votes.selection is None or margins == "multi-class":
+    if votes.selection is None or all_classes:
         return np.ones(n_graphs, dtype=np.bool_)
     return chooses_multi_class(votes.selection, votes.counts.sum(axis=1), Fraction(alpha) / together)
 
 
-def clopper_pearson(
-    votes: Votes, *, alpha: float = 0.01, family: Family = "each", margins: Margins = "chosen"
-) -> Bounds:
+def clopper_pearson(votes: Votes, *, alpha: float = 0.01, family: Family = "each") -> Bounds:
     """Bounds that hold together with probability at least 1 − alpha over the sampling of the votes.
 
     One-sided Clopper–Pearson limits, shared by Bonferroni as in the module's table; each is rounded outward
@@ -365,8 +351,6 @@ def clopper_pearson(
         alpha: the failure probability.
         family: whose: "each" is that of each graph's bounds by themselves; with "all" it is divided between the
             graphs, and the bounds of all graphs hold together.
-        margins: with more than two classes, which margin alpha is spent on: "chosen" graph by graph on the selection
-            votes, or "multi-class" everywhere, as version 0.1.0 did. Without selection votes it makes no difference.
 
     Example:
         >>> clopper_pearson(Votes([[97_000, 3_000]], selection=[[98, 2]]), alpha=0.01).p_lower.round(6)
@@ -379,7 +363,7 @@ def clopper_pearson(
         must = "be as many as was fixed in advance, for these bounds to hold"
         raise InvalidParameterError("votes", must, "votes that somebody saw before their number was fixed", hint)
     together = max(1, len(votes)) if check_family(family) == "all" else 1
-    return bounds_of(votes, alpha=check_alpha(alpha), together=together, margins=check_margins(margins))
+    return bounds_of(votes, alpha=check_alpha(alpha), together=together)
 
 
 def anytime_bounds(votes: Votes, *, alpha: float, together: int = 1) -> Bounds:
@@ -406,8 +390,11 @@ def anytime_bounds(votes: Votes, *, alpha: float, together: int = 1) -> Bounds:
     return Bounds(labels, failure, failure, alpha, votes.counts.shape[1], votes, together)
 
 
-def bounds_of(votes: Votes, *, alpha: float, together: int, margins: Margins) -> Bounds:
-    """Clopper–Pearson bounds; those of `together` graphs, these among them, hold together with 1 − alpha."""
+def bounds_of(votes: Votes, *, alpha: float, together: int, all_classes: bool = False) -> Bounds:
+    """Clopper–Pearson bounds; those of `together` graphs, these among them, hold together with 1 − alpha.
+
+    `all_classes` is that of `spends_on_all_classes`.
+    """
     counts = votes.counts
     n_graphs, n_classes = counts.shape
     labels = (counts if votes.selection is None else votes.selection).argmax(axis=1)
@@ -416,22 +403,22 @@ def bounds_of(votes: Votes, *, alpha: float, together: int, margins: Margins) ->
     rivals = counts.copy()
     rivals[np.arange(n_graphs), labels] = 0
     failure, other = np.empty(n_graphs), np.empty(n_graphs)
-    everything = spends_on_all_classes(votes, alpha=alpha, together=together, margins=margins)
-    for all_classes in (False, True):
-        rows = np.flatnonzero(everything == all_classes)
+    everything = spends_on_all_classes(votes, alpha=alpha, together=together, all_classes=all_classes)
+    for every_class in (False, True):
+        rows = np.flatnonzero(everything == every_class)
         share = share_of_alpha(
             alpha,
             n_classes,
             selected_apart=votes.selection is not None,
-            all_classes=all_classes,
+            all_classes=every_class,
             together=together,
         )
         failure[rows] = other[rows] = _upper_limits((totals - own)[rows], totals[rows], share)
-        if all_classes:
+        if every_class:
             # The limit grows with the count: the largest count bounds every class.
             largest = _upper_limits(rivals.max(axis=1)[rows], totals[rows], share)
             other[rows] = np.minimum(largest, failure[rows])
-    return Bounds(labels, failure, other, alpha, n_classes, votes, together, margins)
+    return Bounds(labels, failure, other, alpha, n_classes, votes, together)
 
 
 def _upper_limits(counts: Counts, totals: Counts, share: Fraction) -> npt.NDArray[np.float64]:

@@ -94,13 +94,13 @@ class AlphaShares(NamedTuple):
     broken: Fraction
 
     @classmethod
-    def of(cls, alpha: Fraction) -> AlphaShares:
-        """The shares of an alpha.
+    def of(cls, alpha: Fraction, *, evidence: bool = True) -> AlphaShares:
+        """The shares of an alpha; without evidence the counts have all of it.
 
         >>> AlphaShares.of(Fraction(1, 100)).counts
         Fraction(1, 400)
         """
-        return cls(alpha / 4, alpha / 2, alpha / 4)
+        return cls(alpha / 4, alpha / 2, alpha / 4) if evidence else cls(alpha, Fraction(0), Fraction(0))
 
 
 def counts_alpha(alpha: float, *, evidence: bool) -> float:
@@ -109,7 +109,7 @@ def counts_alpha(alpha: float, *, evidence: bool) -> float:
     >>> counts_alpha(0.01, evidence=False), counts_alpha(0.01, evidence=True)
     (0.01, 0.0025)
     """
-    return float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
+    return float(AlphaShares.of(Fraction(alpha), evidence=evidence).counts)
 
 
 class Scheme(NamedTuple):

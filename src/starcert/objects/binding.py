@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -21,7 +20,7 @@ from starcert.objects.laws import Flip, Law, why_not_alike
 from starcert.objects.noise import Noise
 from starcert.objects.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
 from starcert.objects.vectors import ColumnRegions, Vector, column_sites
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, did_you_mean
 
 __all__ = [
     "MAX_EVIDENCE_SITES",
@@ -144,9 +143,9 @@ def _near_names(laws: Sequence[str], regions: Sequence[str]) -> str:
     """Whether a law for a missing region may be meant for one that has no law; "" where no name is close."""
     without_law = [region for region in regions if region not in laws]
     for region in laws:
-        close = [] if region in regions else get_close_matches(region, without_law, n=1)
+        close = "" if region in regions else did_you_mean(region, without_law)
         if close:
-            return f"The noise has a law for {region}. Did you mean {close[0]}?"
+            return f"The noise has a law for {region}. {close}"
     return ""
 
 

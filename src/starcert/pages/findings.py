@@ -189,7 +189,6 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
         len(archive.class_names),
         selected_apart=archive.votes.selection is not None,
         together=archive.together,
-        margins=archive.margins,
         evidence=archive.evidence is not None,
         plan="decided" if archive.votes.stopped else "fixed",
     )

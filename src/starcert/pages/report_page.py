@@ -358,7 +358,7 @@ def _more_samples(archive: Archive) -> dict[str, Any]:
     totals = counts.sum(axis=1)
     others = totals - counts[np.arange(len(labels)), labels]
     everything = spends_on_all_classes(
-        archive.votes, alpha=archive.counts_alpha, together=archive.together, margins=archive.margins
+        archive.votes, alpha=archive.counts_alpha, together=archive.together, all_classes=archive.all_classes
     )
     rows, of = np.unique(np.stack([others, totals, everything], axis=1), axis=0, return_inverse=True)
     samples = np.array(SAMPLES)

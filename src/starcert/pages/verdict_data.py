@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from starcert.certificates.attack_axes import influences
 from starcert.certificates.certificate import Certificate
-from starcert.certificates.evidence.attack_axes import influences
 from starcert.certificates.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts, radii_of_flips, radius_verdicts
 from starcert.files import Archive
 from starcert.objects import Graph

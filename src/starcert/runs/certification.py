@@ -29,7 +29,7 @@ from starcert.system.stages import StageClock, StageTimes, stages, unstaged
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from starcert.certificates.certificate import Certificates
+    from starcert.certificates.certify import Certificates
     from starcert.datasets.dataset import Dataset
     from starcert.objects import TargetNodes
     from starcert.objects.binding import Problem

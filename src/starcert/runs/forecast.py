@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.certificates.auditing import SHARE
-from starcert.certificates.certificate import certify
-from starcert.certificates.judging import with_evidence
+from starcert.certificates.certify import certify
+from starcert.certificates.evidence import with_evidence
 from starcert.certificates.metrics import votes_needed
 from starcert.classifiers.base import named_classes
 from starcert.math.confidence import clopper_pearson

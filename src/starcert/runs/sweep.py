@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from starcert.certificates.certificate import Certificates
+from starcert.certificates.certify import Certificates
 from starcert.objects.noise import Noise
 from starcert.pages.document import KeyFigure
 from starcert.pages.intervals import share_interval

@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificates
+from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import (
     FlipVerdicts,
     certified_counts,

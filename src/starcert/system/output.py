@@ -20,7 +20,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
 from starcert.system.errors import StarcertError
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 __all__ = [
-    "MAX_SHOWN",
     "Advance",
     "as_frame",
     "at_least",
@@ -42,7 +40,6 @@ __all__ = [
     "fails_at_most",
     "harden_streams",
     "holds_at_least",
-    "html_table",
     "plain",
     "progress_bar",
     "say",
@@ -55,9 +52,6 @@ DIGITS_OF_REST = 3
 """Close to 1, as many more as it takes to show this many digits of 1 − p; at most `MAX_DECIMALS` after the point."""
 
 MAX_DECIMALS = 20
-
-MAX_SHOWN = 12
-"""Rows of a long table that a notebook shows."""
 
 PROGRESS_SECONDS = 30.0
 """Off a terminal, the time between two lines of progress."""
@@ -329,16 +323,3 @@ def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     except ModuleNotFoundError as error:
         raise StarcertError("Data frames need pandas: pip install 'starcert[pandas]'") from error
     return pd.DataFrame.from_records(list(rows), columns=list(rows[0]) if rows else [])
-
-
-def html_table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> str:
-    """Rows as an HTML table for a notebook, its columns those of the first row; everything is escaped.
-
-    Example:
-        >>> html_table([{"a": "<b>", "n": 1}])
-        '<table><tr><th>a</th><th>n</th></tr><tr><td>&lt;b&gt;</td><td>1</td></tr></table>'
-    """
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
-    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row.values())}</tr>" for row in rows)
-    return f"<table>{title}<tr>{head}</tr>{body}</table>"

@@ -8,7 +8,7 @@ import pytest
 from report_worlds import weighed
 
 import starcert as sc
-from starcert.certificates.evidence.attack_axes import influences
+from starcert.certificates.attack_axes import influences
 from starcert.pages.plots.drawing import (
     ATTACK,
     COLOURS,

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from starcert.certificates.certificate import Certificate, Certificates
+    from starcert.certificates.certificate import Certificate
+    from starcert.certificates.certify import Certificates
     from starcert.objects.noise import Noise, RadiusLike
 
 __all__ = ["RadiusMap", "SlackMap", "VerdictMap", "radius_map", "slack_map", "verdict_map"]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
-    from starcert.certificates.certificate import Certificate, Certificates
+    from starcert.certificates.certificate import Certificate
+    from starcert.certificates.certify import Certificates
     from starcert.objects.noise import Noise, RadiusLike
 
 __all__ = ["NumberGrid", "RadiusMap", "SlackMap", "VerdictMap", "stacked"]

@@ -1,19 +1,23 @@
 """The real plan of `plan="decided"` on a classifier whose p_A is known: its votes are drawn as counts."""
 
+from fractions import Fraction
+
 import numpy as np
 
 import starcert as sc
-from starcert.certificates.deciding import DecidedPlan
+from starcert.certificates.decided_plan import DecidedPlan
+from starcert.math.evidence import AlphaShares
 from starcert.voting.plans import SoFar
 
 SLACK = 0.125
 """Under Flip(0.2), any one flip is certified iff 1 − p_A is below it."""
 
 
-def plan_for_one_flip(samples=100_000, alpha=0.01, **asked):
+def plan_for_one_flip(samples=100_000, alpha=0.01, evidence=False):
     base = sc.classifiers.from_callable(lambda graph: 0, n_classes=2)
     problem = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(0.2))).problem([sc.Graph(4, [])])
-    return DecidedPlan.of(samples, None, problem, alpha=alpha, max_radius=(1,), **asked)
+    shares = AlphaShares.of(Fraction(alpha), evidence=evidence)
+    return DecidedPlan.of(samples, None, problem, shares, max_radius=(1,))
 
 
 def drawn(plan, p, rng, chunk_size=1024):

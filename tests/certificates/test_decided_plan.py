@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from deciding_worlds import SLACK, drawn, plan_for_one_flip
+from decided_plan_worlds import SLACK, drawn, plan_for_one_flip
 
 import starcert as sc
-from starcert.certificates.deciding import MAX_LEVELS, DecidedPlan
+from starcert.certificates.decided_plan import MAX_LEVELS, DecidedPlan
 from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
-from starcert.math.evidence import Evidence
+from starcert.math.evidence import AlphaShares, Evidence
 from starcert.voting.counting import tallies
 from starcert.voting.jobs import Chunk, Job
 from starcert.voting.plans import SoFar, Wanted
@@ -89,7 +89,7 @@ def test_stopping_depends_neither_on_workers_nor_on_interruptions(tmp_path):
 def test_what_will_abstain_is_not_voted_on_for_long():
     """The class that few selection votes chose is not the likeliest one."""
     problem = SMOOTHED.problem(GRAPHS[1:])
-    plan = DecidedPlan(Wanted(100, 10**6), problem, 0.01)
+    plan = DecidedPlan(Wanted(100, 10**6), problem, AlphaShares.of(Fraction(1, 100), evidence=False))
     so_far = SoFar(np.array([[51, 49]]), np.array([[2000, 6192]]), 1024)
     assert plan.wanted(so_far) == so_far.wanted
     close = SoFar(np.array([[51, 49]]), np.array([[4000, 4192]]), 1024)
@@ -110,9 +110,9 @@ def test_what_cannot_be_certified_takes_one_chunk(chunk_size):
 
 
 def test_small_questions_take_few_selection_votes():
-    def selection(samples=100_000, given=None, **asked):
-        problem = SMOOTHED.problem(GRAPHS)
-        return DecidedPlan.of(samples, given, problem, alpha=0.01, **asked).most.selection
+    def selection(samples=100_000, given=None, evidence=False, **asked):
+        shares = AlphaShares.of(Fraction(1, 100), evidence=evidence)
+        return DecidedPlan.of(samples, given, SMOOTHED.problem(GRAPHS), shares, **asked).most.selection
 
     assert selection(max_radius=(1,)) == 64  # p_A > 0.94
     assert selection(max_radius=(0,)) == selection() == 1000  # p_A > 1/2

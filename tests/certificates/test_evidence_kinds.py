@@ -11,7 +11,7 @@ import worlds
 from evidence_worlds import ValuedWorld
 
 import starcert as sc
-from starcert.certificates.evidence.attack_axes import influences
+from starcert.certificates.attack_axes import influences
 from starcert.certificates.metrics import flip_outcomes
 from starcert.classifiers import Classifier
 from starcert.voting.store import VoteStore
@@ -61,7 +61,7 @@ def certify(name, base=None, **options):
 def truth(name, one):
     """The enumerated world of a certificate."""
     noise, _, regions, clean = KINDS[name]
-    filled = sc.Noise({region: noise[region].filled(3, region, "sites") for region in noise})
+    filled = sc.Noise({region: noise[region].for_alphabet(3, region, "sites") for region in noise})
     places = "a" * len(clean) if regions is None else [r for r, columns in regions.items() for _ in columns]
     world = ValuedWorld(filled, places, clean)
     return world.being(np.float64(Many().answers(world.vectors, one.target) != one.label))

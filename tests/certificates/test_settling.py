@@ -7,25 +7,22 @@ import numpy as np
 import pytest
 from evidence_worlds import Votes, symmetric
 
-from starcert.certificates.evidence import judge
-from starcert.certificates.evidence.own_votes import OwnTally
+from starcert.certificates.evidence import find_verdicts
+from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.bets import FRACTIONS, RESERVE, SCALE, count_capital
 from starcert.math.evidence import AttackAxis, Evidence
 from starcert.math.frontier import Frontier
 from starcert.sampling.attacked import OWN_CHUNK
 
 
-class Own:
+class Own(AttackVotes):
     """Votes at attacked objects that fail so often, independently of which sites flipped."""
 
-    n_classes = 2
-
     def __init__(self, most, failure, n_axes):
-        self.most = self.left = most
+        super().__init__(most, n_classes=2)
         self.failure, self.n_axes = failure, n_axes
 
     def count(self, attacks, chunk):
-        self.left -= OWN_CHUNK * len(attacks)
         return [self._tally(attack, chunk) for attack in attacks]
 
     def _tally(self, attack, chunk):
@@ -42,7 +39,7 @@ def judged(own, sizes, ps, **options):
     zero = (0,) * len(sizes)
     units = tuple(tuple(int(i == axis) for i in range(len(sizes))) for axis in range(len(sizes)))
     frontier = Frontier((zero,), units, verified=True)
-    return judge(evidence, frontier, own=own, label=0, alpha=0.01, alpha_broken=Fraction(1, 400), **options)
+    return find_verdicts(evidence, frontier, own=own, label=0, alpha=0.01, broken=Fraction(1, 400), **options)
 
 
 def test_many_attacks_near_the_edge_are_settled_while_there_are_votes():
@@ -117,9 +114,8 @@ def test_an_attack_is_settled_when_its_one_capital_is_large_enough(p, against):
         for lost in (None, *range(16)):
             own = None if lost is None else FirstChunk(10_000, lost, 1)
             frontier = Frontier(((0,),), ((1,),), verified=True)
-            kind = (
-                judge(evidence, frontier, own=own, label=0, alpha=0.01, alpha_broken=Fraction(1, 400)).levels[1,].kind
-            )
+            found = find_verdicts(evidence, frontier, own=own, label=0, alpha=0.01, broken=Fraction(1, 400))
+            kind = found.levels[1,].kind
             gain = 1 if lost is None else math.exp(count_capital(lost, OWN_CHUNK) / SCALE)
             assert kind == ("certified" if kept * gain * delta >= 1 else "open"), (votes, lost)
             kinds.append(kind)

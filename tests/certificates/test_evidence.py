@@ -13,7 +13,7 @@ import pytest
 from evidence_worlds import World, symmetric
 
 import starcert as sc
-from starcert.certificates.evidence import verdicts as module
+from starcert.certificates import evidence as module
 from starcert.math.attacks import ListedAxis, attack_number
 from starcert.math.evidence import Evidence
 from starcert.math.frontier import Frontier
@@ -210,7 +210,7 @@ def test_own_samples_without_evidence_is_refused(smoothed, graphs):
 
 
 def test_a_search_that_is_too_long_says_so(smoothed, graphs, monkeypatch):
-    monkeypatch.setattr(module, "MOST_LEVELS", 1)
+    monkeypatch.setattr(module, "MAX_LEVELS", 1)
     one = smoothed.certify(graphs[1:2], samples=4_000, seed=1, evidence=True, own_samples=0)[0]
     assert "1 levels" in one.verdicts.incomplete or not one.verdicts.certified
 
@@ -289,7 +289,7 @@ def test_a_level_is_asked_about_only_when_every_level_within_it_is_certified(mon
         monkeypatch.setattr(
             module, "_verdict", lambda _, level, *__, kinds=kinds: module.Verdict(str(kinds[level]), "")
         )
-        found = module.judge(evidence, frontier, own=None, label=0, alpha=0.1, alpha_broken=Fraction(1, 40))
+        found = module.find_verdicts(evidence, frontier, own=None, label=0, alpha=0.1, broken=Fraction(1, 40))
         inside = {(0, 0), *found.certified}
         for level in found.levels:
             assert inside >= {each for each in product(*(range(r + 1) for r in level)) if each != level}

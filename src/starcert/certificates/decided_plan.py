@@ -1,21 +1,19 @@
-"""Stopping early: a graph has no more votes than it takes to answer what is asked, yes or no.
+"""Stopping early: a graph gets no more votes than it takes to answer the question, yes or no.
 
 The question is whether everything within `max_radius`, or any `max_flips` flips, is certified. A graph gets no more
 votes once the answer is yes, or once it is unlikely to become yes with all the votes that are allowed.
 
-**Yes is a claim.** Looking at votes to decide whether to draw more is dangerous where bounds hold at a number of votes
-that is fixed in advance, as Clopper–Pearson's do. Here everything that is claimed rests on capitals that are large at
-*some* time with a small probability only (`starcert.math.bets`): the bounds on class probabilities (`anytime_bounds`)
-and evidence alike. So looking is free.
+**Yes is a claim.** Bounds that hold at a number of votes fixed in advance, as Clopper–Pearson's do, would break if
+votes decided whether to draw more. Here every claim, of `anytime_bounds` and of evidence, rests on capitals that are
+large at *some* time with a small probability only (`starcert.math.bets`): looking is free.
 
-**Giving up claims nothing.** A graph that is given up has the certificate that its votes support, by the same bounds.
-So a plan may give up by any rule whatever: an error there costs power, never validity. `GIVE_UP` is therefore no part
-of alpha.
+**Giving up claims nothing.** A graph that is given up has the certificate that its votes support. So any rule will do:
+an error there costs power, never validity, and `GIVE_UP` is no part of alpha.
 
-**Looks have a bounded cost**, by a model that counts and never by the clock, so that votes stay reproducible. A look at
-counts takes microseconds. Evidence is weighed once, at the first look that has a quarter of all votes, and only where
-that is cheap: at most `MAX_LEVELS` levels that the counts leave open, with no more attacks in all than there are votes
-to be saved. The largest level comes first, and the first one that is not proved ends the look.
+**Looks have a bounded cost**, by a count and never by the clock, so that votes stay reproducible. Evidence is weighed
+once, at the first look that has a quarter of all votes, and only where that is cheap: at most `MAX_LEVELS` levels that
+the counts leave open, with no more attacks in all than there are votes to be saved. The first level, from the largest
+on, that is not proved ends the look.
 """
 
 from __future__ import annotations
@@ -25,16 +23,18 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import ClassVar, Self
 
-from starcert.certificates.evidence.attack_axes import axes_of
-from starcert.certificates.judging import evidence_of
+from typing_extensions import override
+
+from starcert.certificates.attack_axes import axes_of
+from starcert.certificates.evidence import evidence_of
 from starcert.certificates.slack import slacks_of
 from starcert.math.attack_axis import AttackAxis
 from starcert.math.bets import capital_against
 from starcert.math.confidence import Votes
-from starcert.math.evidence import AlphaShares
+from starcert.math.evidence import AlphaShares, Level
 from starcert.math.frontier import levels_below, levels_of
 from starcert.math.tradeoff import RELATIVE_ERROR
 from starcert.objects.binding import Problem
@@ -44,44 +44,31 @@ from starcert.voting.plans import Plan, SoFar, Wanted, default_selection
 
 __all__ = ["DecidedPlan"]
 
-FIRST_CHUNK = 64
-"""Samples in the first chunk, and the fewest selection votes: a word of the sampler has 64 copies."""
-
-GIVE_UP = 0.01
-"""The probability that a question is given up although its true p_A would more likely than not lead to a yes."""
-
-MAX_LEVELS = 16
-"""The most levels that one look at evidence weighs."""
-
-ROUNDING = 1e-9
-"""More than the rounding errors of a capital in floats, so that the proved bound says yes too."""
-
-Level = tuple[int, ...]
+FIRST_CHUNK = 64  # samples, and the fewest selection votes: a word of the sampler has 64 copies
+GIVE_UP = 0.01  # the probability to give up a question whose true p_A would more likely than not lead to a yes
+MAX_LEVELS = 16  # the most levels that one look at evidence weighs
+ROUNDING = 1e-9  # more than the rounding errors of a capital in floats, so that the proved bound says yes too
 
 
 @dataclass(frozen=True)
 class DecidedPlan(Plan):
     """Draws chunks of 64, 64, 128, 256, … votes until the question about a graph is answered, or is given up.
 
+    Without `max_radius` and `max_flips` there is no question to answer: all votes are drawn, unless the class has no
+    majority that they could show.
+
     Attributes:
         most: the most votes that there may be.
         problem: the graphs, bound.
-        alpha: the probability that anything that is claimed about a graph is false.
-        together: how many graphs share this alpha.
+        shares: where the alpha of each certificate goes.
         max_radius: the radius to certify; None: all that an attacker can flip.
-        evidence: whether alpha is shared with evidence.
         max_flips: the largest number of flips in all to certify; None: any number.
-
-    Without `max_radius` and `max_flips` there is no question to answer: all votes are drawn, unless the class has no
-    majority that they could show.
     """
 
     most: Wanted
     problem: Problem
-    alpha: float
-    together: int = 1
+    shares: AlphaShares
     max_radius: Level | None = None
-    evidence: bool = False
     max_flips: int | None = None
 
     first_chunk: ClassVar[int] = FIRST_CHUNK
@@ -92,11 +79,9 @@ class DecidedPlan(Plan):
         samples: int,
         selection_samples: int | None,
         problem: Problem,
+        shares: AlphaShares,
         *,
-        alpha: float,
-        together: int = 1,
         max_radius: Level | None = None,
-        evidence: bool = False,
         max_flips: int | None = None,
     ) -> Self:
         """The plan of at most `samples` estimation votes, with as many selection votes as the question takes.
@@ -105,80 +90,79 @@ class DecidedPlan(Plan):
         1 − GIVE_UP or more by log(1/GIVE_UP)/(2(½ − slack)²) selection votes; any other class only leads to a no.
         Evidence may certify any p_A above one half, and takes `default_selection(samples)`.
         """
-        plan = cls(Wanted(0, samples), problem, alpha, together, max_radius, evidence, max_flips)
+        plan = cls(Wanted(0, samples), problem, shares, max_radius, max_flips)
         if selection_samples is None:
-            limit = max(plan._failure_limit(graph, evidence=evidence) for graph in range(len(problem)))
+            limit = max(plan._failure_limit(graph, evidence=plan._evidence) for graph in range(len(problem)))
             few = -math.log(GIVE_UP) / (2 * max(0.5 - limit, 1e-6) ** 2)
             selection_samples = min(max(FIRST_CHUNK, math.ceil(few)), default_selection(samples))
         return replace(plan, most=Wanted(selection_samples, samples))
 
+    @property
+    def _evidence(self) -> bool:
+        return self.shares.certified > 0
+
+    @override
     @staged("certifying")
     def wanted(self, so_far: SoFar) -> Wanted:
-        """See `Plan`."""
         drawn = so_far.n_estimation
-        if drawn == self.most.estimation or (drawn and self._decided(so_far)):
+        if drawn == self.most.estimation or (drawn and self._is_decided(so_far)):
             return so_far.wanted
         following = next(votes for votes in self._looks(so_far.chunk_size) if votes > drawn)
         return Wanted(self.most.selection, min(following, self.most.estimation))
 
-    def _decided(self, so_far: SoFar) -> bool:
+    def _is_decided(self, so_far: SoFar) -> bool:
         records = so_far.records or (None,) * len(so_far.estimation)
         votes = Votes(so_far.estimation, so_far.selection, stopped=True, records=records)
         axes = cache(lambda: axes_of(self.problem.sites[so_far.object], self.problem.noise))
         looks = self._looks(so_far.chunk_size)
         weighs = so_far.n_estimation == next(votes for votes in looks if 4 * votes >= self.most.estimation)
-        return all(self._is_decided(votes.row(row), so_far.object, axes, weighs=weighs) for row in range(len(votes)))
+        rows = map(votes.row, range(len(votes)))
+        return all(self._is_row_decided(row, so_far.object, axes, weighs=weighs) for row in rows)
 
-    def _is_decided(
+    def _is_row_decided(
         self, votes: Votes, graph: int, axes: Callable[[], tuple[AttackAxis, ...]], *, weighs: bool
     ) -> bool:
         assert votes.selection is not None
         total = int(votes.counts.sum())
         lost = total - int(votes.counts[0, votes.selection[0].argmax()])
-        by_evidence = self.evidence and votes.records[0] is not None
+        by_evidence = self._evidence and votes.records[0] is not None
 
-        def is_counted(level: Level) -> bool:
-            return _shows_below(lost, total, self._slack(level), self._share)
+        def holds_by_counts(level: Level) -> bool:
+            return _shows_below(lost, total, self._slack(level), self.shares.counts)
 
-        asked = self._asked(graph)
-        if asked and all(map(is_counted, asked)):
+        largest = self._question(graph)
+        if largest and all(map(holds_by_counts, largest)):
             return True
         limit = self._failure_limit(graph, evidence=by_evidence)
-        if _is_futile(lost, total, limit, most=self.most.estimation, share=self._share):
+        if _is_futile(lost, total, limit, most=self.most.estimation, share=self.shares.counts):
             return True
         nothing = (0,) * len(self.problem.noise.axes)
-        if not (weighs and asked and by_evidence and is_counted(nothing)):
+        if not (weighs and largest and by_evidence and holds_by_counts(nothing)):
             return False
-        left = _levels_within(asked, is_counted)
+        left = _levels_within(largest, holds_by_counts)
         return left is not None and self._proves(left, votes, axes())
 
     def _proves(self, levels: list[Level], votes: Votes, axes: tuple[AttackAxis, ...]) -> bool:
         """Whether evidence proves these levels; no, if weighing their attacks costs more than the votes to be saved."""
-        evidence = evidence_of(votes, axes, alpha=self.alpha, together=self.together, box=self.max_radius)
+        evidence = evidence_of(votes, axes, alpha=self.shares.certified, box=self.max_radius)
         attacks = sum(scheme.n_attacks for level in levels for scheme in evidence.schemes(level))
         if attacks > self.most.estimation - int(votes.counts.sum()):
             return False
         return all(map(evidence.proves, levels))
-
-    @cached_property
-    def _share(self) -> Fraction:
-        """The part of alpha that the bound on p_A has."""
-        alpha = Fraction(self.alpha) / self.together
-        return AlphaShares.of(alpha).counts if self.evidence else alpha
 
     def _looks(self, chunk_size: int) -> Iterator[int]:
         """The numbers of votes to look at: after chunks 1 to 32, then at every 1/16 to 1/32 of the chunks more.
 
         With evidence, after 1, 2, 3, 4, 6, 8, 12, … chunks: fewer stops to record flips at.
         """
-        finer = 1 if self.evidence else 4
+        finer = 1 if self._evidence else 4
         following = 1
         for chunks, votes in enumerate(chunk_ends(chunk_size, FIRST_CHUNK), start=1):
             if chunks == following:
                 yield votes
                 following += 2 ** max(0, chunks.bit_length() - 1 - finer)
 
-    def _asked(self, graph: int) -> tuple[Level, ...]:
+    def _question(self, graph: int) -> tuple[Level, ...]:
         """The largest levels of the question about a graph; none, if nothing definite is asked."""
         if self.max_radius is None and self.max_flips is None:
             return ()
@@ -191,8 +175,7 @@ class DecidedPlan(Plan):
 
     def _failure_limit(self, graph: int, *, evidence: bool) -> float:
         """The failure probability above which no votes can give a yes: with evidence, or no question, one half."""
-        asked = () if evidence else self._asked(graph)
-        return min(map(self._slack, asked), default=0.5)
+        return min(map(self._slack, () if evidence else self._question(graph)), default=0.5)
 
 
 @lru_cache(maxsize=2**10)
@@ -210,8 +193,8 @@ def _shows_below(lost: int, total: int, limit: float, share: Fraction) -> bool:
 def _is_futile(lost: int, total: int, limit: float, *, most: int, share: Fraction) -> bool:
     """Whether the votes that are left are unlikely to show that the failure probability is below a limit.
 
-    With all votes, at most so many may be lost. The true failure probability has to be low enough to lose no more: that
-    is rejected by a capital of 1/GIVE_UP, which is for this alone.
+    With all votes, only `spare` more may be lost. The true failure probability has to be low enough to lose no more:
+    that is rejected by a capital of 1/GIVE_UP, which is for this alone.
     """
     spare = _most_lost(most, limit, share) - lost
     return spare < 0 or capital_against(total - lost, total, 1 - spare / (most - total)) >= -math.log(GIVE_UP)
@@ -223,12 +206,12 @@ def _most_lost(total: int, limit: float, share: Fraction) -> int:
     return bisect_left(range(total + 1), True, key=lambda lost: not _shows_below(lost, total, limit, share)) - 1
 
 
-def _levels_within(largest: tuple[Level, ...], is_counted: Callable[[Level], bool]) -> list[Level] | None:
+def _levels_within(largest: tuple[Level, ...], holds_by_counts: Callable[[Level], bool]) -> list[Level] | None:
     """All levels within these that the counts of votes do not certify, largest first; None if they are too many."""
-    found = dict.fromkeys(level for level in largest if not is_counted(level))
+    found = dict.fromkeys(level for level in largest if not holds_by_counts(level))
     for level in (listed := list(found)):
         for below in levels_below(level):
-            if below not in found and not is_counted(below):
+            if below not in found and not holds_by_counts(below):
                 found[below] = None
                 listed.append(below)
         if len(found) > MAX_LEVELS:

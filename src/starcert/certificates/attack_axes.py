@@ -1,0 +1,175 @@
+"""The axes of a noise on one object, as an attacker finds them; and attacks on the base classifier without noise.
+
+`undefended` samples nothing: an answer that no attack of a level changes is certain, and so is an attack that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.certificate import FoundAttack, Verdict
+from starcert.classifiers.base import checked_answers
+from starcert.math.attack_axis import AttackAxis, Moves, described, pools_of
+from starcert.math.attacks import ListedAxis, attacks_of, n_attacks
+from starcert.math.evidence import shown_outcomes
+from starcert.objects.binding import axes_of_sites, clean_values, why_no_evidence
+from starcert.objects.laws import axis_moves
+from starcert.sampling.draws import FlippedDraw, Method
+from starcert.sampling.views import are_bits, view_of
+from starcert.system.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.classifiers.base import Classifier
+    from starcert.math.evidence import Level
+    from starcert.math.flips import FlipRecord
+    from starcert.objects import Sites
+    from starcert.objects.noise import Noise
+    from starcert.sampling.attacked import Attack
+    from starcert.sampling.batch import Copies
+
+__all__ = ["axes_from", "axes_of", "first_axes", "first_choices", "influences", "undefended"]
+
+MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
+
+
+def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
+    """The axes of a noise on these sites, in the order of `noise.axes`.
+
+    Example:
+        >>> from starcert import Flip, Graph, Noise
+        >>> from starcert.objects import Sites
+        >>> noise = Noise(all=Flip(delete=0.25, add=0.125))
+        >>> sites = Sites.everything(Graph(4, [(0, 1)]), "all")
+        >>> [(len(axis.sites), *map(float, axis.law[:2])) for axis in axes_of(sites, noise)]
+        [(1, 0.25, 0.875), (5, 0.125, 0.75)]
+    """
+    return axes_from(noise, axes_of_sites(sites, noise), clean_values(sites))
+
+
+def axes_from(
+    noise: Noise, numbers: npt.NDArray[np.uint16], values: npt.NDArray[np.uint8] | None
+) -> tuple[AttackAxis, ...]:
+    """The axes of a noise, from the number of the first axis of every site (`axes_of_sites`) and its clean value.
+
+    No values are needed where no law has more than two.
+    """
+    found: list[AttackAxis] = []
+    axes = [axis for region in noise for axis in axis_moves(noise[region])]
+    for first, axis in zip(first_axes(noise), axes, strict=True):
+        there = np.flatnonzero(numbers == first)
+        moves = None
+        if axis.alphabet > 2:
+            assert values is not None
+            moves = Moves(values[there], axis.ranks, axis.outcomes, len(numbers))
+        found.append(AttackAxis(axis.law, there, moves))
+    return tuple(found)
+
+
+def first_axes(noise: Noise) -> tuple[int, ...]:
+    """For each axis of a noise the number of the first one that has the same sites."""
+    found: list[int] = []
+    for region in noise:
+        starts = [frozenset(axis.starts) for axis in axis_moves(noise[region])]
+        found += [len(found) + starts.index(one) for one in starts]
+    return tuple(found)
+
+
+def first_choices(
+    axes: Sequence[AttackAxis], axis: int, number: int, ranked: Iterable[int], taken: Sequence[int]
+) -> list[int]:
+    """The first of ranked choices on an axis that attack no site twice, nor one already taken; as attacks have them."""
+    one, used = axes[axis], set(described(axes, taken)[0])
+    chosen: list[int] = []
+    for choice in ranked:
+        if len(chosen) == number:
+            break
+        site = int(one.sites[choice // one.law.moves])
+        if site not in used:
+            chosen.append(choice)
+            used.add(site)
+    return [int(site) for site in one.attacked(chosen)]
+
+
+def influences(record: FlipRecord, sites: Sites, noise: Noise) -> npt.NDArray[np.float64]:
+    """For each site how much likelier the class loses if that site is attacked in the worst way: E[Y·L] − E[Y].
+
+    An estimate; 0 where it is less than twice its standard error, or the record does not say which sites flipped.
+    """
+    found = np.zeros(sites.n_sites)
+    n_votes, against = int(record.samples.sum()), int(record.against.sum())
+    if not record.complete or not against:
+        return found
+    for axis in axes_of(sites, noise):
+        step = max(1, MAX_FLIPS_AT_ONCE // (against * axis.law.moves * len(axis.law.outcomes)))
+        for start in range(0, len(axis.sites), step):
+            some = axis.sites[start : start + step]
+            moves = axis.moves and axis.moves._replace(values=axis.moves.values[start : start + step])
+            shown = shown_outcomes(record, axis._replace(sites=some, moves=moves)).sum(axis=0)
+            flips = shown.reshape(len(some), axis.law.moves, -1)
+            stayed, ratios = against - flips.sum(axis=2), np.array(axis.law.shown)
+            gain = (flips @ ratios + stayed * axis.law.stayed - against) / n_votes
+            error = np.sqrt(flips @ (ratios - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
+            found[some] = np.maximum(found[some], np.where(gain > 2 * error, gain, 0.0).max(axis=1))
+    return found
+
+
+def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level, *, most_attacks: int) -> Verdict:
+    """Whether any attack of exactly these numbers of flips changes the base classifier's answer; no noise is drawn.
+
+    If there are more than `most_attacks`, only that many are tried, and the level may stay open.
+    """
+    reason = why_no_evidence(sites, noise)
+    if any(layer.alphabet > noise[region].alphabet for region, layer in zip(sites.regions, sites.layers, strict=True)):
+        reason = "the noise leaves it open which type an added edge has"
+    if classifier.n_targets(sites.frame) is not None:
+        reason = "they have several targets"
+    if reason:
+        raise InvalidParameterError("graphs", "be graphs whose attacks can be tried", reason)
+    axes = axes_of(sites, noise)
+    listed = [
+        ListedAxis(len(axis.sites), number, axis.law.moves, pool=pool)
+        for axis, number, pool in zip(axes, level, pools_of(axes), strict=True)
+    ]
+    number = n_attacks(listed)
+    if not number:
+        sizes = tuple(axis.size for axis in listed)
+        raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", level)
+    show = _attacked_versions(sites)
+    attacks: Iterator[Attack] = (
+        tuple(sorted(chain.from_iterable(axis.attacked(part).tolist() for axis, part in zip(axes, each, strict=True))))
+        for each in attacks_of(listed)
+    )
+    clean: int | None = None
+    tried: Iterator[Attack] = chain([()], islice(attacks, most_attacks))  # the clean graph first
+    while some := list(islice(tried, max(2, classifier.batch_size))):
+        answers = checked_answers(classifier.classify(show(some)), len(some), classifier.n_classes)
+        clean = int(answers[0]) if clean is None else clean
+        changed = np.flatnonzero(answers != clean)
+        if len(changed):
+            first = int(changed[0])
+            votes = tuple(int(label == answers[first]) for label in range(classifier.n_classes))
+            attacked, values = described(axes, some[first])
+            found = FoundAttack(attacked, votes, 0.0, values)
+            return Verdict("broken", "by trying attacks on the base classifier", found)
+    if number > most_attacks:
+        return Verdict("open", f"{most_attacks:,} of {number:,} attacks on the base classifier were tried")
+    return Verdict("certified", f"by trying all {number:,} attacks on the base classifier")
+
+
+def _attacked_versions(sites: Sites) -> Callable[[Sequence[Attack]], Copies]:
+    """Shows attacked versions of an object, by the sites that the attack changes."""
+    view, clean = view_of(sites, Method.SPARSE), clean_values(sites)
+
+    def show(attacks: Sequence[Attack]) -> Copies:
+        changed = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
+        ranks, positions = np.divmod(changed, sites.n_sites)
+        shown = None if are_bits(sites) else (ranks + (ranks >= clean[positions])).astype(np.uint8)
+        starts = np.cumsum([0, *map(len, attacks)])
+        return view(FlippedDraw(sites.n_sites, sites.nonzero, starts, positions, shown))
+
+    return show

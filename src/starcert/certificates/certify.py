@@ -1,0 +1,368 @@
+"""From bounds to certificates, one a graph.
+
+Bounds + Noise ─► certify ─► Certificates ─► certified(radius), frontiers, rows
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.certificates.certificate import Certificate, Limits, Verdicts, cells_of, in_box, margin_of
+from starcert.certificates.slack import slacks_of
+from starcert.math.audit import Audit
+from starcert.math.classes import class_numbers
+from starcert.math.confidence import Bounds, Votes
+from starcert.math.frontier import Frontier, Frontiers
+from starcert.objects import TargetNodes
+from starcert.objects.noise import Noise, RadiusLike
+from starcert.system.errors import InvalidParameterError
+from starcert.system.markup import MAX_SHOWN, html_table
+from starcert.system.output import as_frame
+from starcert.system.stages import staged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Certificates", "Radii", "certified_counts", "certify", "open_ended"]
+
+Radii: TypeAlias = tuple[tuple[float, ...], ...]
+"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificates(Sequence[Certificate]):
+    """One certificate a graph, or a target of a graph, made when it is looked at; proofs are shared between them.
+
+    Its attributes are the arguments of `certify`, and `verdicts`: what evidence says about each certificate, or None.
+    """
+
+    bounds: Bounds
+    noise: Noise
+    max_radius: Limits
+    capacity: Sequence[Limits]
+    anchored: Sequence[str]
+    boxes: Sequence[Limits]
+    verdicts: Sequence[Verdicts | None] | None = None
+    nodes: TargetNodes | None = None
+    word: str = "graph"
+    classes: Sequence[Hashable] | None = None
+    _frontiers: dict[tuple[int | None, ...], Frontiers] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def __repr__(self) -> str:
+        return f"Certificates({len(self)} {self._what}{'s' * (len(self) != 1)}, {self.noise!r}, alpha={self.alpha})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {self._what: name, **cells_of(one)}
+            for name, one in zip(self.names[:MAX_SHOWN], self[:MAX_SHOWN], strict=True)
+        ]
+        more = f", the first {MAX_SHOWN}" if len(self) > MAX_SHOWN else ""
+        return html_table(rows, caption=f"{self!r}{more}")
+
+    @property
+    def _what(self) -> str:
+        return self.word if self.nodes is None else "node"
+
+    @overload
+    def __getitem__(self, index: int) -> Certificate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Certificate]: ...
+    def __getitem__(self, index: int | slice) -> Certificate | Sequence[Certificate]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
+        return Certificate(
+            self.noise,
+            self.bounds[row],
+            self.max_radius,
+            self.capacity[row],
+            self.anchored[row],
+            int(self.objects[row]),
+            int(self.targets[row]),
+            None if self.nodes is None else self.nodes.names[row],
+            self._search(row),
+            None if self.verdicts is None else self.verdicts[row],
+            self.word,
+        )
+
+    def _search(self, row: int) -> Frontiers:
+        """The search for the frontier of a certificate: in the box that lies in all of its boxes."""
+        boxes = (box for box in (self.max_radius, self.capacity[row], self.boxes[row]) if box is not None)
+        limits: tuple[int | None, ...] = tuple(map(min, zip(*boxes, strict=True))) or (None,) * len(self.noise.axes)
+        if limits not in self._frontiers:
+            self._frontiers[limits] = Frontiers(slacks_of(self.noise.product), limits)
+        return self._frontiers[limits]
+
+    @staged("certifying")
+    def frontiers(self) -> list[Frontier]:
+        """The frontier of each graph: those of `[one.frontier for one in certificates]`, and sooner."""
+        if self.verdicts is not None:
+            return [one.frontier for one in self]
+        bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), strict=True)
+        return [self._search(row).of(margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
+
+    @cached_property
+    def objects(self) -> npt.NDArray[np.int64]:
+        """For each certificate, the number of its graph."""
+        return self.bounds.objects
+
+    @cached_property
+    def targets(self) -> npt.NDArray[np.int64]:
+        """For each certificate, the number of its target in its graph; 0 where graphs themselves are classified."""
+        return self.bounds.targets
+
+    def grid(self, max_radius: RadiusLike) -> list[range]:
+        """Every count of flips on each axis, up to `max_radius`."""
+        return [range(limit + 1) for limit in self.noise.radius(max_radius, "max_radius")]
+
+    def radii_within(self, max_radius: RadiusLike) -> list[Radii]:
+        """The maximal radii of each graph up to `max_radius`; where a search ended early, all that are certified."""
+        box, found = self.within(max_radius), []
+        for row, frontier in enumerate(box.frontiers()):
+            radii: Sequence[tuple[int, ...]] = frontier.radii
+            if frontier.incomplete:
+                radii = [radius for radius in product(*self.grid(max_radius)) if box[row].certified(radius)]
+            found.append(open_ended(radii, self.capacity[row]))
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """What each certificate is called: the number of its graph, and its node or its target's number, if any."""
+        graphs, targets = self.objects.tolist(), self.targets.tolist()
+        if self.nodes is None and not any(targets):
+            return [str(graph) for graph in graphs]
+        named = targets if self.nodes is None else self.nodes.names
+        return [f"{graph}.{target}" for graph, target in zip(graphs, named, strict=True)]
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """The class of each graph, as the selection votes chose it."""
+        return self.bounds.labels
+
+    def truth(self, labels: npt.ArrayLike | Sequence[int | None]) -> npt.NDArray[np.generic]:
+        """The true class number of each certificate; None where the label is None, for a class that is not known.
+
+        Args:
+            labels: a class for each certificate, in the words of `classes` or by its number; where the nodes of one
+                graph are classified, a class for each of all its nodes will do.
+        """
+        given: npt.NDArray[np.generic] = np.array(labels, dtype=object)
+        if self.nodes is not None:
+            given = self.nodes.labels(given)
+        elif given.shape != (len(self),):
+            raise InvalidParameterError("labels", f"have one class for each of {len(self)} graphs", given.shape)
+        return class_numbers(given, self.bounds.n_classes, self.classes)
+
+    @property
+    def abstained(self) -> npt.NDArray[np.bool_]:
+        """For which graphs not even the answer on the clean graph is certain enough to be given."""
+        return ~self.certified((0,) * len(self.noise.axes))
+
+    @property
+    def alpha(self) -> float | None:
+        """The probability that anything that one of them says is false, or that all that share it say."""
+        stated = [] if self.verdicts is None else [each.alpha for each in self.verdicts if each is not None]
+        return max(stated, default=self.bounds.alpha)
+
+    @property
+    def votes(self) -> Votes | None:
+        """The votes that the certificates were made from; None if the bounds were given without votes."""
+        return self.bounds.votes
+
+    @property
+    def audit(self) -> Audit | None:
+        """How many copies were asked about again, to see that answers do not depend on company; None: not known."""
+        return None if self.votes is None else self.votes.audit
+
+    @property
+    def counted(self) -> Certificates:
+        """The same certificates by the bounds on the class probabilities alone, as the paper has them."""
+        return replace(self, verdicts=None)
+
+    @property
+    def numbered(self) -> Certificates:
+        """The same certificates for labels that are class numbers, whatever the classes are called."""
+        return self if self.classes is None else replace(self, classes=None)
+
+    def within(self, max_radius: RadiusLike) -> Certificates:
+        """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
+        limits = in_box(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
+        return replace(self, max_radius=limits, boxes=[None] * len(self))
+
+    def with_verdicts(self, verdicts: Sequence[Verdicts | None]) -> Certificates:
+        """The same certificates with what evidence says about each of them."""
+        if len(verdicts) != len(self):
+            raise InvalidParameterError("verdicts", f"be one, or None, for each of {len(self)} rows", len(verdicts))
+        return replace(self, verdicts=list(verdicts))
+
+    def with_audit(self, audit: Audit) -> Certificates:
+        """The same certificates, with this audit of their votes."""
+        votes = None if self.votes is None else replace(self.votes, audit=audit)
+        return replace(self, bounds=replace(self.bounds, votes=votes))
+
+    def certified(self, radius: RadiusLike) -> npt.NDArray[np.bool_]:
+        """Which graphs are certified at `radius`, as an array; proved.
+
+        Example:
+            >>> noise = Noise(motif=0.02, random=0.45)
+            >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
+            array([False,  True])
+        """
+        counts = in_box(self.noise.radius(radius), self.max_radius, None)
+        slacks = slacks_of(self.noise.product)
+        below = {limits: slacks.bracket(in_box(counts, None, limits)).below for limits in set(self.capacity)}
+        verdicts = self.bounds.failure <= np.array([below[limits] for limits in self.capacity])
+        one_by_one = self.bounds.other < self.bounds.failure
+        if self.verdicts is not None:
+            one_by_one = one_by_one | ~verdicts
+        for i in np.flatnonzero(one_by_one):
+            verdicts[i] = self[int(i)].certified(counts)
+        return verdicts
+
+    def certified_accuracy(self, labels: npt.ArrayLike, radius: RadiusLike) -> float:
+        """The share of graphs, or of nodes, that are answered right and certified at `radius`; see `truth`."""
+        return float(np.mean(self.certified(radius) & (self.labels == self.truth(labels))))
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row a graph: class, whether it abstained, bound, votes, margin, how far each axis reaches, frontier.
+
+        Where graphs have several targets, each has a row, with columns `target`, its number, and `node`, its name.
+        `reach_…` is the largest certified count on one axis alone, None after an abstention.
+
+        Example:
+            >>> from starcert.math.confidence import Votes, clopper_pearson
+            >>> bounds = clopper_pearson(Votes([[9_900, 100]], selection=[[98, 2]]))
+            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows()
+            >>> row["class"], row["votes_1"], row["reach_bonds"], row["frontier"]
+            (0, 100, 1, ((1,),))
+        """
+        node = self.nodes is not None
+        several = node or bool(self.targets.any())
+        found = []
+        for one in self:
+            radii, votes = one.frontier.radii, one.bounds.votes
+            reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(self.noise.axes)
+            found.append(
+                {"graph": one.object}
+                | ({"target": one.target} if several else {})
+                | ({"node": one.node} if node else {})
+                | {"class": one.label, "abstained": one.abstained, "p_lower": one.p_lower}
+                | ({} if votes is None else {f"votes_{label}": int(n) for label, n in enumerate(votes.counts[0])})
+                | {"margin": one.margin_kind}
+                | {f"reach_{axis}": reach for axis, reach in zip(self.noise.axes, reaches, strict=True)}
+                | {"frontier": radii, "anchored": one.anchored}
+            )
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """The `rows` as a pandas DataFrame."""
+        return as_frame(self.rows())
+
+
+@staged("certifying")
+def certify(
+    bounds: Bounds,
+    noise: Noise,
+    *,
+    max_radius: RadiusLike | None = None,
+    capacity: Sequence[RadiusLike | None] | None = None,
+    anchored: Sequence[str] | None = None,
+    boxes: Sequence[RadiusLike | None] | None = None,
+    nodes: TargetNodes | None = None,
+    word: str = "graph",
+    classes: Sequence[Hashable] | None = None,
+) -> Certificates:
+    """One certificate for each row of `bounds`.
+
+    Args:
+        bounds: from `clopper_pearson`, or `Bounds.certain`.
+        noise: the noise that the votes were drawn with.
+        max_radius: the box of radii to look at. Without it, every axis is followed as far as it goes.
+        capacity: for each row, how many sites an attacker finds on each axis; None where that is not known. It is
+            believed: more flips than that are no further attack. A number that merely stands in a file is no capacity.
+        anchored: for each row, why its regions are anchored, "" if they are not.
+        boxes: for each row, how far its frontier is searched, within max_radius. Nothing else follows from it.
+        nodes: the node of each row, where the nodes of graphs are classified.
+        word: what one of the attacked objects is called: a graph, a row, or an object.
+        classes: what labels call the classes, in the order of their numbers; None: by their numbers alone.
+
+    Example:
+        >>> from starcert.math.confidence import Votes, clopper_pearson
+        >>> bounds = clopper_pearson(Votes([[99_950, 50]], selection=[[995, 5]]), alpha=0.01)
+        >>> certify(bounds, Noise(motif=0.02, random=0.45), max_radius=(35, 45))[0].frontier.radii
+        ((1, 45),)
+    """
+    if not isinstance(bounds, Bounds):
+        raise InvalidParameterError("bounds", "be Bounds", type(bounds).__name__, "Call clopper_pearson(votes) first.")
+    if not isinstance(noise, Noise):
+        raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
+    if classes is not None and len(set(classes)) != bounds.n_classes:
+        raise InvalidParameterError("classes", f"be {bounds.n_classes}, each once", classes)
+    for name, given in (("capacity", capacity), ("anchored", anchored), ("boxes", boxes), ("nodes", nodes)):
+        if given is not None and len(given) != len(bounds):
+            raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
+    limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
+    nothing = [None] * len(bounds)
+    known, searched = (
+        [None if each is None else noise.capacity(each, name) for each in (nothing if given is None else given)]
+        for name, given in (("capacity", capacity), ("boxes", boxes))
+    )
+    reasons = [""] * len(bounds) if anchored is None else anchored
+    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, word=word, classes=classes)
+
+
+def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    """How many graphs are certified at each radius of a grid, read off their frontiers: the one place that counts.
+
+    Args:
+        frontiers: for each set of maximal radii, how many graphs have it; or several such numbers, each summed by
+            itself: all of them, those that are answered right, … The result has shape (numbers, *grid) then.
+        ticks: on each axis, the counts of flips of the grid, in ascending order.
+
+    Example:
+        >>> certified_counts({((0, 2), (1, 1)): 3, ((1, math.inf),): 1, (): 5}, [(0, 1, 2), (0, 1, 2)]).tolist()
+        [[4, 4, 4], [4, 4, 1], [0, 0, 0]]
+    """
+    numbers = np.array([np.asarray(each) for each in frontiers.values()], dtype=np.int64)
+    *others, last = map(np.asarray, ticks)
+    shape = tuple(len(axis) for axis in others)
+    # ends[…, k]: the graphs that are certified at exactly the first k counts of the last axis.
+    ends = np.zeros((*numbers.shape[1:], *shape, len(last) + 1), dtype=np.int64)
+    places = np.indices(shape, sparse=True)
+    for radii, number in zip(frontiers, numbers, strict=True):
+        heights = np.full(shape, -1.0)
+        for radius in radii:
+            below = tuple(
+                slice(np.searchsorted(axis, count, "right")) for axis, count in zip(others, radius, strict=False)
+            )
+            heights[below] = np.maximum(heights[below], radius[-1])
+        covers = np.searchsorted(last, heights, side="right")
+        here: Any = (..., *places, covers)
+        ends[here] += np.reshape(number, (*number.shape, *[1] * len(shape)))
+    return ends[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+
+
+def open_ended(radii: Sequence[Sequence[int]], capacity: Sequence[int | None] | None) -> Radii:
+    """The radii, without an end where they take all sites of an axis (its capacity; None: not known).
+
+    Example:
+        >>> open_ended(((0, 4), (1, 2)), (3, 4))
+        ((0, inf), (1, 2))
+    """
+    if capacity is None:
+        return tuple(map(tuple, radii))
+    ends = [math.inf if size is None else size for size in capacity]
+    return tuple(
+        tuple(math.inf if count >= end else count for count, end in zip(radius, ends, strict=True)) for radius in radii
+    )

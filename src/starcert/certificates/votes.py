@@ -1,0 +1,286 @@
+"""Where the votes of certificates come from: a run with its store, and votes of their own for attacks.
+
+Votes at attacked objects are drawn few at a time, and many attacks share a batch. Like all votes they are a function of
+seed, object, attack and chunk, whatever the batches and the workers are; the store of the run keeps them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.classifiers.agreement import named_errors
+from starcert.classifiers.base import checked_answers
+from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
+from starcert.math.attack_axis import counted_sites
+from starcert.objects.binding import clean_values
+from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
+from starcert.system.errors import ClassifierError, InvalidParameterError
+from starcert.system.stages import add_votes, stage, staged
+from starcert.system.travelling import SentOnce, map_on_workers
+from starcert.voting.jobs import Job, any_copy, check_memory
+from starcert.voting.vote_loop import open_store
+
+if TYPE_CHECKING:
+    from starcert.certificates.certificate import Certificate
+    from starcert.classifiers.base import Classifier
+    from starcert.math.attack_axis import AttackAxis
+    from starcert.objects.binding import Problem
+    from starcert.voting.store import VoteStore
+
+__all__ = ["AttackVotes", "OwnTally", "OwnVotes", "RecordedVotes", "VotingOptions", "VotingRun"]
+
+SPAN = 64  # attacks that one task of a worker counts
+
+Counts = npt.NDArray[np.int64]
+
+
+class VotingOptions(TypedDict, total=False):
+    """Further arguments of `SmoothedClassifier.vote`, which `certify` and `predict` pass on."""
+
+    selection_samples: int | None
+    store: str | PathLike[str] | None
+    executor: Executor | None
+    chunk_size: int | None
+    batch_size: int | None
+    progress: bool | None
+    title: str
+
+
+@dataclass(frozen=True)
+class VotingRun:
+    """What one call draws votes with: the job, and options of `SmoothedClassifier.vote`."""
+
+    job: Job
+    store: str | PathLike[str] | None
+    executor: Executor | None
+    progress: bool | None
+    title: str
+    _unchanged: Unchanged
+
+    @classmethod
+    def of(
+        cls,
+        base: Classifier,
+        problem: Problem,
+        seed: int,
+        *,
+        selection_samples: int | None = None,  # the plan has them
+        store: str | PathLike[str] | None = None,
+        executor: Executor | None = None,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
+        progress: bool | None = None,
+        title: str = "votes",
+    ) -> VotingRun:
+        """The run, once it is known that it can be done; nothing is counted yet."""
+        if executor is not None and not hasattr(executor, "submit"):
+            hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
+            raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
+        job = Job.of(base, problem, seed, chunk_size, batch_size)
+        if not len(problem):
+            raise InvalidParameterError("graphs", "hold at least one graph", [])
+        check_memory(job)
+        return cls(job, store, executor, progress, title, Unchanged(base, lambda: any_copy(job)))
+
+    @contextmanager
+    def opened(self) -> Iterator[VoteStore | None]:
+        """The store, if there is one, while votes are drawn; at the end the classifier must be what it was before."""
+        with nullcontext() if self.store is None else open_store(self.store, self.job) as store:
+            try:
+                yield store
+            finally:
+                changed = not self._unchanged.holds()
+                if changed and store is not None:
+                    store.condemn(CHANGED)
+        if changed:
+            raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
+
+
+class OwnTally(NamedTuple):
+    """One chunk of votes at one attacked object.
+
+    There are `counts` for each class, and for each vote against the class the `numbers` of flips on each axis, shape
+    (votes, axes). An attacked site counts as flipped where it differs from the clean object.
+    """
+
+    counts: Counts
+    numbers: Counts
+
+
+class AttackVotes(ABC):
+    """Votes at attacked versions of one object; all levels that list an attack share its votes.
+
+    There may be `most` votes in all, and `left` more; `tallies` are those so far, for each attack chunk by
+    chunk.
+    """
+
+    def __init__(self, most: int, n_classes: int) -> None:
+        self.most = self.left = most
+        self.n_classes = n_classes
+        self.tallies: dict[Attack, list[OwnTally]] = {}
+        self._counts: dict[Attack, Counts] = {}
+
+    @abstractmethod
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        """`OWN_CHUNK` votes at each attacked object."""
+
+    def draw(self, attacks: Sequence[Attack], chunks: int) -> bool:
+        """Brings these attacks to this many chunks of votes; False if too few are left, and none is drawn."""
+        if self.missing(attacks, chunks) > self.left:
+            return False
+        for chunk in range(chunks):
+            some = [attack for attack in attacks if len(self.tallies.get(attack, ())) == chunk]
+            self.left -= OWN_CHUNK * len(some)
+            for attack, tally in zip(some, self.count(some, chunk) if some else [], strict=True):
+                self._counts[attack] = self.counts(attack) + tally.counts
+                self.tallies.setdefault(attack, []).append(tally)
+        return True
+
+    def missing(self, attacks: Sequence[Attack], chunks: int) -> int:
+        """How many votes bring each of these attacks to this many chunks."""
+        return sum(max(0, chunks * OWN_CHUNK - self.total(attack)) for attack in attacks)
+
+    def counts(self, attack: Attack) -> Counts:
+        """The votes for each class so far."""
+        return self._counts.get(attack, np.zeros(self.n_classes, dtype=np.int64))
+
+    def total(self, attack: Attack) -> int:
+        """How many votes an attack has so far."""
+        return OWN_CHUNK * len(self.tallies.get(attack, ()))
+
+
+class RecordedVotes(AttackVotes):
+    """Votes that were counted before, for instance by the run that wrote an archive: no others are given out."""
+
+    def __init__(self, most: int, n_classes: int, recorded: Mapping[Attack, Sequence[OwnTally]]) -> None:
+        super().__init__(most, n_classes)
+        self._recorded = recorded
+
+    @override
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        for attack in attacks:
+            if (kept := len(self._recorded.get(attack, ()))) <= chunk:
+                raise InvalidParameterError(
+                    "evidence",
+                    f"hold chunk {chunk} of the votes at the graph that is attacked on the sites {attack}",
+                    f"{kept} chunks",
+                    "It was changed, or written by an earlier version that drew other votes: certify the graphs again.",
+                )
+        return [self._recorded[attack][chunk] for attack in attacks]
+
+
+class _Target:
+    """One target of one object: what a worker needs beside the classifier."""
+
+    def __init__(self, job: Job, graph: int, number: int, label: int, axes: Sequence[Counts]) -> None:
+        self.sites, self.noise, self.seed, self.batch_size = job.sites[graph], job.noise, job.seed, job.batch_size
+        self.number, self.label, self.axes = number, label, axes
+
+    def copies(self) -> AttackedCopies:
+        return AttackedCopies(self.sites, self.noise, self.seed)
+
+    @staged("counting")
+    def tallies(self, base: Classifier, copies: AttackedCopies, span: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        answers, numbers = [], [np.empty((0, len(self.axes)), dtype=np.int64)]
+        clean, n_targets = clean_values(self.sites), base.n_targets(self.sites.frame)
+        with stage("drawing"):
+            drawn = copies.draw(span, chunk)
+        for batch in drawn.split(self.batch_size or base.batch_size):
+            with named_errors("copies of attacked graphs"), stage("model"):
+                found = checked_answers(base.classify(batch), len(batch), base.n_classes, n_targets)
+            answers.append(found.reshape(len(found), -1)[:, self.number])
+            against = answers[-1] != self.label
+            if against.any():
+                flips = batch.values[against] != clean
+                numbers.append(np.stack([flips[:, axis].sum(axis=1) for axis in self.axes], axis=1))
+        add_votes(OWN_CHUNK * len(span))
+        rows = np.concatenate(answers).reshape(len(span), OWN_CHUNK)
+        ends = np.cumsum([0, *(rows != self.label).sum(axis=1)])
+        listed = np.concatenate(numbers)
+        return [
+            OwnTally(np.bincount(row, minlength=base.n_classes), listed[first:end])
+            for row, (first, end) in zip(rows, pairwise(ends), strict=True)
+        ]
+
+
+def _count_on_worker(base: Classifier, target: _Target, piece: tuple[Sequence[Attack], int]) -> list[OwnTally]:
+    return target.tallies(base, target.copies(), *piece)
+
+
+class OwnVotes(AttackVotes):
+    """Counts votes at attacked versions of the object that a certificate is about, here or on an executor.
+
+    Those that the store of the run has are read from there; new ones are added to it.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        one: Certificate,
+        axes: Sequence[AttackAxis],
+        *,
+        most: int,
+        store: VoteStore | None,
+        executor: Executor | None,
+    ) -> None:
+        super().__init__(most, job.classifier.n_classes)
+        self._base, self._graph, self._store, self._executor = job.classifier, one.object, store, executor
+        self._target = _Target(job, one.object, one.target, one.label, counted_sites(axes))
+        self._copies: AttackedCopies | None = None
+        self._stored: dict[Attack, dict[int, OwnTally]] = {}
+        self._sent = (
+            None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._target, executor))
+        )
+
+    @override
+    def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
+        found = {attack: stored for attack in attacks if (stored := self._from_store(attack, chunk)) is not None}
+        missing = [attack for attack in attacks if attack not in found]
+        spans = [missing[start : start + SPAN] for start in range(0, len(missing), SPAN)]
+        for span, tallies in self._count(spans, chunk):
+            for attack, tally in zip(span, tallies, strict=True):
+                found[attack] = tally
+                if self._store is not None:
+                    place = {"target": self._target.number, "chunk_size": OWN_CHUNK}
+                    self._store.add_attack(self._graph, attack, chunk, tally.counts, OWN_CHUNK, tally.numbers, **place)
+        return [found[attack] for attack in attacks]
+
+    def _from_store(self, attack: Attack, chunk: int) -> OwnTally | None:
+        """A stored chunk. All chunks of an attack are read at once: there may be thousands."""
+        if self._store is None:
+            return None
+        if attack not in self._stored:
+            chunks = self._store.attack_chunks(self._graph, attack, target=self._target.number, chunk_size=OWN_CHUNK)
+            self._stored[attack] = {
+                number: OwnTally(counts, numbers)
+                for number, samples, counts, numbers in chunks
+                if samples == OWN_CHUNK
+                and len(numbers) == OWN_CHUNK - counts[self._target.label]  # otherwise they are against another class
+            }
+        return self._stored[attack].get(chunk)
+
+    def _count(
+        self, spans: Sequence[Sequence[Attack]], chunk: int
+    ) -> Iterator[tuple[Sequence[Attack], list[OwnTally]]]:
+        """Each span with its tallies, in whatever order they come."""
+        if self._executor is None or self._sent is None or len(spans) < 2:
+            if self._copies is None:
+                self._copies = self._target.copies()
+            for span in spans:
+                yield span, self._target.tallies(self._base, self._copies, span, chunk)
+            return
+        base, target = self._sent
+        pieces = ((target, (span, chunk)) for span in spans)
+        for (span, _), tallies in map_on_workers(self._executor, _count_on_worker, base, pieces):
+            yield span, tallies
