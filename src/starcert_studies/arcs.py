@@ -7,7 +7,7 @@ along arcs, trained with the noise. Both are made once more for the undirected s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +18,7 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.classifiers import Classifier, features, from_callable, from_pyg
-from starcert.datasets import Dataset, Split, arcs
+from starcert.datasets import Dataset, arcs
 from starcert.models.fitting import own_generator
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
@@ -76,8 +76,7 @@ class Arcs(Study):
         data = arcs(self.seed, train=self.taught, test=self.graphs, n_motif=MOTIF)
         if shown == "arcs":
             return data
-        plain = Split([skeleton(each) for each in data.graphs], data.labels)
-        return Dataset(shown, plain, data.label_names, data.partition, data.sizes)
+        return replace(data, graphs=tuple(skeleton(each) for each in data.graphs), name=shown)
 
     @override
     def data(self, key: Key) -> Tested:

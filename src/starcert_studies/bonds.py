@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +19,7 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.classifiers import Classifier, from_pyg
-from starcert.datasets import Dataset, Split, tu
+from starcert.datasets import Dataset, tu
 from starcert.models import GIN, GINE
 from starcert.models.fitting import own_generator
 from starcert.pages.plots.drawing import MAJORITY, PAGE, colour_of, new_figure
@@ -158,7 +158,7 @@ def molecules(model: str) -> Dataset:
     with warnings.catch_warnings():  # `label` says the same; the networks here read x alone
         warnings.simplefilter("ignore", StarcertWarning)
         graphs = [each.with_categories("x") for each in data.graphs]
-    return Dataset(data.name, Split(graphs, data.labels), data.label_names)
+    return replace(data, graphs=tuple(graphs))
 
 
 def _named(rates: Rates) -> str:

@@ -24,7 +24,7 @@ from typing_extensions import override
 import starcert as sc
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
-from starcert.datasets.npz_files import NodeDataset, npz
+from starcert.datasets import Dataset, npz
 from starcert.models.fitting import own_generator
 from starcert.pages.plots.drawing import PAGE, new_figure
 from starcert.pages.plots.maps import RadiusMap
@@ -141,7 +141,7 @@ class Cora(Study):
 
 
 @lru_cache(maxsize=1)
-def cora() -> NodeDataset:
+def cora() -> Dataset:
     """Cora-ML's largest connected component; from the folder that STARCERT_DATA names."""
     given = os.environ.get("STARCERT_DATA")
     places = [Path(given, *inside, "cora_ml.npz") for inside in ((), ("CORA_ML",))] if given else []

@@ -47,7 +47,7 @@ def test_skeletons_keep_nodes_regions_and_classes():
     directed, plain = (TINY.graph_data(shown) for shown in arcs.SHOWN)
     assert not any(graph.directed for graph in plain.graphs)
     assert directed.labels.tolist() == plain.labels.tolist()
-    assert directed.sizes == plain.sizes
+    assert directed.parts == plain.parts
     for one, other in zip(directed.test.graphs, plain.test.graphs, strict=True):
         assert nx.utils.graphs_equal(one.to_networkx().to_undirected(), other.to_networkx())
 

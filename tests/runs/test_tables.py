@@ -7,12 +7,12 @@ import pytest
 import runs_worlds as worlds
 
 import starcert as sc
-from starcert.runs.graph_files import RunData
-from starcert.runs.splits import divided
+from starcert.datasets import Dataset
+from starcert.runs.tables import divided, part_of
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 NAMES = ("g1", "g2", "g3", "g4", "g5", "g6")
-DATA = RunData(tuple(sc.Graph(2 + number, []) for number in range(6)), NAMES)
+DATA = Dataset(tuple(sc.Graph(2 + number, []) for number in range(6)), names=NAMES)
 
 TRAINED = worlds.MODEL + (
     "\ndef trained(train):\n"
@@ -30,9 +30,9 @@ def split_by(folder, content, name="splits.json"):
 def test_indices_and_names(tmp_path):
     found = split_by(tmp_path, {"train": [0, "g2"], "validation": [5], "test": ["g3", 3]})
     assert found.parts == ("train", "train", "test", "test", None, "validation")
-    assert found.part("test", 0).names == found.part("test", 1).names == ("g3", "g4")
-    assert found.part("validation", 0).names == ("g6",)
-    assert found.part("all", 0).names == NAMES
+    assert part_of(found, "test", 0).names == part_of(found, "test", 1).names == ("g3", "g4")
+    assert part_of(found, "validation", 0).names == ("g6",)
+    assert part_of(found, "all", 0).names == NAMES
     assert found.digest == DATA.digest  # which graphs there are is another matter
 
 
@@ -43,7 +43,7 @@ def test_a_table(tmp_path):
 
 def test_a_selection_keeps_its_parts(tmp_path):
     found = split_by(tmp_path, {"train": [0], "test": [3, 4]})
-    assert found.select([3, 0]).parts == ("test", "train")
+    assert found[[3, 0]].parts == ("test", "train")
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_a_selection_keeps_its_parts(tmp_path):
     [
         ({"train": [0, 1], "test": [1]}, "graph 'g2' lies in train and in test. Let it lie in one part, once."),
         ({"train": ["g1", 0]}, "graph 'g1' lies twice in train"),
-        ({"train": ["g11"]}, "no graph is called 'g11'; 'g1' is"),
+        ({"train": ["g11"]}, "no graph is called 'g11'. Did you mean g1?"),
         ({"test": [6]}, "there is no graph 6. Indices go from 0 to 5."),
         ({"test": [-1]}, "there is no graph -1"),
-        ({"test": [True]}, "True is no graph. Give indices from 0, or names of graphs."),
-        ({"test": [1.5]}, "1.5 is no graph"),
-        ({"rest": [1]}, "'rest' is no part. There are train, validation and test"),
+        ({"test": [True]}, "True is not a graph. Give indices from 0, or names of graphs."),
+        ({"test": [1.5]}, "1.5 is not a graph"),
+        ({"rest": [1]}, "'rest' is not a part. There are train, validation and test"),
         ({"": [1]}, "'' must be a part with a list of its graphs"),
         ({"test": 3}, "'test' must be a part with a list of its graphs"),
         ([0, 1], "must map each part to a list of its graphs"),
-        ("{nonsense", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ("{nonsense", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
     ],
 )
 def test_mistakes_in_json(tmp_path, content, words):
@@ -77,7 +77,7 @@ def test_mistakes_in_json(tmp_path, content, words):
     ("table", "words"),
     [
         ("graph,part\ng1,test\n", "line 1: must name the columns name and part. It has graph, part."),
-        ("name,part\ng1,all\n", "line 2: 'all' is no part"),
+        ("name,part\ng1,all\n", "line 2: 'all' is not a part"),
         ("name,part\ng1,test\ng9,test\n", "line 3: no graph is called 'g9'"),
         ("name,part\ng1,test\ng1,train\n", "line 3: graph 'g1' lies in test and in train"),
     ],
@@ -98,7 +98,7 @@ def test_a_name_of_two_graphs_means_none(tmp_path):
 def test_an_empty_part_and_two_divisions(tmp_path):
     found = split_by(tmp_path, {"train": [0, 1], "test": []})
     with pytest.raises(StarcertError, match=r"The test part of 6 graphs is empty \(train has 2\)"):
-        found.part("test", 0)
+        part_of(found, "test", 0)
     with pytest.raises(InvalidParameterError, match="'splits' must be left out where a column of the data"):
         divided(found, tmp_path / "splits.json")
 
