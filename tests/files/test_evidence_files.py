@@ -20,10 +20,10 @@ from memory_worlds import command_with_memory
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates.evidence import OwnTally, RecordedVotes
-from starcert.certificates.evidence.verdicts import LOOKS
-from starcert.files import evidence_file, evidence_proofs
+from starcert.files import evidence_file, untrusted
+from starcert.files.checker import evidence as checking
 from starcert.files.evidence_file import ARRAYS, HEAD, pack, unpack
-from starcert.files.verification import Verification
+from starcert.files.verification import Verification, evidence_checker
 from starcert.math import evidence as engine
 from starcert.math.bets import RESERVE, SCALE
 from starcert.math.flips import FlipRecord
@@ -516,7 +516,7 @@ def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
     bomb = zipped(arrays, bits=np.zeros(2**24, dtype=np.uint8))
     assert len(bomb) < 2**17
     replaced(path, bomb)
-    monkeypatch.setattr(evidence_file, "MOST_UNPACKED", 2**20)
+    monkeypatch.setattr(untrusted, "MAX_UNPACKED", 2**20)
     with pytest.raises(ArchiveError, match="more than 1,048,576 are not unpacked"):
         archives.read(path)
     # It may say to be small: no more than it says is unpacked.
@@ -554,7 +554,7 @@ def _with_head(name: str, value: int, *longer: str) -> Callable[[Arrays], Arrays
 
 def _with_many_own_votes(arrays: Arrays) -> Arrays:
     """As many votes at attacked graphs as are allowed, all of them at the same one."""
-    attacks = 2**25
+    attacks = 2**23
     heads = arrays["heads"].copy()
     heads[[HEAD.index("attacks"), HEAD.index("most")]] = attacks, 2**60
     ones = np.ones(attacks, dtype=np.int64)
@@ -571,23 +571,23 @@ def _with_many_own_votes(arrays: Arrays) -> Arrays:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (_as_long_as("bits", 2**29), "'bits' must be shorter"),
-        (_as_long_as("graphs", 2**26), "'graphs' must be numbers of graphs"),
-        (_as_long_as("heads", 2**26), "be of the votes"),
-        (_with_head("chunks", 2**25, "samples", "against"), "be of the votes"),
-        (_with_head("votes", 2**28, "classes"), "be of the votes"),
-        (_with_head("n_sites", 2**28, "axes"), "be label, n_sites"),
-        (_with_head("attacks", 2**25, "own_sizes", "own_chunks"), "attacks with votes of their own"),
+        (_as_long_as("bits", 2**27), "'bits' must be shorter"),
+        (_as_long_as("graphs", 2**24), "'graphs' must be numbers of graphs"),
+        (_as_long_as("heads", 2**24), "be of the votes"),
+        (_with_head("chunks", 2**23, "samples", "against"), "be of the votes"),
+        (_with_head("votes", 2**26, "classes"), "be of the votes"),
+        (_with_head("n_sites", 2**26, "axes"), "be label, n_sites"),
+        (_with_head("attacks", 2**23, "own_sizes", "own_chunks"), "attacks with votes of their own"),
         (_with_many_own_votes, "name each attack once"),
     ],
     ids=["bits", "graphs", "heads", "chunks", "votes", "sites", "attacks", "own votes"],
 )
 def test_no_side_file_takes_more_memory_than_its_votes_do(tmp_path, change, said):
-    """Half a gigabyte of arrays in half a megabyte: none of it is unpacked."""
+    """128 MiB of arrays in a few kilobytes: none of it is unpacked."""
     path = written(tmp_path, world("edges"))
     arrays = arrays_of(path)
     replaced(path, zipped(arrays, **change(arrays)))
-    done = command_with_memory(2**27, "verify", path)
+    done = command_with_memory(2**25, "verify", path)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.startswith(f"Error: {side_of(path)}: ")
     assert said in done.stderr
@@ -630,7 +630,7 @@ def test_no_file_of_random_bytes_breaks_it():
             data[place] = rng.integers(256)
         try:
             unpack(io.BytesIO(data), counts=archive.votes.counts.tolist(), noise=archive.noise)
-        except evidence_file.MalformedError:
+        except untrusted.MalformedError:
             continue
 
 
@@ -660,11 +660,11 @@ def test_two_ways_win_the_same_capital(name, motif):
     archive = motif if name == "motif" else world(name)
     compared = 0
     for row, one in enumerate(archive.certificates):
-        again = evidence_proofs._Again(archive, row, one, archive.evidence[row])
+        again = evidence_checker(archive, row, one)
         for level in one.verdicts.levels:
             for scheme in again.engine.schemes(level):
                 weighed = again.engine.weighed(level, scheme)
-                bet = evidence_proofs._SharedBet.of(again, level, scheme)
+                bet = checking._SharedBet.of(again, level, scheme)
                 attacks = list(again._chosen(level, scheme, weighed))
                 assert len(attacks) == scheme.n_attacks
                 for attack, first in list(zip(attacks, weighed.weights.capital.tolist(), strict=True))[:50]:
@@ -680,10 +680,10 @@ def test_two_ways_win_the_same_capital(name, motif):
 def test_two_ways_win_the_same_with_own_votes():
     archive, compared = world("by region"), 0
     for row, one in enumerate(archive.certificates):
-        again = evidence_proofs._Again(archive, row, one, archive.evidence[row])
+        again = evidence_checker(archive, row, one)
         for level in one.verdicts.levels:
             for scheme in again.engine.schemes(level):
-                first, second = again.engine.own_bet(level, scheme), evidence_proofs._OwnBet.of(again, level, scheme)
+                first, second = again.engine.own_bet(level, scheme), checking._OwnBet.of(again, level, scheme)
                 assert (first is None) == (second is None)
                 for tallies in archive.evidence[row].own.values():
                     if first is None:
@@ -691,7 +691,7 @@ def test_two_ways_win_the_same_with_own_votes():
                     bins = again.engine.bins(first.axes, np.concatenate([each.numbers for each in tallies]))
                     votes = sum(int(each.counts.sum()) for each in tallies)
                     mine = first.capital(votes, np.bincount(bins, minlength=len(first.limits))) / SCALE
-                    assert mine - 1e-9 <= float(second._capital(tallies).log()) <= mine + 1e-5
+                    assert mine - 1e-9 <= float(second.capital(tallies).log()) <= mine + 1e-5
                     compared += 1
     assert compared > 10
 
@@ -704,39 +704,35 @@ def test_the_second_way_needs_all_of_the_capital_and_no_more(name, flips_known):
     """Delta is such that the weakest attack hardly passes, or hardly fails."""
     archive, by_own_votes = world(name), 0
     for row, one in enumerate(archive.certificates):
-        graph = archive.evidence[row]
-        if not flips_known:
-            graph = dataclasses.replace(graph, record=graph.record.by_numbers(graph.sites))
-        again = evidence_proofs._Again(archive, row, one, graph)
+        again = evidence_checker(archive if flips_known else _by_numbers(archive), row, one)
         for level in one.verdicts.certified:
             for scheme in again.engine.schemes(level):
-                shared = evidence_proofs._SharedBet.of(again, level, scheme)
-                own = evidence_proofs._OwnBet.of(again, level, scheme)
+                shared = checking._SharedBet.of(again, level, scheme)
+                own = checking._OwnBet.of(again, level, scheme)
                 if not scheme.listed or own is None:
                     continue
                 capitals = {}
                 for attack in again._chosen(level, scheme, again.engine.weighed(level, scheme)):
-                    sites = [again.axes[axis].attacked(c) for axis, c in zip(scheme.listed, attack, strict=True)]
-                    tallies = archive.evidence[row].own.get(tuple(sorted(np.concatenate(sites).tolist())), ())
-                    looks = [float(own._capital(tallies[:look])) for look in LOOKS if look <= len(tallies)]
+                    tallies = again.own_votes(scheme, attack)
+                    looks = [float(own.capital(tallies[: end + 1])) for end in range(len(tallies))]
                     won = float(again.engine.wager(level, scheme, 0) is None)
                     kept = one_capital(won if shared is None else float(shared.capital(attack)))
                     capitals[kept * max([1.0, *looks])] = max([0.0, *looks]) > 1
                 by_own_votes += capitals[min(capitals)]
-                alpha, needed = again.engine.alpha, 1 / Fraction(min(capitals)) / again.engine.delta(level, scheme)
+                alpha, needed = again.alpha, 1 / Fraction(min(capitals)) / again.delta(level, scheme)
                 for factor, passes in ((Fraction(1001, 1000), True), (Fraction(999, 1000), False)):
-                    again.engine.alpha = alpha * needed * factor
+                    again.alpha = again.engine.alpha = alpha * needed * factor
                     weighed = again.engine.weighed(level, scheme)
-                    assert (again._weighed_again(level, scheme, weighed) is not None) is passes
-                again.engine.alpha = alpha
+                    assert (again._weigh_again(level, scheme, weighed) is not None) is passes
+                again.alpha = again.engine.alpha = alpha
     assert by_own_votes
 
 
-def test_the_second_way_looks_whenever_the_engine_does():
+def test_the_second_way_looks_after_every_chunk():
     """Own votes that win for three chunks and lose the fourth."""
     tallies = [OwnTally(np.array([64 - lost, lost]), np.zeros((lost, 1), dtype=np.int64)) for lost in (24, 24, 24, 64)]
-    bet = evidence_proofs._OwnBet(None, (), None, None)
-    capitals = [bet._capital(tallies[:look]) for look in range(1, 5)]
+    bet = checking._OwnBet(None, (), None, None)
+    capitals = [bet.capital(tallies[:look]) for look in range(1, 5)]
     assert max(map(float, capitals)) == float(capitals[2])
     for factor, passes in ((1.001, True), (0.999, False)):
         assert bet.reaches(factor / capitals[2], tallies) is passes
@@ -773,11 +769,11 @@ def test_a_choice_that_looked_ahead_is_caught(monkeypatch, motif):
         return looked(self, level, scheme, pool, bins, len(self._ends))
 
     monkeypatch.setattr(engine.Evidence, "_rates", ahead)
-    again = evidence_proofs._Again(motif, 1, motif.certificates[1], motif.evidence[1])
+    again = evidence_checker(motif, 1, motif.certificates[1])
     level = (0, 2)
     (scheme, *_) = again.engine.schemes(level)
     first = float(again.engine.weighed(level, scheme).weights.capital[0]) / SCALE
-    second = math.log(one_capital(float(evidence_proofs._SharedBet.of(again, level, scheme).capital(()))))
+    second = math.log(one_capital(float(checking._SharedBet.of(again, level, scheme).capital(()))))
     assert not math.isclose(first, second, abs_tol=1e-3)
 
 
@@ -789,6 +785,11 @@ def _with_records(archive: archives.Archive, change: Callable) -> archives.Archi
         if graph is not None
     )
     return dataclasses.replace(archive, evidence=evidence)
+
+
+def _by_numbers(archive: archives.Archive) -> archives.Archive:
+    """The same archive with nothing but the numbers of flips by axis."""
+    return _with_records(archive, lambda graph: graph.record.by_numbers(graph.sites))
 
 
 def _listed(graph: evidence_file.GraphEvidence) -> FlipRecord:
@@ -811,7 +812,7 @@ def test_flips_as_positions_prove_the_same(tmp_path):
 
 def test_flip_numbers_alone_prove_what_is_certified_by_them(tmp_path):
     base = small(_many_edges, sc.Noise(all=sc.Flip(delete=0.25, add=0.0)), own_samples=0)
-    archive = _with_records(base, lambda graph: graph.record.by_numbers(graph.sites))
+    archive = _by_numbers(base)
     path = written(tmp_path, archive)
     assert archives.read(path) == archive
     result = archives.verify(path)
@@ -826,8 +827,8 @@ def test_of_many_attacks_the_nearest_and_the_open_ones_are_weighed_again(tmp_pat
     path = written(tmp_path, world("by region"))
     everything = sum(each.attacks for each in archives.verify(path).evidence)
     own = sum(each.own for each in archives.verify(path).evidence)
-    monkeypatch.setattr(evidence_proofs, "MOST_AGAIN", 9)
-    monkeypatch.setattr(evidence_proofs, "NEAREST", 2)
+    monkeypatch.setattr(checking, "MAX_AGAIN", 9)
+    monkeypatch.setattr(checking, "NEAREST", 2)
     result = archives.verify(path)
     assert result.verdict == "proved"
     assert own < sum(each.attacks for each in result.evidence) < everything

@@ -240,7 +240,7 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "no whole JSON"),
+        ("", "not complete JSON"),
         ("[" * 100_000, "nested too deeply"),
         ('{"format": ' * 50_000, "nested too deeply"),
         ("[1, 2]", "the file must be an object"),
@@ -251,7 +251,7 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
         ('{"format": "starcert certificates", "format": 1}', "'format' stands twice"),
         ('{"format": NaN}', "NaN"),
         ('{"format": 1e999}', "1e999"),
-        ('{"format": ' + "9" * 10_000 + "}", "no whole JSON"),
+        ('{"format": ' + "9" * 10_000 + "}", "not complete JSON"),
         (b"\xff\xfe{}", "UTF-8"),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_file_that_was_cut_off_is_refused_wherever_it_was(tmp_path, valid):
 
 
 def test_a_file_too_large_is_not_even_read(tmp_path, valid, monkeypatch):
-    monkeypatch.setattr("starcert.files.reading.MOST_BYTES", 100)
+    monkeypatch.setattr("starcert.files.reading.MAX_BYTES", 100)
     assert "more than 100" in refused(tmp_path, valid)
 
 

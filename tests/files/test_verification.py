@@ -196,10 +196,10 @@ def test_a_box_without_end_is_an_error_that_names_the_file(tmp_path):
 def test_a_proof_that_disagrees_with_the_other_is_not_hidden(tmp_path, monkeypatch):
     path = written(tmp_path, archive_worlds.two_classes())
     with monkeypatch.context() as patch:
-        patch.setattr("starcert.files.verification.bounds_the_rest", lambda *_: None)
+        patch.setattr("starcert.files.verification.limit_holds", lambda *_: False)
         with pytest.raises(ArithmeticError, match="two proofs disagree about the bounds of graph 0"):
             archives.verify(path)
-    monkeypatch.setattr("starcert.files.second_proofs.CellListing.certifies", lambda *_: True)
+    monkeypatch.setattr("starcert.files.checker.arithmetic.CellListing.certifies", lambda *_: True)
     with pytest.raises(ArithmeticError, match="two proofs disagree at radius"):
         archives.verify(path)
 

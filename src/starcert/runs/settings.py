@@ -66,7 +66,7 @@ def _declared(field: Field[Any]) -> Setting:
 
 
 MAX_SAMPLES = 10**10
-"""At most as many votes for each graph as an archive keeps (`starcert.files.record.MOST_VOTES`)."""
+"""At most as many votes for each graph as an archive keeps (`starcert.files.record.MAX_VOTES`)."""
 
 _SAMPLES, _SEED = values_of.whole_number(1, MAX_SAMPLES), values_of.whole_number(0, 2**64 - 1)
 
