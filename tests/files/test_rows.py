@@ -66,7 +66,10 @@ def test_graphs_say_nothing_of_targets(tmp_path):
         ({"node": -1}, r"'graphs\[1\].node' must be a whole number"),
         ({"target": None}, r"'graphs\[1\]' must say which target of which graph it is, or neither"),
         ({"graph": None, "target": None}, r"'graphs\[1\]' must say which target"),
-        ({"graph": None, "target": None, "node": None}, r"'graphs\[1\].graph' is missing or null: other graphs have it"),
+        (
+            {"graph": None, "target": None, "node": None},
+            r"'graphs\[1\].graph' is missing or null: other graphs have it",
+        ),
         ({"node": None}, r"'graphs\[1\].node' is missing or null: other graphs have it"),
         ({"target": 0}, "be different in the rows of one object"),
     ],

@@ -116,7 +116,7 @@ class Archive:
             [None if each is None else self.noise.capacity(each, f"{name}[{i}]") for i, each in enumerate(given)]
             for name, given in (("capacities", self.capacities), ("boxes", self.boxes))
         )
-        checked = {
+        checked: dict[str, object] = {
             "alpha": check_alpha(self.alpha),
             "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
             "capacities": tuple(capacities),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from starcert.certificates.metrics import votes_needed
 from starcert.classifiers.base import named_classes
-from starcert.pages.findings import Words, counted, fixed_pairs
+from starcert.pages.findings import Words, fixed_pairs, quantity
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.run_time import RunWork, measure_run, seconds_of_run
 from starcert.runs.settings import RunSettings
@@ -51,12 +51,12 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
     attacked = ", those at attacked ones included" if _own(settings) else ""
     rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
     each = f"{most}{total // len(problem):,} votes each{attacked}{rest}"
-    yield f"{counted(len(problem), words.whole)}, {each}{_how_long(settings, ready, work)}."
+    yield f"{quantity(len(problem), words.whole)}, {each}{_how_long(settings, ready, work)}."
     yield from _needed(settings, ready)
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:
-            yield f"Empty: {axis} has no sites in {empty:,} of {counted(len(problem), words.whole)}."
+            yield f"Empty: {axis} has no sites in {empty:,} of {quantity(len(problem), words.whole)}."
     if fixed := fixed_pairs([sites.n_fixed for sites in problem.sites], words):
         yield fixed
 
@@ -71,7 +71,7 @@ def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequenc
     most = _at_most(settings)
     rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
     each = f"{most}{_votes(settings, ready) // len(ready.problem):,} votes each{rest}"
-    graphs = f"{counted(len(stores), 'level')} on {counted(len(ready.problem), 'graph')}"
+    graphs = f"{quantity(len(stores), 'level')} on {quantity(len(ready.problem), 'graph')}"
     yield f"{graphs}, {each}{_how_long(settings, ready, work)}."
 
 
@@ -144,7 +144,7 @@ def _how_long(settings: RunSettings, ready: TriedModel, work: RunWork) -> str:
         timings = measure_run(job, settings.samples, alpha=alpha, own=_own(settings))
     except ClassifierError:
         return ""
-    return f": about {duration_range(*seconds_of_run(work, timings))} with {counted(work.workers, 'worker')}"
+    return f": about {duration_range(*seconds_of_run(work, timings))} with {quantity(work.workers, 'worker')}"
 
 
 def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:

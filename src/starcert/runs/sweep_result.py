@@ -11,7 +11,8 @@ from pathlib import Path
 from starcert.certificates.metrics import FlipVerdicts
 from starcert.objects.content import digest
 from starcert.objects.noise import Noise
-from starcert.pages.findings import Notice, nothing_to_flip
+from starcert.pages.document import Notice
+from starcert.pages.findings import nothing_to_flip
 from starcert.pages.intervals import share_interval
 from starcert.runs.grid import Grid, noise_text
 from starcert.runs.settings import RunSettings
@@ -363,7 +364,7 @@ def _notices(sweep: SweepResult) -> Iterator[Notice]:
     if empty is not None:
         yield empty
     if sweep.anchored:
-        text = " ".join(sweep.anchored[:MOST_NAMED]) + " The certificates speak of regions frozen at each clean graph."
+        text = " ".join(sweep.anchored[:MOST_NAMED]) + " The certificates are about regions frozen at each clean graph."
         yield Notice("Anchored regions", text)
     if n < 50:
         text = f"One graph more or less is {1 / n:.1%} of accuracy. Small differences between levels mean nothing."

@@ -243,7 +243,8 @@ class EvidenceChecker:
                 over = ratio - arb(limit)
                 if not over <= 0:
                     penalty += mass * (over if over > 0 else over.upper())
-        return exact_number(shown - Fraction(1, 2)) - penalty
+        theta: Ball = exact_number(shown - Fraction(1, 2)) - penalty
+        return theta
 
 
 def _attacked(level: Level, pools: Sequence[int], pool: int) -> int:
