@@ -364,7 +364,7 @@ def _notices(sweep: SweepResult) -> Iterator[Notice]:
     if empty is not None:
         yield empty
     if sweep.anchored:
-        text = " ".join(sweep.anchored[:MOST_NAMED]) + " The certificates are about regions frozen at each clean graph."
+        text = " ".join(sweep.anchored[:MOST_NAMED]) + " The certificates speak of regions frozen at each clean graph."
         yield Notice("Anchored regions", text)
     if n < 50:
         text = f"One graph more or less is {1 / n:.1%} of accuracy. Small differences between levels mean nothing."
