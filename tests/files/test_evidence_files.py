@@ -351,7 +351,7 @@ def test_a_pipe_is_no_side_file(tmp_path):
     path = written(tmp_path, world("edges"))
     side_of(path).unlink()
     os.mkfifo(side_of(path))
-    with pytest.raises(ArchiveError, match="no plain file"):
+    with pytest.raises(ArchiveError, match="not a plain file"):
         archives.read(path)
 
 
@@ -498,9 +498,9 @@ def test_votes_that_are_not_there_are_not_made_up(tmp_path):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no file of arrays"),
+        (b"", "not a file of arrays"),
         (b"PK\x05\x06" + bytes(18), "its arrays must be"),
-        (b"\x93NUMPY" + bytes(500), "no file of arrays"),
+        (b"\x93NUMPY" + bytes(500), "not a file of arrays"),
     ],
 )
 def test_what_is_no_side_file_is_refused(tmp_path, data, said):
@@ -533,7 +533,7 @@ def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
         for number in range(1000):
             file.writestr(f"{number}.npy", b"")
     replaced(path, many.getvalue())
-    with pytest.raises(ArchiveError, match="no file of arrays"):
+    with pytest.raises(ArchiveError, match="not a file of arrays"):
         archives.read(path)
 
 

@@ -379,7 +379,7 @@ def test_what_has_no_end_is_not_read(tmp_path, place):
     path = tmp_path / place
     if place == "pipe":
         os.mkfifo(path)
-    with pytest.raises(ArchiveError, match="it is no plain file"):
+    with pytest.raises(ArchiveError, match="it is not a plain file"):
         sc.archive.read(path)
 
 

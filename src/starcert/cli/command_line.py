@@ -222,7 +222,7 @@ def table(
     most: int = MAX_ROWS,
     more: str = "--json has all",
 ) -> Table:
-    """A table of at most so many rows; `more` says in its caption where the others are.
+    """A table of at most `most` rows; its caption says where the others are.
 
     Args:
         title: stands above it.

@@ -55,7 +55,7 @@ GridOption = Annotated[
 BestOption = Annotated[
     str | None,
     typer.Option(
-        help="What the best level has most of: accuracy@motif=1,random=10 (certified against so many flips, all at "
+        help="What the best level has most of: accuracy@motif=1,random=10 (certified against these flips, all at "
         "once), accuracy@flips:2 (against any two flips), accuracy, flips@random (mean certified flips on that axis "
         "alone), or flips (wherever they fall).",
         show_default="accuracy, of the unbeaten levels that certify a flip",

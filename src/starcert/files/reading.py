@@ -64,7 +64,11 @@ def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple
         raise ArchiveError(name, f"is not UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
     try:
         top = parse(text)
-        _check_kind(top)
+        inside = top.mapping()
+        kind, version = (Field(inside.get(name), name) for name in ("format", "version"))
+        kind.check(kind.value == FORMAT, f"be {FORMAT!r}")
+        known = type(version.value) is int and version.value == VERSION
+        version.check(known, f"be {VERSION}, the version that this starcert reads")
     except MalformedError as error:  # some other file
         raise ArchiveError(name, f"{error} {_ADVICE}") from None
     try:
@@ -80,7 +84,7 @@ def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
     try:
         found = path.stat()
         if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing in it
-            raise ArchiveError(name, f"cannot be read (it is no plain file). {advice}")
+            raise ArchiveError(name, f"cannot be read (it is not a plain file). {advice}")
         if found.st_size > MAX_BYTES:
             raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MAX_BYTES:,} are not read.")
         with path.open("rb") as file:
@@ -98,8 +102,8 @@ def _evidence(
     if entry["file"].value is None:
         return nothing
     name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_BYTES), entry["sha256"].text()
-    if not name.endswith(SIDE) or Path(name).name != name or "\0" in name:
-        entry["file"].refuse(f"be the name of a file in the same folder that ends in {SIDE}")
+    beside = name.endswith(SIDE) and Path(name).name == name and "\0" not in name
+    entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
     side = path.with_name(name)
     if not side.exists():
         missing = f"What evidence certifies or breaks is proved from {name}, which is not beside the file."
@@ -123,19 +127,16 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         *("provenance", "graphs"),
         optional=("together", "margins", "bounds", "evidence", "audit"),
     )
-    if top["says"].value != says(together=2 if "together" in top else 1, evidence="evidence" in top):
-        top["says"].refuse("be the sentence that every such file has")
+    sentence = says(together=2 if "together" in top else 1, evidence="evidence" in top)
+    top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     noise = _noise(top["noise"])
-    if top["axes"].value != list(noise.axes):
-        top["axes"].refuse(f"be the axes of the noise, {', '.join(noise.axes)}")
+    top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
     _check_exact(top["alpha_exact"], alpha)
     classes = tuple(name.text() for name in top["classes"].items())
-    if len(classes) < 2:
-        top["classes"].refuse("name two classes at least")
+    top["classes"].check(len(classes) >= 2, "name two classes at least")
     graphs = [_graph(each, noise, len(classes)) for each in top["graphs"].items()]
-    if not graphs:
-        top["graphs"].refuse("hold at least one graph")
+    top["graphs"].check(bool(graphs), "hold at least one graph")
     selection = _all_or_none([graph.selection for graph in graphs], "selection")
     places = _all_or_none([graph.place for graph in graphs], "graph")
     counts = [graph.estimation for graph in graphs]
@@ -147,12 +148,19 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     for i, (found, graph) in enumerate(zip(kept, graphs, strict=True)):
         if found is not None and graph.box != found.sizes:
             raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
+    if "bounds" in top:
+        anytime = top["bounds"].value == "anytime" and selection is not None
+        top["bounds"].check(anytime, "be 'anytime', with selection votes, or not there")
+    together = top["together"].whole(MAX_VOTES) if "together" in top else 1
+    if "together" in top:
+        enough = together >= max(2, len(graphs))
+        top["together"].check(enough, f"be 2 or more, and no fewer than the {len(graphs)} graphs of the file")
     keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
     votes = Votes(
         counts,
         selection,
         **keys,
-        stopped=_stopped(top, apart=selection is not None),
+        stopped="bounds" in top,
         records=[None if found is None else found.record for found in kept],
         audit=_audit(top["audit"]) if "audit" in top else None,
     )
@@ -171,7 +179,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         settings=top["settings"].mapping(),
         provenance={name: Field(text, f"provenance.{name}").text() for name, text in provenance},
         boxes=tuple(graph.box for graph in graphs),
-        together=_together(top, len(graphs)),
+        together=together,
         margins=_margins(top, votes),
         evidence=evidence,
         nodes=_all_or_none([graph.node for graph in graphs], "node"),
@@ -190,32 +198,14 @@ def _all_or_none(values: Sequence[Value | None], member: str) -> tuple[Value, ..
     return known or None
 
 
-def _together(top: dict[str, Field], n_graphs: int) -> int:
-    if "together" not in top:
-        return 1
-    if (count := top["together"].whole(MAX_VOTES)) < max(2, n_graphs):
-        top["together"].refuse(f"be 2 or more, and no fewer than the {n_graphs} graphs of the file")
-    return count
-
-
 def _audit(field: Field) -> Audit:
     inside = field.members(*(each.name for each in fields(Audit)), "says")
     audit = Audit(*(inside[each.name].whole(MAX_VOTES) for each in fields(Audit)))
-    if audit.clean_alone > audit.clean or audit.attacked_alone > audit.attacked:
-        field.refuse("have no more copies alone than copies")
-    if audit.independent > audit.clean:
-        field.refuse("have no more independent copies than copies of the graphs")
-    if inside["says"].value != str(audit):
-        inside["says"].refuse("be the sentence that these numbers make")
+    alone = audit.clean_alone <= audit.clean and audit.attacked_alone <= audit.attacked
+    field.check(alone, "have no more copies alone than copies")
+    field.check(audit.independent <= audit.clean, "have no more independent copies than copies of the graphs")
+    inside["says"].check(inside["says"].value == str(audit), "be the sentence that these numbers make")
     return audit
-
-
-def _stopped(top: dict[str, Field], *, apart: bool) -> bool:
-    if "bounds" not in top:
-        return False
-    if top["bounds"].value != "anytime" or not apart:
-        top["bounds"].refuse("be 'anytime', with selection votes, or not there")
-    return True
 
 
 def _margins(top: dict[str, Field], votes: Votes) -> Margins:
@@ -223,17 +213,8 @@ def _margins(top: dict[str, Field], votes: Votes) -> Margins:
         return "multi-class"
     if not states_margins(votes):
         raise MalformedError("'margins' does not belong there: it is for three classes and more, with selection votes.")
-    if top["margins"].value != "chosen":
-        top["margins"].refuse("be 'chosen', or not there")
+    top["margins"].check(top["margins"].value == "chosen", "be 'chosen', or not there")
     return "chosen"
-
-
-def _check_kind(whole: Field) -> None:
-    inside = whole.mapping()
-    if inside.get("format") != FORMAT:
-        Field(inside.get("format"), "format").refuse(f"be {FORMAT!r}")
-    if type(inside.get("version")) is not int or inside["version"] != VERSION:
-        Field(inside.get("version"), "version").refuse(f"be {VERSION}, the version that this starcert reads")
 
 
 def _noise(laws: Field) -> Noise:
@@ -243,9 +224,11 @@ def _noise(laws: Field) -> Noise:
         names = next((names for mark, names in LAWS.items() if mark in marks), ("delete", "add"))
         law = each.members("region", *names, "exact", optional=("added",) if len(names) <= 2 else ())
         region = law["region"].text()
-        if region in found:
-            law["region"].refuse("name a region once")
-        given = {name: _law_number(law[name], name) for name in names}
+        law["region"].check(region not in found, "name a region once")
+        given = {
+            name: law[name].whole(MAX_VALUES) if name in ("values", "types") else law[name].probability()
+            for name in names
+        }
         for name, fraction in law["exact"].members(*names).items():
             _check_exact(fraction, given[name])
         rule = {"added": law["added"].value} if "added" in law else {}
@@ -253,13 +236,8 @@ def _noise(laws: Field) -> Noise:
     return Noise(found)
 
 
-def _law_number(field: Field, name: str) -> float:
-    return field.whole(MAX_VALUES) if name in ("values", "types") else field.probability()
-
-
 def _check_exact(field: Field, value: float) -> None:
-    if field.value != exact(value):
-        field.refuse(f"be the fraction that {value!r} is")
+    field.check(field.value == exact(value), f"be the fraction that {value!r} is")
 
 
 class _GraphEntry(NamedTuple):
@@ -281,13 +259,12 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
         *("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims"),
         optional=("graph", "target", "node"),
     )
-    if ("graph" in inside) != ("target" in inside) or ("node" in inside and "graph" not in inside):
-        graph.refuse("say which target of which graph it is, or neither")
+    complete = ("graph" in inside) == ("target" in inside) and ("graph" in inside or "node" not in inside)
+    graph.check(complete, "say which target of which graph it is, or neither")
 
     def votes(name: str) -> tuple[int, ...]:
         counts = inside[name].wholes(n_classes, MAX_VOTES)
-        if not 0 < sum(counts) <= MAX_VOTES:
-            inside[name].refuse(f"hold from 1 to {MAX_VOTES:,} votes")
+        inside[name].check(0 < sum(counts) <= MAX_VOTES, f"hold from 1 to {MAX_VOTES:,} votes")
         return counts
 
     true_class, selection = inside["true_class"], inside["selection"]
@@ -309,9 +286,7 @@ def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
         *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
         optional=("any_flips", "broken"),
     )
-    if inside["margin"].value not in MARGINS:
-        inside["margin"].refuse(f"be one of {', '.join(MARGINS)}")
-
+    inside["margin"].check(inside["margin"].value in MARGINS, f"be one of {', '.join(MARGINS)}")
     broken = inside["broken"].items() if "broken" in inside else []
 
     def radii(name: str) -> tuple[Radius, ...]:

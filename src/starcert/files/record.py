@@ -136,7 +136,6 @@ class Archive:
                 self._check_evidence(i, graph)
 
     def _check_evidence(self, row: int, graph: GraphEvidence) -> None:
-        """Refuses evidence of other votes than these."""
         if self.votes.selection is None:
             raise InvalidParameterError(f"evidence[{row}]", "come with selection votes", None)
         label = int(self.votes.selection[row].argmax())
@@ -233,10 +232,9 @@ class Archive:
     @property
     def bounds(self) -> Bounds:
         """The bounds on the class probabilities."""
-        alpha = self.counts_alpha
         if self.votes.stopped:
-            return anytime_bounds(self.votes, alpha=alpha, together=self.together)
-        return bounds_of(self.votes, alpha=alpha, together=self.together, margins=self.margins)
+            return anytime_bounds(self.votes, alpha=self.counts_alpha, together=self.together)
+        return bounds_of(self.votes, alpha=self.counts_alpha, together=self.together, margins=self.margins)
 
     def _verdicts(self, row: int, one: Certificate) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]
@@ -247,7 +245,7 @@ class Archive:
         return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=graph.max_flips)
 
     def rows(self) -> list[dict[str, object]]:
-        """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.
+        """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.
 
         The columns are those of `Certificates.rows` after the graph's name, its true class and the answer, each with
         its name, and whether the answer is `right`: given, and the true class.

@@ -1,4 +1,4 @@
-"""Values of files that nobody vouches for: JSON, each value with its place in the file, and packed arrays.
+"""Values of untrusted files: JSON, each value with its place in the file, and packed arrays.
 
 Every value is checked when it is taken, and an error names the field. Arrays are unpacked no further than needed.
 """
@@ -13,7 +13,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +42,11 @@ class Field:
         self.value = value
         self.name = name
 
-    def refuse(self, requirement: str) -> NoReturn:
-        """Says what the field must be."""
-        where = f"'{self.name}'" if self.name else "the file"
-        raise MalformedError(f"{where} must {requirement}. Got {_SHORT.repr(self.value)} instead.")
+    def check(self, holds: bool, requirement: str) -> None:
+        """Refuses the file, with what the field must be, unless that holds."""
+        if not holds:
+            where = f"'{self.name}'" if self.name else "the file"
+            raise MalformedError(f"{where} must {requirement}. Got {_SHORT.repr(self.value)} instead.")
 
     def members(self, *names: str, optional: tuple[str, ...] = ()) -> dict[str, Field]:
         """The members of an object that has these and no others."""
@@ -60,52 +61,45 @@ class Field:
 
     def mapping(self) -> dict[str, Any]:
         """An object, with any members."""
-        if not isinstance(self.value, dict):
-            self.refuse("be an object")
-        return self.value
+        self.check(isinstance(self.value, dict), "be an object")
+        return dict(self.value)
 
     def items(self) -> list[Field]:
         """The entries of a list."""
-        if not isinstance(self.value, list):
-            self.refuse("be a list")
+        self.check(isinstance(self.value, list), "be a list")
         return [Field(value, f"{self.name}[{i}]") for i, value in enumerate(self.value)]
 
     def text(self) -> str:
         """A text."""
-        if not isinstance(self.value, str):
-            self.refuse("be text")
-        return self.value
+        self.check(isinstance(self.value, str), "be text")
+        return str(self.value)
 
     def flag(self) -> bool:
         """True or false."""
-        if not isinstance(self.value, bool):
-            self.refuse("be true or false")
-        return self.value
+        self.check(isinstance(self.value, bool), "be true or false")
+        return bool(self.value)
 
     def number(self) -> float:
         """A finite number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float) or abs(self.value) > 1e300:
-            self.refuse("be a number")
+        self.check(type(self.value) in (int, float) and abs(self.value) <= 1e300, "be a number")
         return float(self.value)
 
     def probability(self) -> float:
         """A number from 0 to 1."""
-        if not 0 <= (number := self.number()) <= 1:
-            self.refuse("be a probability from 0 to 1")
-        return number
+        self.check(0 <= self.number() <= 1, "be a probability from 0 to 1")
+        return self.number()
 
     def whole(self, most: int) -> int:
         """A whole number from 0 to `most`."""
-        if type(self.value) is not int or not 0 <= self.value <= most:
-            self.refuse(f"be a whole number from 0 to {most:,}")
+        self.check(type(self.value) is int and 0 <= self.value <= most, f"be a whole number from 0 to {most:,}")
         return int(self.value)
 
     def wholes(self, length: int, most: int) -> tuple[int, ...]:
         """A list of this many whole numbers from 0 to `most`."""
-        if not isinstance(self.value, list) or len(self.value) != length:
-            self.refuse(f"be a list of {length} whole numbers")
-        if any(type(item) is not int or not 0 <= item <= most for item in self.value):
-            self.refuse(f"hold whole numbers from 0 to {most:,}")
+        right_length = isinstance(self.value, list) and len(self.value) == length
+        self.check(right_length, f"be a list of {length} whole numbers")
+        inside = all(type(item) is int and 0 <= item <= most for item in self.value)
+        self.check(inside, f"hold whole numbers from 0 to {most:,}")
         return tuple(self.value)
 
 
@@ -219,4 +213,4 @@ def _check_directory(file: BinaryIO) -> None:
     end = last[-ZIP_END:]
     directory = int.from_bytes(end[12:16], "little")
     if end[:4] != b"PK\x05\x06" or directory > MAX_DIRECTORY or last.startswith(b"PK\x06\x07"):
-        raise MalformedError("it is no file of arrays, or holds others.")
+        raise MalformedError("it is not a file of arrays, or holds others.")

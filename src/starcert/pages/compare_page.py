@@ -183,7 +183,7 @@ def _axis_flips(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[
 
 
 def _steps(outcomes: Sequence[Sequence[FlipOutcome]]) -> list[int]:
-    """Some numbers of flips that all runs are asked about."""
+    """Some numbers of flips that were requested of all runs."""
     return flip_steps([min(of_graph, key=lambda one: one.asked) for of_graph in zip(*outcomes, strict=True)])
 
 

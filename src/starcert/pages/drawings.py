@@ -24,7 +24,7 @@ from starcert.objects.sites import Sites
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "drawings", "is_large", "verdict_data"]
 
 DRAWN_NODES = 300
-"""Larger graphs are described, not drawn: nothing could be told apart."""
+"""Larger graphs are described, not drawn: nothing could be made out."""
 DRAWN_EDGES = 3_000
 MAX_NUMBERS = 4_000_000
 """The most numbers that all drawings of a page may take; graphs beyond are described, not drawn."""

@@ -90,8 +90,8 @@ class EvidenceChecker:
         axes: the axes of the noise on the graph.
         label: the class.
         alpha: the failure probability of this graph's certificate.
-        box: the radii that were asked about; None: all.
-        choices: the engine's choices, from the first so many chunks of votes.
+        box: the requested radii; None: all.
+        choices: the engine's choices, given the first chunks of votes, this many.
 
     Attributes:
         before: for each stage of the bet, the choices from the votes before it.
@@ -160,7 +160,7 @@ class EvidenceChecker:
         own, a scheme is not worth a proof.
         """
         if any(_attacked(level, self.pools, axis) > size for axis, size in enumerate(self.graph.sizes)):
-            return 0, 0  # there are not so many sites
+            return 0, 0  # there are fewer sites
         schemes = self.engine.schemes(level)
         assert sum(scheme.share for scheme in schemes) <= 1
         for scheme in schemes:
