@@ -191,12 +191,7 @@ class GraphEvidence:
 
 
 def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None = None) -> bytes:
-    """The side file of graphs, as bytes.
-
-    Args:
-        evidence: for each graph, or each target.
-        objects: for each of them the number of the graph; None: each is another one.
-    """
+    """The side file of graphs, or of targets; `objects` are then the numbers of their graphs."""
     arrays = ARRAYS | (VALUED if any(graph is not None and graph.values is not None for graph in evidence) else {})
     parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
     written: set[int] = set()
@@ -253,10 +248,7 @@ def unpack(
         side: the side file.
         counts: for each graph, or each target, its votes for each class: no more is unpacked than these can take.
         noise: the noise that they were drawn with.
-        objects: for each of them the number of the graph; None: each is another one.
-
-    Raises:
-        MalformedError: it is something else, or takes more than it may.
+        objects: as in `pack`.
     """
     arrays = PackedArrays(side, ARRAYS | (VALUED if is_valued(noise) else {}))
     n_graphs = len(counts)

@@ -45,15 +45,9 @@ MAX_DIFFERENT = 300
 
 
 class Difference(NamedTuple):
-    """How a run differs from the first one, in the share of graphs that are right and certified.
+    """How a run differs from the first one, in the share of graphs that are right and certified against some flips.
 
-    Attributes:
-        run: its name.
-        flips: the attacker, in words.
-        share: its own share.
-        by: its share less that of the first run.
-        low: the lower end of an interval for this difference.
-        high: its upper end.
+    `by` is its share less that of the first run, `low` and `high` are an interval for it.
     """
 
     run: str
@@ -69,17 +63,12 @@ class Comparison:
     """What a comparison says.
 
     Attributes:
-        names: of the runs.
         one: what is compared: a graph, a node, a row of a table.
         n_graphs: how many graphs count: those with a known class, all where none is known.
         known: whether classes are known, so that only right answers count.
         verdicts: what becomes of the graphs under any 1, any 2, … flips: name of the run, row, whether it has evidence.
         curves: for each run and axis, the shares by the number of flips there alone.
-        differences: of each run but the first.
-        maps: how many graphs each run certifies over two axes, and where that differs for sure.
-        notices: what a reader must know: what is left out, other data, other attackers.
-        heads: the columns of `rows`.
-        rows: the graphs on which answers or radii differ, the most different first.
+        rows: the graphs on which answers or radii differ, the most different first, with columns `heads`.
     """
 
     names: tuple[str, ...]

@@ -64,13 +64,8 @@ def render(template: str, content: Mapping[str, object]) -> str:
 def assemble(template: str, content: Mapping[str, object], *, title: str, style: str, script: str, data: object) -> str:
     """A page with plots, of a template that extends `pages/templates/page.html`.
 
-    Args:
-        template: as `render` takes it.
-        content: `numbers`, `notices`, `origin`, and whatever the page's own sections need.
-        title: the heading, as text.
-        style: the style sheet.
-        script: the page's own script.
-        data: what the script draws from, as JSON values.
+    Its content are `numbers`, `notices`, `origin`, and whatever its own sections need; `data`, a JSON value, is what
+    its script draws from.
     """
     drawing = resources("starcert.pages", ["svg_plot.js"])
     policy = (

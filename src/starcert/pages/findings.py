@@ -48,15 +48,7 @@ def quantity(n: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class Words:
-    """What the rows of a page and the sites of an attacker are called.
-
-    Attributes:
-        one: a row: a graph, a node, or an object.
-        many: several of them.
-        site: what an attacker changes: a node pair, an arc, or a site of whatever kind.
-        sites: several of them.
-        present: what sites that are not 0 are called.
-    """
+    """What the rows of a page, the sites of an attacker, and sites that are not 0 (`present`) are called."""
 
     one: str = "graph"
     many: str = "graphs"
@@ -87,9 +79,6 @@ class ReportSummary:
     """The numbers that stand first.
 
     Attributes:
-        n_graphs: how many graphs were certified.
-        n_labelled: how many of them have a known class.
-        n_abstained: for how many no answer is certain enough to be given.
         answers: how often each class is answered, abstentions left out.
         n_right: how many of the labelled graphs are answered right, not counting abstentions.
         majority: the most frequent true class and how many graphs have it; None without labels.

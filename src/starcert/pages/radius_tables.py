@@ -85,12 +85,9 @@ def clip(radii: Radii, limits: Limits) -> Radii:
 
 
 class Slices:
-    """The slices of an archive's graphs, each searched and proved once.
+    """The slices of an archive's graphs, each searched and proved once: `pairs` are the axes of each.
 
-    Attributes:
-        pairs: the axes of each slice.
-        box: on each axis the most flips that any graph has.
-        verified: whether every verdict so far is proved, those beyond the frontiers included.
+    `verified` is whether every verdict so far is proved, those beyond the frontiers included.
     """
 
     def __init__(self, archive: Archive) -> None:
@@ -175,13 +172,10 @@ def _max_ticks(n_pairs: int) -> int:
 
 @dataclass(frozen=True)
 class SlackTables:
-    """The slacks of all slices.
+    """The slacks of all slices, at the tabulated counts (`ticks`) of each axis.
 
-    Attributes:
-        least: the smallest failure probability that the tables serve.
-        ticks: on each axis the counts that are tabulated.
-        rows: for each slice, and for each count on its first axis, the largest floats below slack along the other
-            axis, for as long as they serve `least`. A slice with one axis has one row.
+    `rows` are, for each slice and each count on its first axis, the largest floats below slack along the other axis,
+    as far as they serve the failure probability `least`. A slice with one axis has one row.
     """
 
     least: float
@@ -225,9 +219,9 @@ class Surfaces:
         n_graphs: for each slice how many graphs it counts.
         n_labelled: how many of these have a known class.
         majority: the most frequent class among these and how many graphs have it; None without labels.
-        certified: for each slice the number of graphs certified at each radius, shape (first axis, other axis).
-        right: the same for the graphs that are also answered right.
-        by_counts: with evidence, the same two by the bounds on the class probabilities alone; else None.
+        certified: for each slice how many graphs are certified at each radius, shape (first axis, other axis).
+        right: how many of them are also answered right.
+        by_counts: with evidence, both by the bounds on the class probabilities alone; else None.
     """
 
     ticks: list[list[int]]
@@ -251,18 +245,6 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     is_right = right(archive.certificates, archive.labels)
     nowhere: Limits = (None,) * len(archive.noise.axes)
 
-    def tally(
-        graphs: Iterable[int], pair: Pair, radii_of: Callable[[int, Pair], Radii]
-    ) -> dict[metrics.Radii, list[int]]:
-        """How many graphs have which radii, and how many of these are answered right."""
-        found: dict[metrics.Radii, list[int]] = {(): [0, 0]}
-        for graph in graphs:
-            sizes = [(archive.capacities[graph] or nowhere)[axis] for axis in pair]
-            counts = found.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
-            counts[0] += 1
-            counts[1] += int(is_right[graph])
-        return found
-
     ends = [0] * len(archive.noise.axes)
     for pair, graphs in by_pair:
         for radius in chain.from_iterable(slices.of(graph, pair) for graph in graphs):
@@ -276,13 +258,19 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     ]
 
     def tables(radii_of: Callable[[int, Pair], Radii]) -> Tables:
-        found = [
-            certified_counts(tally(graphs, pair, radii_of), [axes[axis] for axis in pair]).reshape(
-                2, -1, len(axes[pair[-1]])
-            )
-            for pair, graphs in by_pair
-        ]
-        return [counts[0] for counts in found], [counts[1] for counts in found]
+        found = []
+        for pair, graphs in by_pair:
+            tally: dict[metrics.Radii, list[int]] = {
+                (): [0, 0]
+            }  # by radii: how many graphs, and how many of them right
+            for graph in graphs:
+                sizes = [(archive.capacities[graph] or nowhere)[axis] for axis in pair]
+                counts = tally.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
+                counts[0] += 1
+                counts[1] += int(is_right[graph])
+            grid = certified_counts(tally, [axes[axis] for axis in pair])
+            found.append(grid.reshape(2, -1, len(axes[pair[-1]])))
+        return [grid[0] for grid in found], [grid[1] for grid in found]
 
     classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in among]
     return Surfaces(

@@ -67,13 +67,9 @@ Chosen: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 class EvidenceCheck(NamedTuple):
-    """What was proved a second time about one graph.
+    """What was proved a second time about one graph: certified and broken levels, and attacks weighed again.
 
-    Attributes:
-        levels: certified levels.
-        broken: broken levels.
-        attacks: attacks that were weighed again.
-        own: of these, the attacks settled with votes of their own.
+    `own` counts the attacks that were settled with votes of their own.
     """
 
     levels: int
