@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["certify", "init", "reproduce", "sweep", "train"]
 
 RunArgument = Annotated[
-    Path | None,
-    typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML"),
+    Path | None, typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML")
 ]
 DryRunOption = Annotated[
     bool,
@@ -39,8 +38,7 @@ DryRunOption = Annotated[
     ),
 ]
 ProfileOption = Annotated[
-    bool,
-    typer.Option("--profile", help="Say where the time goes, at the end, in the report and in profile.json."),
+    bool, typer.Option("--profile", help="Say where the time goes, at the end, in the report and in profile.json.")
 ]
 GridOption = Annotated[
     list[str] | None,

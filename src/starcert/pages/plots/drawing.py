@@ -33,12 +33,7 @@ MAJORITY = "#D55E00"
 SHADES = "cividis"
 """The colour map of every number from low (dark) to high (light)."""
 
-TONES = {
-    "certified by p_A": "#0072B2",
-    "certified by evidence": "#7CC4EE",
-    "open": "#E3E7EB",
-    "broken": "#D55E00",
-}
+TONES = {"certified by p_A": "#0072B2", "certified by evidence": "#7CC4EE", "open": "#E3E7EB", "broken": "#D55E00"}
 """What is known of a radius, and its colour: distinct to the colour-blind, and in grey."""
 
 ATTACK = "#C1121F"

@@ -31,11 +31,7 @@ __all__ = ["NumberGrid", "RadiusMap", "SlackMap", "VerdictMap", "radius_map", "s
 
 
 def radius_map(
-    certificates: Certificates,
-    labels: npt.ArrayLike | None = None,
-    *,
-    max_radius: RadiusLike,
-    ax: Axes | None = None,
+    certificates: Certificates, labels: npt.ArrayLike | None = None, *, max_radius: RadiusLike, ax: Axes | None = None
 ) -> Axes:
     """Draws the share of graphs that are certified (and right, given labels) at every radius up to `max_radius`."""
     return RadiusMap.from_certificates(certificates, labels, max_radius=max_radius).plot(ax)
