@@ -20,17 +20,8 @@ from starcert.files.writing import SAYS
 from starcert.math.audit import Audit
 from starcert.system.errors import ArchiveError
 
-WORLDS = [
-    archive_worlds.two_classes,
-    archive_worlds.three_classes,
-    lambda: archive_worlds.three_classes(selection=False),
-    lambda: archive_worlds.three_classes(family="all"),
-    lambda: archive_worlds.three_classes(margins="multi-class"),
-    archive_worlds.four_regions,
-]
 
-
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", archive_worlds.COUNTS)
 def test_what_was_written_is_read(tmp_path, world):
     archive, path = world(), tmp_path / "certificates.json"
     archives.write(path, archive)

@@ -7,45 +7,15 @@ from pathlib import Path
 
 import archive_worlds
 import pytest
+from archive_worlds import found, tampered, written
 
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates.metrics import certified_share
-from starcert.files.verification import Verification
 from starcert.system.errors import ArchiveError, PrecisionError
 
 
-def written(folder: Path, archive: archives.Archive) -> Path:
-    path = folder / "certificates.json"
-    archives.write(path, archive)
-    return path
-
-
-def tampered(path: Path, graph: int, **changes: object) -> Verification:
-    """The verification of a file in which claims about one graph are replaced."""
-    told = json.loads(path.read_text())
-    assert changes.keys() <= told["graphs"][graph]["claims"].keys()
-    told["graphs"][graph]["claims"] |= changes
-    other = path.with_name("tampered.json")
-    other.write_text(json.dumps(told))
-    return archives.verify(other)
-
-
-def found(result: Verification) -> list[tuple[int, str, str]]:
-    return [(each.graph, each.field, each.kind) for each in result.mismatches]
-
-
-@pytest.mark.parametrize(
-    "world",
-    [
-        archive_worlds.two_classes,
-        archive_worlds.three_classes,
-        lambda: archive_worlds.three_classes(selection=False),
-        lambda: archive_worlds.three_classes(family="all"),
-        lambda: archive_worlds.three_classes(margins="multi-class"),
-        archive_worlds.four_regions,
-    ],
-)
+@pytest.mark.parametrize("world", archive_worlds.COUNTS)
 def test_what_starcert_writes_is_proved_again(tmp_path, world):
     result = archives.verify(written(tmp_path, world()))
     assert (result.verdict, result.mismatches) == ("proved", ())
