@@ -30,6 +30,7 @@ def test_two_ways_win_the_same_capital(name):
         again = evidence_checker(archive, row, one)
         for level in one.verdicts.levels:
             for scheme in again.engine.schemes(level):
+                assert again.delta(level, scheme) == again.engine.delta(level, scheme)
                 weighed = again.engine.weighed(level, scheme)
                 bet = checking._SharedBet.of(again, level, scheme)
                 attacks = list(again._chosen(level, scheme, weighed))
@@ -155,3 +156,15 @@ def test_of_many_attacks_the_nearest_and_the_open_ones_are_weighed_again(tmp_pat
     assert result.verdict == "proved"
     assert own < sum(each.attacks for each in result.evidence) < everything
     assert sum(each.own for each in result.evidence) == own > 10
+
+
+def test_an_engine_that_gives_schemes_more_than_the_alpha_of_a_level_is_caught(tmp_path, monkeypatch):
+    path = written(tmp_path, evidence_world("no own votes"))
+    generous = engine.schemes_of
+
+    def twice(*how):
+        return [scheme._replace(share=2 * scheme.share) for scheme in generous(*how)]
+
+    monkeypatch.setattr(engine, "schemes_of", twice)
+    with pytest.raises(ArithmeticError, match="two proofs disagree about level"):
+        archives.verify(path)

@@ -139,7 +139,7 @@ class EvidenceChecker:
         """
         proofs = {level: self._certifies(level) for level in certified}
         attacks = {each.level: self._breaks(each) for each in broken}
-        for level, proof in (proofs | attacks).items():
+        for level, proof in (*proofs.items(), *attacks.items()):
             if proof in (None, False):
                 raise ArithmeticError(f"two proofs disagree about level {level} of {name}: please report this as a bug")
         again, own = (sum(column) for column in zip((0, 0), *filter(None, proofs.values()), strict=True))
@@ -158,7 +158,8 @@ class EvidenceChecker:
         if any(_attacked(level, self.pools, axis) > size for axis, size in enumerate(self.graph.sizes)):
             return 0, 0  # there are fewer sites
         schemes = self.engine.schemes(level)
-        assert sum(scheme.share for scheme in schemes) <= 1
+        if sum(scheme.share for scheme in schemes) > 1:
+            return None  # more than the alpha of the level
         for scheme in schemes:
             weighed = self.engine.weighed(level, scheme)
             if len(weighed.rest) <= len(self.graph.own):
