@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from starcert.sampling.generator import FOUR, fill_four, seeded_each
+from starcert.sampling.streams import FOUR, fill_four, seeded_each
 from table import best
 
 

@@ -29,7 +29,7 @@ class Rare(Classifier):
         return (copies.values[:, : len(places)] @ places) * 2654435761 % 2**32 % self.one_in == 0
 
     def classify(self, copies):
-        return (self.marked(copies) & self.wrong(len(copies))).astype(int)
+        return (self.mark_anchored(copies) & self.wrong(len(copies))).astype(int)
 
 
 def is_found(base, *, samples=20_000, seed, graphs=BITS, noise=EVEN, **more) -> bool:

@@ -10,10 +10,10 @@ import worlds
 
 import starcert as sc
 from starcert.sampling import sampler as sampler_module
-from starcert.sampling.draws import Way
-from starcert.sampling.sampler import _laws, _pools, sampler
+from starcert.sampling.draws import Method
+from starcert.sampling.sampler import sampler, site_sampler
 from starcert.sampling.streams import WordStream
-from starcert.sampling.views import FlippedGraphs, SlicedGraphs, view_of
+from starcert.sampling.views import FlippedGraphs, PackedGraphs, view_of
 from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
@@ -108,15 +108,15 @@ def batches(noise=NOISE, sites=SITES, samples=70):
     stream = lambda: WordStream.of_chunk(1, sites.graph.key, "estimation", 0)  # noqa: E731
     yield sampler(sites, noise).draw(stream(), samples)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sampler_module, "ALWAYS_DENSE", 0)
+        patched.setattr(sampler_module, "MAX_DENSE_BITS", 0)
         patched.setattr(sampler_module, "DENSE_SHARE", 1.0)
         yield sampler(sites, noise).draw(stream(), samples)
-    bits = device.DeviceSampler(sites, *_laws(sites, _pools(sites, noise)), "cpu").draw(stream(), samples)
-    yield view_of(sites, Way.DEVICE, "cpu")(bits)
+    bits = site_sampler(sites, noise, Method.DEVICE_DENSE).draw(stream(), samples)
+    yield view_of(sites, Method.DEVICE_DENSE, "cpu")(bits)
 
 
 def test_all_ways_to_draw_are_tried():
-    assert [type(batch) for batch in batches()] == [SlicedGraphs, FlippedGraphs, device.DeviceGraphs]
+    assert [type(batch) for batch in batches()] == [PackedGraphs, FlippedGraphs, device.DeviceGraphs]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -9,9 +9,8 @@ import pytest
 import worlds
 
 import starcert as sc
-from starcert.sampling.draws import Way
-from starcert.sampling.room import check_room
-from starcert.sampling.sampler import _laws, _pools, sampler
+from starcert.sampling.draws import Method
+from starcert.sampling.sampler import check_fits, sampler, site_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy, view_of
 from starcert.system.errors import ClassifierError, InvalidParameterError
@@ -97,10 +96,10 @@ def test_copies_of_bits_and_of_categories_are_shown_whole():
 def test_rows_that_do_not_fit_are_refused(p, device):
     """However they would be drawn: as the few bits that flip, as all of them, here or on a device."""
     sites = sc.SmoothedClassifier(sc.classifiers.from_callable(len), sc.Noise(all=p)).sites(WIDE)
-    check = partial(check_room, sites, sc.Noise(all=p), name="row 0", device=device, copy_bytes=lambda n, m: 0)
-    check(room=9_000_000)
+    check = partial(check_fits, sites, sc.Noise(all=p), name="row 0", device=device, copy_bytes=lambda n, m: 0)
+    check(free=9_000_000)
     with pytest.raises(sc.StarcertError, match="noisy copies of row 0 do not fit: there are 10,000 sites"):
-        check(room=10_000)
+        check(free=10_000)
 
 
 def test_what_is_stored_serves_the_same_classifier(tmp_path):
@@ -244,9 +243,9 @@ class TestTorch:
     def test_bits_that_are_drawn_on_a_device_stay_there(self):
         device = pytest.importorskip("starcert.sampling.device")
         sites = smoothed(sc.classifiers.from_callable(len)).sites(ROWS[0])
-        drawn = device.DeviceSampler(sites, *_laws(sites, _pools(sites, NOISE)), "cpu")
+        drawn = site_sampler(sites, NOISE, Method.DEVICE_DENSE)
         stream = WordStream.of_chunk(1, ROWS[0].key, "estimation", 0)
-        batch = view_of(sites, Way.DEVICE, "cpu")(drawn.draw(stream, 300))
+        batch = view_of(sites, Method.DEVICE_DENSE, "cpu")(drawn.draw(stream, 300))
         assert isinstance(batch, device.DeviceVectors)
         there = batch.vectors_on(torch.device("cpu"))
         assert there.dtype == torch.uint8

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.sampling.draws import Way
-from starcert.sampling.sampler import _laws, _pools, sampler
+from starcert.sampling.draws import Method
+from starcert.sampling.sampler import sampler, site_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
 from starcert.system.errors import ClassifierError, InvalidParameterError
@@ -107,16 +107,16 @@ def test_bits_drawn_on_a_device_are_shown_where_they_are(monkeypatch):
     clean = graph().with_bits("x")
     noise = sc.Noise(bonds=0.1, words=sc.Flip(delete=0.5, add=0.1))
     sites = sc.Partition.of_layers(bonds="pairs", words="x").sites(clean)
-    drawing = device.DeviceSampler(sites, *_laws(sites, _pools(sites, noise)), "cpu")
+    drawing = site_sampler(sites, noise, Method.DEVICE_DENSE)
     bits = drawing.draw(WordStream.of_chunk(3, clean.key, "estimation", 0), 30)
-    drawn = view_of(sites, Way.DEVICE, "cpu")(bits)
+    drawn = view_of(sites, Method.DEVICE_DENSE, "cpu")(bits)
     shown, degrees = as_shown(drawn, "x"), drawn.degrees()
     monkeypatch.setattr(device.DeviceDraw, "values", property(lambda _: pytest.fail("the bits travelled")))
     x = seen(drawn, from_pyg, ("x", features.degree()))
     np.testing.assert_array_equal(x.numpy(), np.dstack([shown, degrees]))
     part = sc.Partition.from_columns("x", {"words": [0, 3]}).sites(clean)
-    some = device.DeviceSampler(part, *_laws(part, _pools(part, sc.Noise(words=0.5))), "cpu")
-    few = view_of(part, Way.DEVICE, "cpu")(some.draw(WordStream.of_chunk(3, clean.key, "estimation", 0), 30))
+    some = site_sampler(part, sc.Noise(words=0.5), Method.DEVICE_DENSE)
+    few = view_of(part, Method.DEVICE_DENSE, "cpu")(some.draw(WordStream.of_chunk(3, clean.key, "estimation", 0), 30))
     x = seen(few, from_pyg, "x").numpy()
     np.testing.assert_array_equal(x[..., [1, 2, 4]], np.broadcast_to(BITS[:, [1, 2, 4]], (30, 8, 3)))
     assert (x[..., [0, 3]] != BITS[:, [0, 3]]).any()

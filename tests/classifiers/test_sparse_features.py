@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.sampling.draws import Way
-from starcert.sampling.sampler import sampler, way_of
+from starcert.sampling.draws import Method
+from starcert.sampling.sampler import method_of, sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError
 
@@ -33,11 +33,11 @@ def copies(sites, noise, n=9):
 
 @pytest.mark.parametrize("partition", [WHOLE, SOME], ids=["all columns", "some columns"])
 @pytest.mark.parametrize(
-    ("graph", "p", "way"), [(SMALL, 0.3, Way.DENSE), (LARGE, 0.01, Way.SPARSE), (LARGE, 0.3, Way.DENSE)]
+    ("graph", "p", "method"), [(SMALL, 0.3, Method.DENSE), (LARGE, 0.01, Method.SPARSE), (LARGE, 0.3, Method.DENSE)]
 )
-def test_the_ones_are_those_of_the_values(graph, p, way, partition):
+def test_the_ones_are_those_of_the_values(graph, p, method, partition):
     sites, noise = bound(graph, partition), sc.Noise(words=sc.Flip(delete=2 * p, add=p))
-    assert partition is SOME or way_of(sites, noise)[0] is way
+    assert partition is SOME or method_of(sites, noise) is method
     for batch in (copies(sites, noise), copies(sites, noise)[2:7]):
         values, ones = batch.node_values("x"), batch.node_ones("x")
         assert ones.n_columns == values.shape[2]

@@ -8,10 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import starcert.datasets
 from starcert import InvalidParameterError
 from starcert.datasets import arcs
-from starcert.datasets.arcs import _drawn
+from starcert.datasets.synthetic import _directed
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +46,10 @@ def test_the_motif_has_no_cycle_or_as_many_as_there_can_be(data):
 def test_a_skeleton_does_not_depend_on_the_class():
     """From one state of the generator both classes have one skeleton: the two laws are one."""
     for seed in range(50):
-        ahead, back = (_drawn(label, 9, 10, 0.5, np.random.default_rng(seed)) for label in (0, 1))
+        ahead, back = (_directed(label, 9, 10, 0.5, np.random.default_rng(seed)) for label in (0, 1))
         assert skeleton(ahead) == skeleton(back)
         assert ahead.edges.tolist() != back.edges.tolist()
-    assert len({frozenset(skeleton(_drawn(0, 9, 10, 0.5, np.random.default_rng(seed)))) for seed in range(50)}) == 50
+    assert len({frozenset(skeleton(_directed(0, 9, 10, 0.5, np.random.default_rng(seed)))) for seed in range(50)}) == 50
 
 
 def test_directions_of_the_rest_and_places_in_the_motif_are_fair():
@@ -110,7 +109,3 @@ def test_three_nodes_are_a_loop_or_none():
 def test_bad_parameters_are_refused(given, problem):
     with pytest.raises(InvalidParameterError, match=problem):
         arcs(**given)
-
-
-def test_the_function_is_not_hidden_by_the_module_of_the_same_name():
-    assert starcert.datasets.arcs is arcs

@@ -6,9 +6,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import starcert.datasets
-from starcert.datasets import Split, motif
-from starcert.datasets.motif import _is_connected
+from starcert.datasets import motif
+from starcert.datasets.synthetic import _is_connected
 from starcert.system.errors import InvalidParameterError
 
 
@@ -128,14 +127,3 @@ def test_connected_as_networkx_says():
 def test_bad_parameters_are_refused(given, problem):
     with pytest.raises(InvalidParameterError, match=problem):
         motif(**given)
-
-
-def test_the_functions_are_not_hidden_by_the_modules_of_the_same_name():
-    script = (
-        "import starcert.datasets.motif, starcert.datasets.tu_files\n"
-        "from starcert import datasets\n"
-        "assert callable(datasets.motif) and callable(datasets.tu)"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
-    assert starcert.datasets.motif is motif
-    assert starcert.datasets.Split is Split

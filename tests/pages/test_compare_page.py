@@ -13,7 +13,7 @@ from starcert import files as archives
 from starcert.certificates.metrics import flip_verdicts, has_sites, right, shares_by_axis
 from starcert.files import Archive
 from starcert.objects.binding import bind_all
-from starcert.objects.threats import AnyFlips
+from starcert.objects.noise import AnyFlips
 from starcert.pages.compare_page import compare, write_comparison
 from starcert.pages.compared_runs import run_pairs
 from starcert.pages.findings import VerdictRow
@@ -87,7 +87,7 @@ def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path
             for name, row in rows
         ]
         assert [(run, row) for run, row, _ in found.verdicts] == [
-            (name, VerdictRow.of(AnyFlips(row.flips).words, row)) for name, row in expected
+            (name, VerdictRow.of(AnyFlips(row.flips).label, row)) for name, row in expected
         ]
         assert [row.flips for _, row, _ in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
         assert any(row.counts[3] for _, row, _ in found.verdicts)

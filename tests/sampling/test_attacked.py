@@ -17,7 +17,7 @@ ATTACK = (0, 1, 5)
 @pytest.fixture(params=["dense", "sparse"])
 def copies(request, monkeypatch):
     if request.param == "sparse":
-        monkeypatch.setattr(sampler, "ALWAYS_DENSE", 0)
+        monkeypatch.setattr(sampler, "MAX_DENSE_BITS", 0)
         monkeypatch.setattr(sampler, "DENSE_SHARE", 1.0)
     return AttackedCopies(sites(), NOISE, seed=3)
 

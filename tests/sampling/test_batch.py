@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects import Frame, Sites
+from starcert.objects import NodeFrame, Sites
 from starcert.sampling import sampler as sampler_module
-from starcert.sampling.draws import FlippedDraw, SlicedDraw
+from starcert.sampling.draws import FlippedDraw, PackedDraw
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
-from starcert.sampling.views import FlippedGraphs, SlicedGraphs, clean_copy
+from starcert.sampling.views import FlippedGraphs, PackedGraphs, clean_copy
 
 GRAPH = sc.Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=3))
 SETS = sc.Partition.from_node_sets({"a": range(5), "b": range(5, 8)}, between={"c": ("a", "b")})
@@ -20,10 +20,10 @@ NOISE = sc.Noise(a=0.2, b=sc.Flip(delete=0.5, add=0.1), c=0.05)
 @pytest.fixture(params=["dense", "sparse"])
 def batch(request, monkeypatch):
     if request.param == "sparse":
-        monkeypatch.setattr(sampler_module, "ALWAYS_DENSE", 0)
+        monkeypatch.setattr(sampler_module, "MAX_DENSE_BITS", 0)
         monkeypatch.setattr(sampler_module, "DENSE_SHARE", 1.0)
     drawn = sampler(SETS.sites(GRAPH), NOISE).draw(WordStream.of_chunk(1, GRAPH.key, "estimation", 0), 300)
-    assert isinstance(drawn, SlicedGraphs if request.param == "dense" else FlippedGraphs)
+    assert isinstance(drawn, PackedGraphs if request.param == "dense" else FlippedGraphs)
     return drawn
 
 
@@ -57,7 +57,7 @@ def test_all_views_agree(batch):
 def test_graphs_are_the_same_copies_with_the_frame_of_the_clean_graph(batch):
     for copy, graph in zip(batch.adjacency(), batch.copies(), strict=True):
         np.testing.assert_array_equal(graph.to_numpy(), copy)
-        assert Frame.of(graph) == batch.frame == Frame.of(GRAPH)
+        assert NodeFrame.of(graph) == batch.frame == NodeFrame.of(GRAPH)
 
 
 @pytest.mark.parametrize("name", ["clean", "graph", "sites"])
@@ -83,10 +83,10 @@ def test_the_order_of_edges_tells_nothing_of_the_clean_graph():
         target = np.array([copy.has_edge(u, v) for u, v in ends.T])
         ones = np.sort(np.concatenate(sites.ones))
         flips = np.setxor1d(ones, np.flatnonzero(target))[::-1].astype(np.int64)
-        drawn = FlippedDraw(sites.n_sites, ones, np.array([0, flips.size]), flips)
+        drawn = FlippedDraw(sites.n_sites, sites.nonzero, np.array([0, flips.size]), flips)
         flipped = FlippedGraphs(sites, drawn, ends[:, ones])
-        words = np.where(target[:, None], np.uint64(1), np.uint64(0))
-        orders += [batch.edges() for batch in (flipped, SlicedGraphs(sites, SlicedDraw(words, 0, 1), ends))]
+        packed = np.where(target[:, None], np.uint64(1), np.uint64(0))
+        orders += [batch.edges() for batch in (flipped, PackedGraphs(sites, PackedDraw(packed, 0, 1), ends))]
     for order in orders[1:]:
         for one, other in zip(order, orders[0], strict=True):
             np.testing.assert_array_equal(one, other)
@@ -137,6 +137,20 @@ def test_noisy_copies_come_without_data_that_tell_of_the_clean_edges():
     drawn = sampler(sc.Partition.everything("all").sites(graph), sc.Noise(all=0.5))
     for copy in drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 3).networkx():
         assert dict(copy.nodes(data=True)) == {0: {"z": 6}, 1: {"z": 7}, 2: {"z": 8}}
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])
+@pytest.mark.parametrize("p", [0.2, 1e-4])
+def test_types_of_edges_stay_where_noise_changes_bits_of_nodes_alone(p, device):
+    if device != "cpu":
+        pytest.importorskip("torch")
+    data = {"x": np.zeros((80, 80), dtype=np.uint8)}
+    graph = sc.Graph(80, [(0, 1), (1, 2), (3, 4)], edge_types=["s", "d", "d"], node_data=data).with_bits("x")
+    drawn = sampler(sc.Partition.of_layers(bits="x").sites(graph), sc.Noise(bits=p), device)
+    batch = drawn.draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 4)
+    clean = clean_copy(sc.Partition.of_layers(bits="x").sites(graph))
+    assert batch.edges().types.tolist() == clean.edges().types.tolist() * 4
+    np.testing.assert_array_equal(batch.adjacency(), np.repeat(clean.adjacency(), 4, axis=0))
 
 
 def test_the_clean_graph_as_its_own_copy():

@@ -12,8 +12,8 @@ import starcert as sc
 from starcert.math.flips import ListedFlips
 from starcert.objects import Sites, blocks
 from starcert.sampling.batch import flips_of
-from starcert.sampling.draws import Way
-from starcert.sampling.sampler import _pools, way_of
+from starcert.sampling.draws import Method
+from starcert.sampling.sampler import site_sampler
 from starcert.sampling.sparse import Pool, drawn_counts
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
@@ -35,11 +35,11 @@ def stream(chunk: int = 0) -> WordStream:
 
 
 def sampler(sites, noise, place: str = "cpu"):
-    return device_flips.DeviceFlipSampler(sites, _pools(sites, noise), place)
+    return site_sampler(sites, noise, Method.DEVICE_SPARSE, place)
 
 
 def drawn(sites, noise, samples: int, place: str = "cpu"):
-    return view_of(sites, Way.DEVICE_FLIPS, place)(sampler(sites, noise, place).draw(stream(), samples))
+    return view_of(sites, Method.DEVICE_SPARSE, place)(sampler(sites, noise, place).draw(stream(), samples))
 
 
 def noise_for(partition, *laws):
@@ -115,10 +115,10 @@ def test_counts_are_binomial(n_sites, p):
 @pytest.mark.parametrize("listed", [False, True])
 def test_every_set_of_flips_has_its_probability(listed, often, place, monkeypatch):
     """All 2⁵ sets of flips of a pool of five sites among eight, against the law."""
-    monkeypatch.setattr(device_flips, "OFTEN", often)
+    monkeypatch.setattr(device_flips, "MAX_SHARE", often)
     if listed:
         pool = Pool(first=2, size=8, p=0.3, only=np.array([2, 4, 5, 7, 9]))
-        monkeypatch.setattr(device_flips, "FEW", 0)
+        monkeypatch.setattr(device_flips, "MAX_LISTED", 0)
     else:
         pool = Pool(first=2, size=8, p=0.3, but=np.array([3, 6, 8]))
     there = device_flips._DevicePool(pool, torch.device(place))
@@ -155,9 +155,9 @@ def test_numbers_beyond_the_last_multiple_are_drawn_again(monkeypatch):
 def test_portions_are_the_copies_of_a_chunk(held, wanted, place, monkeypatch):
     sites = PARTITIONS["sets"].sites(GRAPH)
     noise = noise_for(PARTITIONS["sets"], *LAWS)
-    monkeypatch.setattr(device_flips, "NUMBERS", 400)
+    monkeypatch.setattr(device_flips, "MAX_NUMBERS", 400)
     whole = sampler(sites, noise, place).draw(stream(), 70).values
-    monkeypatch.setattr(device_flips, "HELD", held)
+    monkeypatch.setattr(device_flips, "MAX_FLIPS", held)
     portions = list(sampler(sites, noise, place).portions(stream(), 70, wanted))
     assert len(portions) > 1 or held > 1000
     np.testing.assert_array_equal(np.concatenate([each.values for each in portions]), whole[:wanted])
@@ -183,13 +183,5 @@ def test_nothing_and_everything_flips():
     assert (drawn(sites, sc.Noise(all=1.0), 3).values == 1 - clean).all()
     empty = sc.Graph(5, [])
     bare = sc.Partition.everything("all").sites(empty)
-    batch = view_of(bare, Way.DEVICE_FLIPS, "cpu")(sampler(bare, sc.Noise(all=0.2)).draw(stream(), 40))
+    batch = view_of(bare, Method.DEVICE_SPARSE, "cpu")(sampler(bare, sc.Noise(all=0.2)).draw(stream(), 40))
     np.testing.assert_array_equal(batch.adjacency().sum(axis=(1, 2)), 2 * batch.values.sum(axis=1))
-
-
-def test_large_graphs_of_pairs_are_drawn_so():
-    large = sc.Partition.everything("all").sites(sc.Graph(3000, [(0, 1)]))
-    assert way_of(large, sc.Noise(all=1e-6), "cuda")[0] is Way.DEVICE_FLIPS
-    assert way_of(large, sc.Noise(all=sc.Flip(delete=0.1, add=1e-12)), "cuda")[0] is Way.DEVICE_FLIPS
-    assert way_of(large, sc.Noise(all=0.2), "cuda")[0] is Way.DEVICE
-    assert way_of(large, sc.Noise(all=1e-6), "cpu")[0] is Way.SPARSE

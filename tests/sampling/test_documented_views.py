@@ -10,7 +10,7 @@ import starcert as sc
 from starcert.classifiers import from_callable
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
-from starcert.sampling.views import FlippedGraphs, SlicedGraphs, ValuedGraphs
+from starcert.sampling.views import FlippedGraphs, PackedGraphs
 
 DOCS = Path(__file__).parents[2] / "docs"
 N_COPIES = 3
@@ -48,13 +48,13 @@ def plain(n, **said):
 
 
 PLAIN = {
-    "small": (lambda: batch_of(plain(8), all=0.2), SlicedGraphs),
+    "small": (lambda: batch_of(plain(8), all=0.2), PackedGraphs),
     "large": (lambda: batch_of(plain(600), all=1e-4), FlippedGraphs),
     "typed": (
         lambda: batch_of(plain(8, edge_types=["a", "b"] * 3 + ["a"]), all=sc.Edges(delete=0.1, add=0.1, change=0.1)),
-        ValuedGraphs,
+        FlippedGraphs,
     ),
-    "directed": (lambda: batch_of(plain(8, directed=True), all=0.2), SlicedGraphs),
+    "directed": (lambda: batch_of(plain(8, directed=True), all=0.2), PackedGraphs),
     "large, directed": (lambda: batch_of(plain(600, directed=True), all=1e-4), FlippedGraphs),
 }
 

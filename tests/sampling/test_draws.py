@@ -6,10 +6,9 @@ import pytest
 
 import starcert as sc
 from starcert.math.flips import FlipRecord, ListedFlips
-from starcert.sampling import draws
 from starcert.sampling.batch import NoisyGraphs, flips_of
-from starcert.sampling.draws import LateFlips, ValueDraw, Way
-from starcert.sampling.sampler import _laws, _pools, sampler
+from starcert.sampling.draws import FlippedDraw, Method
+from starcert.sampling.sampler import sampler, site_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
 
@@ -43,16 +42,12 @@ def check(batch, sites) -> None:
         some = batch[first:last]
         for number in (0, 1, len(some) // 3, len(some)):
             copies = np.sort(rng.choice(len(some), size=number, replace=False))
-            found = [flips_of(some, copies)]
-            if isinstance(found[0], LateFlips):  # in three parts, fetched together
-                parts = [flips_of(some, part) for part in np.array_split(copies, 3)]
-                found = parts[0].fetched(parts)
-            matrices = [unpacked(each, sites.n_sites) for each in found]
-            np.testing.assert_array_equal(np.concatenate(matrices), (some.values ^ clean)[copies])
+            matrix = unpacked(flips_of(some, copies), sites.n_sites)
+            np.testing.assert_array_equal(matrix, (some.values ^ clean)[copies])
 
 
 @pytest.mark.parametrize("noise", [NOISE, sc.Noise(a=0.0, b=1.0, c=sc.Flip(delete=0.3, add=0.0))])
-def test_flips_of_sliced_bits(noise):
+def test_flips_of_packed_bits(noise):
     check(sampler(SITES, noise).draw(stream(), 300), SITES)
 
 
@@ -70,24 +65,23 @@ def test_flips_of_listed_flips():
 )
 def test_flips_of_bits_on_a_device(p, forms):
     pytest.importorskip("torch")
-    device = pytest.importorskip("starcert.sampling.device")
     sites = sc.Partition.everything("all").sites(GRAPH)
-    drawn = device.DeviceSampler(sites, *_laws(sites, _pools(sites, sc.Noise(all=p))), "cpu")
-    batch = view_of(sites, Way.DEVICE, "cpu")(drawn.draw(stream(), 300))
+    drawn = site_sampler(sites, sc.Noise(all=p), Method.DEVICE_DENSE).draw(stream(), 300)
+    batch = view_of(sites, Method.DEVICE_DENSE)(drawn)
     check(batch, sites)
     found = [flips_of(batch, np.arange(start, start + 50)) for start in range(0, 300, 50)]
-    assert {"listed" if each.packed is None else "packed" for each in found} == forms
+    assert {"listed" if isinstance(each, ListedFlips) else "packed" for each in found} == forms
 
 
-@pytest.mark.parametrize("block", [1, 5, 2**24])
-def test_flips_of_values_come_with_what_they_show(monkeypatch, block):
-    monkeypatch.setattr(draws, "BLOCK", block)
+def test_flips_of_values_come_with_what_they_show():
     rng = np.random.default_rng(3)
     values, clean = rng.integers(0, 4, (30, 11)).astype(np.uint8), rng.integers(0, 4, 11).astype(np.uint8)
-    copies, nonzero = np.array([2, 3, 17, 29]), np.flatnonzero(clean)
-    flips = ValueDraw(values).flips_of(copies, (nonzero, clean[nonzero]))
+    copies, nonzero = np.array([2, 3, 17, 29]), (np.flatnonzero(clean), clean[clean > 0])
+    draw = FlippedDraw.of_values(values, nonzero)
+    np.testing.assert_array_equal(draw.values, values)
+    flips = draw.flips_of(copies, nonzero)
     flipped = values[copies] != clean
-    np.testing.assert_array_equal(np.unpackbits(flips.places, axis=1, bitorder="little")[:, :11], flipped)
+    np.testing.assert_array_equal(unpacked(flips.places, 11), flipped)
     np.testing.assert_array_equal(flips.shown, values[copies][flipped])
     record = FlipRecord.of_chunk(0, 11, 30, np.ones(4, dtype=int), [flips])
     np.testing.assert_array_equal(record.values(range(11)), np.where(flipped, values[copies].astype(int), -1))

@@ -7,8 +7,16 @@ from scipy.stats import binom, chisquare
 
 import starcert as sc
 from starcert.sampling import sparse
-from starcert.sampling.sparse import Pool, SparseFlips
+from starcert.sampling.sparse import Pool, SparseSites
 from starcert.sampling.streams import WordStream, count_table
+
+NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)
+
+
+def drawn(pools: list[Pool], samples: int, chunk: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Where the flips of each sample begin, and their positions."""
+    found = SparseSites(2000, NOTHING, pools).draw(stream(chunk), samples)
+    return found.starts, found.positions
 
 
 def stream(chunk: int = 0) -> WordStream:
@@ -81,7 +89,7 @@ def test_the_table_of_fifty_million_sites_is_short():
     [(50, 0.02, 20_000), (50, 0.6, 20_000), (7, 0.99, 20_000), (10**6, 1e-5, 20_000), (100, 1e-5, 200_000)],
 )
 def test_counts_are_binomial(n, p, samples):
-    starts, positions = SparseFlips([Pool(0, n, p)]).draw(stream(), samples)
+    starts, positions = drawn([Pool(0, n, p)], samples)
     counts = np.diff(starts)
     assert positions.size == starts[-1] == counts.sum()
     expected = binom.pmf(np.arange(counts.max() + 1), n, p) * samples
@@ -95,7 +103,7 @@ def test_counts_are_binomial(n, p, samples):
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.8])
 def test_every_site_and_every_pair_of_sites_is_as_likely_as_any_other(p):
     n, samples = 12, 40_000
-    starts, positions = SparseFlips([Pool(100, n, p)]).draw(stream(), samples)
+    starts, positions = drawn([Pool(100, n, p)], samples)
     bits = np.zeros((samples, n))
     bits[np.repeat(np.arange(samples), np.diff(starts)), positions - 100] += 1
     assert bits.max() == 1  # no site twice
@@ -107,7 +115,7 @@ def test_every_site_and_every_pair_of_sites_is_as_likely_as_any_other(p):
 
 def test_listed_and_excluded_sites():
     ones = np.array([3, 17, 18, 25])
-    starts, positions = SparseFlips([Pool(0, 30, 0.3, only=ones), Pool(0, 30, 0.1, but=ones)]).draw(stream(), 30_000)
+    starts, positions = drawn([Pool(0, 30, 0.3, only=ones), Pool(0, 30, 0.1, but=ones)], 30_000)
     share = np.bincount(positions, minlength=30) / 30_000
     expected = np.full(30, 0.1)
     expected[ones] = 0.3
@@ -118,28 +126,25 @@ def test_listed_and_excluded_sites():
 
 def test_pools_without_sites_or_without_flips_do_nothing():
     nothing = np.empty(0, dtype=np.int64)
-    starts, positions = SparseFlips([Pool(0, 9, 0.5, only=nothing), Pool(0, 9, 0.0)]).draw(stream(), 5)
+    starts, positions = drawn([Pool(0, 9, 0.5, only=nothing), Pool(0, 9, 0.0)], 5)
     assert starts.tolist() == [0] * 6
     assert positions.size == 0
 
 
 def test_certain_flips_flip_everything():
-    starts, positions = SparseFlips([Pool(5, 4, 1.0)]).draw(stream(), 3)
+    starts, positions = drawn([Pool(5, 4, 1.0)], 3)
     assert starts.tolist() == [0, 4, 8, 12]
     assert positions.tolist() == [5, 6, 7, 8] * 3
 
 
 @pytest.mark.parametrize("p", [0.001, 0.3, 0.7])
-def test_a_map_and_a_table_of_what_is_taken_draw_the_same(p, monkeypatch):
-    """How it is remembered which positions are taken changes none, however few random words there are at once."""
+def test_positions_do_not_depend_on_how_many_words_there_are_at_once(p, monkeypatch):
     listed = np.sort(np.random.default_rng(1).choice(700, 90, replace=False)).astype(np.int64)
     pools = [Pool(5, 700, p, but=5 + listed), Pool(900, 800, p, only=900 + listed), Pool(1700, 64, p)]
-    drawn = []
-    for most in (2**25, 0):
-        monkeypatch.setattr(sparse, "MOST_MAPPED", most)
-        monkeypatch.setattr(sparse, "LARGEST_PORTION", 2**10 if most else 2**24)
-        flips = SparseFlips(pools)
-        assert all((mapped.size > 0) == (most > 0) == (table.size == 0) for mapped, table in flips._excluded)
-        drawn.append(flips.draw(stream(1), 40))
-    for one, other in zip(*drawn, strict=True):
+    found = []
+    for portion in (2**24, 2**10):
+        monkeypatch.setattr(sparse, "MAX_PORTION", portion)
+        found.append(drawn(pools, 40, chunk=1))
+    for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+    assert not np.isin(found[0][1], 5 + listed).any()

@@ -9,8 +9,8 @@ import pytest
 
 import starcert as sc
 from starcert.math.confidence import Bounds
-from starcert.sampling.draws import FlippedDraw, SlicedDraw
-from starcert.sampling.views import FlippedGraphs, SlicedGraphs
+from starcert.sampling.draws import FlippedDraw, PackedDraw
+from starcert.sampling.views import FlippedGraphs, PackedGraphs
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -64,10 +64,10 @@ def every_copy(clean: np.ndarray, flipped: bool):
     if flipped:
         copies, positions = np.nonzero(clean != GRAPHS)
         ones = np.flatnonzero(clean)
-        drawn = FlippedDraw(6, ones, np.searchsorted(copies, np.arange(65)), positions)
+        drawn = FlippedDraw(6, sites.nonzero, np.searchsorted(copies, np.arange(65)), positions)
         return FlippedGraphs(sites, drawn, ends[:, ones])
-    words = (GRAPHS.T.astype(np.uint64) << np.arange(64, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)[:, None]
-    return SlicedGraphs(sites, SlicedDraw(words, 0, 64), ends)
+    packed = (GRAPHS.T.astype(np.uint64) << np.arange(64, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)[:, None]
+    return PackedGraphs(sites, PackedDraw(packed, 0, 64), ends)
 
 
 def answers(classifier) -> np.ndarray:

@@ -33,13 +33,13 @@ import numpy.typing as npt
 from starcert.certificates.evidence.attack_axes import influences
 from starcert.classifiers.agreement import check_alone, check_company, checked_scores, named_errors
 from starcert.math.audit import Audit
-from starcert.objects.binding import MAX_EVIDENCE_SITES, Problem, clean_values
+from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
 from starcert.sampling.attacked import Attack, values_at_attacks
-from starcert.sampling.batch import replaced, taken
-from starcert.sampling.sampler import way_of
-from starcert.sampling.streams import Words, WordStream
+from starcert.sampling.batch import replace_sites, select_copies
+from starcert.sampling.sampler import expected_flips
+from starcert.sampling.streams import UInt64s, WordStream
 from starcert.system.stages import staged
-from starcert.system.travelling import Parcel, spread
+from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.jobs import fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _stream(seed: int, purpose: str) -> WordStream:
     return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
 
 
-def _words(seed: int, purpose: str, number: int) -> Words:
+def _words(seed: int, purpose: str, number: int) -> UInt64s:
     """The first random words for a purpose of the audit."""
     return _stream(seed, purpose).at_least(max(1, number))[:number]
 
@@ -264,7 +264,7 @@ def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> li
         changes = [bool(_ranks(noise[name], value)) for value in range(int(values[here].max(initial=0)) + 1)]
         shown[here] = np.array(changes)[values[here]]
     open_sites = np.flatnonzero(shown)
-    noisy = int(ATTACK_NOISE * way_of(sites, noise)[1])
+    noisy = int(ATTACK_NOISE * expected_flips(sites, noise))
     largest = min(max(SMALL_ATTACK, noisy), (len(open_sites) + 1) // 2)
     if not largest:
         return []
@@ -284,7 +284,7 @@ def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> li
 
 
 def _attack(
-    positions: npt.NDArray[np.int64], words: Words, sites: Sites, noise: Noise, values: npt.NDArray[np.uint8]
+    positions: npt.NDArray[np.int64], words: UInt64s, sites: Sites, noise: Noise, values: npt.NDArray[np.uint8]
 ) -> Attack:
     """The attack on these sites that gives each of them some value that noise may show there."""
     found = []
@@ -344,7 +344,8 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
         for drawn in draws.portions(_stream(job.seed, f"copies {block} {sites.clean.key}"), samples, samples):
             attacks = part.attacks[before : before + len(drawn)]
             stream = _stream(job.seed, f"attacked sites {before} {sites.clean.key}")
-            copies = replaced(drawn, *values_at_attacks(attacks, sites, job.noise, stream)) if any(attacks) else drawn
+            shown = values_at_attacks(attacks, sites, job.noise, stream)
+            copies = replace_sites(drawn, *shown) if any(attacks) else drawn
             for first in range(0, len(drawn), most):
                 batch = copies[first : first + most]
                 order = _order(job.seed, f"company {before + first} {sites.clean.key}", len(batch))
@@ -362,9 +363,9 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
 def _audited(job: Job, parts: Iterable[_Part], executor: Executor | None) -> Audit:
     """Audits all parts, here or on an executor."""
     if executor is not None:
-        common = Parcel(replace(job, problem=Problem(job.noise, ())), executor)
-        pieces = ((Parcel(job.sites[part.graph], executor), part) for part in parts)
-        return sum((found for _, found in spread(executor, _audited_there, common, pieces)), Audit())
+        common = SentOnce(job.without_graphs, executor)
+        pieces = ((SentOnce(job.sites[part.graph], executor), part) for part in parts)
+        return sum((found for _, found in map_on_workers(executor, _audited_there, common, pieces)), Audit())
     companies = (each for part in parts for each in _companies(job, job.sites[part.graph], part))
     return sum((_compared(job.classifier, group) for group in _gathered(job, companies)), Audit())
 
@@ -394,7 +395,9 @@ def _compared(classifier: Classifier, companies: Sequence[_Company]) -> Audit:
     answered = {id(each): scores for each, scores in zip(companies, found, strict=True)}
     for half in range(max(len(each.others) for each in companies)):
         others = [
-            (each, taken(each.batch, each.others[half])) for each in reversed(companies) if len(each.others[half])
+            (each, select_copies(each.batch, each.others[half]))
+            for each in reversed(companies)
+            if len(each.others[half])
         ]
         again = _scored(classifier.as_written, others)
         for (each, other), scores in zip(others, again, strict=True):

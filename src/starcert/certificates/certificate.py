@@ -26,8 +26,7 @@ from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects import TargetNodes
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
-from starcert.system.markup import MOST_SHOWN, html_table
-from starcert.system.output import as_frame, at_least, at_most, holds_at_least
+from starcert.system.output import MAX_SHOWN, as_frame, at_least, at_most, holds_at_least, html_table
 from starcert.system.stages import staged
 
 if TYPE_CHECKING:
@@ -307,10 +306,10 @@ class Certificates(Sequence[Certificate]):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a row for each of the first certificates."""
-        names = self.names[:MOST_SHOWN]
+        names = self.names[:MAX_SHOWN]
         what = self.word if self.nodes is None else "node"
-        rows = [{what: name, **_shown(one)} for name, one in zip(names, self[:MOST_SHOWN], strict=True)]
-        more = f", the first {MOST_SHOWN}" if len(self) > MOST_SHOWN else ""
+        rows = [{what: name, **_shown(one)} for name, one in zip(names, self[:MAX_SHOWN], strict=True)]
+        more = f", the first {MAX_SHOWN}" if len(self) > MAX_SHOWN else ""
         return html_table(rows, caption=f"{self!r}{more}")
 
     @overload

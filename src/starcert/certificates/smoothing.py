@@ -39,20 +39,18 @@ from starcert.objects.binding import (
     bind,
     bind_all,
     check_noise_and_regions,
-    filled_noise,
+    noise_for_sites,
     why_no_evidence,
 )
-from starcert.objects.convert import is_networkx
-from starcert.objects.convert_pyg import is_pyg
-from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import AnyFlips, Threat, check_box, threat_of
+from starcert.objects.convert import is_networkx, is_pyg
+from starcert.objects.noise import AnyFlips, Noise, RadiusLike, Threat, check_box, threat_of
 from starcert.objects.vectors import matrix_of
-from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError, StarcertWarning
+from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
-from starcert.system.provenance import provenance
 from starcert.system.stages import stage
 from starcert.voting.jobs import Job, any_copy, check_memory
-from starcert.voting.plans import FixedPlan, Plan, Wanted, count_votes, default_selection
+from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
+from starcert.voting.vote_loop import count_votes, open_store
 
 if TYPE_CHECKING:
     from starcert.voting.store import VoteStore
@@ -236,7 +234,7 @@ class SmoothedClassifier(ClassifierConventions):
     def _bound(self, graphs: Sequence[Given] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
-        if graphs.noise not in (self.noise, filled_noise(self.noise, graphs.sites)):
+        if graphs.noise not in (self.noise, noise_for_sites(self.noise, graphs.sites)):
             hint = "Give problem.under(noise), or graphs."
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs
@@ -308,7 +306,7 @@ class SmoothedClassifier(ClassifierConventions):
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        job = self._job(problem, seed, chunk_size, batch_size)
+        job = Job.of(self.classifier, problem, seed, chunk_size, batch_size)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         check_memory(job)
@@ -333,7 +331,7 @@ class SmoothedClassifier(ClassifierConventions):
     @contextmanager
     def _keeping(self, run: _Run) -> Iterator[VoteStore | None]:
         """The store, if there is one, while votes are counted; the classifier must then be what it was before."""
-        with nullcontext() if run.store is None else self._open(run.store, run.job) as store:
+        with nullcontext() if run.store is None else open_store(run.store, run.job) as store:
             try:
                 yield store
             finally:
@@ -342,16 +340,6 @@ class SmoothedClassifier(ClassifierConventions):
                     store.condemn(CHANGED)
         if changed:
             raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
-
-    def _job(self, problem: Problem, seed: int, chunk_size: int | None, batch_size: int | None) -> Job:
-        base = self.classifier
-        return Job(
-            base,
-            problem,
-            _whole(seed, "seed", 0),
-            _whole(base.chunk_size if chunk_size is None else chunk_size, "chunk_size", 1),
-            None if batch_size is None else _whole(batch_size, "batch_size", 1),
-        )
 
     def certify(
         self,
@@ -518,30 +506,6 @@ class SmoothedClassifier(ClassifierConventions):
         abstained = np.array([one.abstained for one in certificates])
         return np.where(abstained, ABSTAIN, self.classes_[certificates.labels])
 
-    def _open(self, path: str | PathLike[str], job: Job) -> VoteStore:
-        from starcert.voting.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
-
-        settings = VoteSettings(
-            noise=job.noise.to_dict(),
-            classifier=job.classifier.description,
-            n_classes=job.classifier.n_classes,
-            seed=job.seed,
-            chunk_size=job.chunk_size,
-            backend=job.classifier.backend,
-        )
-        records = [
-            GraphRecord(
-                graph=i,
-                key=each.clean.key,
-                sites=each.key,
-                sizes=dict(zip(job.noise.axes, sizes, strict=True)),
-                anchored=each.reason,
-                n_targets=job.n_targets(i),
-            )
-            for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
-        ]
-        return VoteStore.open(path, settings, records, provenance=provenance())
-
 
 def _as_list(graphs: Sequence[Given]) -> list[CleanObject]:
     if isinstance(graphs, CleanObject) or is_networkx(graphs) or is_pyg(graphs):
@@ -601,9 +565,7 @@ def _warn_of_no_evidence(problem: Problem) -> None:
 
 
 def _whole(value: object, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidParameterError(name, f"be a whole number, {least} or more", value)
-    return int(value)
+    return whole_number(name, value, least)
 
 
 def _check_one_each(labels: npt.NDArray[Any], n_graphs: int) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModuleClassifier", "NotANumberError", "is_short_of_memory"]
 
-DRAWN = 3
+DRAWN = 4
 """How noise is drawn on a device: the number goes up where the same seed draws other copies than before."""
 
 DEVICE_CHUNK = 131_072

@@ -73,7 +73,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     ]
     if (times := outcome.times) is not None:
         rows = [row.cells for row in times.rows]
-        parts += [table("Where the time went, in this run", HEADER, rows, left=HEADER[:1]), times.words, ""]
+        parts += [table("Where the time went, in this run", HEADER, rows, left=HEADER[:1]), times.summary, ""]
     return [*parts, f"Report: {outcome.report}"]
 
 

@@ -1,19 +1,18 @@
 """One large graph whose nodes have features and classes, from a file of numpy arrays in the sparse CSR layout.
 
-Such a file (`cora_ml.npz` is one) holds two matrices in compressed rows. Each is four arrays: `adj_data`,
-`adj_indices`, `adj_indptr` and `adj_shape` are the edges, the same with `attr` the features of the nodes; and `labels`
-has one class a node. `adj_matrix_data` and so on are the same under longer names. What is made of them, `npz` states;
-what had to be left out is counted and said.
+Such a file (`cora_ml.npz` is one) holds two matrices in compressed rows, four arrays each: `adj_data`, `adj_indices`,
+`adj_indptr` and `adj_shape` are the edges, the same with `attr` the features of the nodes. `labels` has a class a node.
+`adj_matrix_data` and so on are the same under longer names.
 """
 
 from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,8 @@ from numpy.lib import format as npy
 
 from starcert.datasets.dataset import check_label_names
 from starcert.objects import Graph
-from starcert.system.arrays import read_header, read_numbers
 from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.files import read_header, read_numbers
 from starcert.system.processes import in_words
 
 __all__ = ["NodeDataset", "npz"]
@@ -77,7 +76,7 @@ def npz(
     """The graph, the features and the classes of a file in the sparse CSR layout.
 
     An entry other than 0 of the adjacency matrix is an edge, whatever its weight. Self-loops are left out. Edges are
-    undirected, one where either direction is there, unless `directed` is asked for. A feature is 1 where its entry is
+    undirected, one where either direction is there, unless `directed` is set. A feature is 1 where its entry is
     other than 0. Boolean arrays with one entry a node are masks, node data by their names.
 
     Args:
@@ -99,14 +98,13 @@ def npz(
         >>> data, data.said
         (NodeDataset(pair, Graph(2 nodes, 1 edges), 2 classes), ('1 self-loop is left out.',))
     """
-    file = Path(path)
-    arrays = _arrays(file)
-    rows, columns, shape = _matrix(file, arrays, "adj")
+    given = _read(Path(path))
+    rows, columns, shape = given.matrix("adj")
     n_nodes = shape[0]
     if shape[0] != shape[1]:
-        raise StarcertError(f"{file}: its adjacency matrix must be square. It is {shape[0]} × {shape[1]}.")
-    labels, label_names = _labels(file, arrays, n_nodes)
-    x = _features(file, arrays, n_nodes)
+        given.refuse(f"its adjacency matrix must be square. It is {shape[0]} × {shape[1]}")
+    labels, label_names = given.labels(n_nodes)
+    x = given.features(n_nodes)
     loops = rows == columns
     rows, columns = rows[~loops], columns[~loops]
     said = [f"{loops.sum():,} self-loop{'s are' if loops.sum() > 1 else ' is'} left out."] if loops.any() else []
@@ -120,22 +118,19 @@ def npz(
         place = np.full(n_nodes, -1)
         place[kept] = np.arange(len(kept))
         edges = place[edges[(place[edges] >= 0).all(axis=1)]]
-    masks: dict[str, object] = {
-        key: array[kept] for key, array in arrays.items() if array.dtype == np.bool_ and array.shape == (n_nodes,)
+    data: dict[str, object] = {
+        key: array[kept] for key, array in given.arrays.items() if array.dtype == np.bool_ and array.shape == (n_nodes,)
     }
-    graph = Graph(
-        len(kept),
-        edges,
-        nodes=kept.tolist() if len(kept) < n_nodes else None,
-        node_data=masks | ({} if x is None else {"x": x[kept]}),
-        directed=directed,
-    )
+    if x is not None:
+        data["x"] = x[kept]
+    nodes = kept.tolist() if len(kept) < n_nodes else None
+    graph = Graph(len(kept), edges, nodes=nodes, node_data=data, directed=directed)
     classes = labels[kept]
     classes.setflags(write=False)
-    return NodeDataset(file.stem if name is None else name, graph, classes, label_names, tuple(said))
+    return NodeDataset(given.file.stem if name is None else name, graph, classes, label_names, tuple(said))
 
 
-def _arrays(file: Path) -> dict[str, npt.NDArray[np.generic]]:
+def _read(file: Path) -> _Arrays:
     """The arrays of a file; nothing in it is ever run, and no more is unpacked than its size allows."""
     try:
         with file.open("rb") as start:
@@ -146,7 +141,7 @@ def _arrays(file: Path) -> dict[str, npt.NDArray[np.generic]]:
             unpacked, size = sum(member.file_size for member in members), file.stat().st_size
             if unpacked > _FREE_BYTES + 16 * size:
                 raise ValueError(f"it would unpack to {in_words(unpacked)}, though it has {in_words(size)}")
-            return {member.filename.removesuffix(".npy"): _array(packed, member) for member in members}
+            return _Arrays(file, {each.filename.removesuffix(".npy"): _array(packed, each) for each in members})
     except FileNotFoundError:
         raise StarcertError(f"{file}: there is no such file.") from None
     except Exception as error:  # zipfile, zlib and numpy raise nearly anything on a file that is none of theirs
@@ -171,79 +166,80 @@ def _array(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[np.g
     return numbers.reshape(header.shape, order="F" if header.by_columns else "C")
 
 
-def _part(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], matrix: str, part: str) -> npt.NDArray[np.generic]:
-    names = [f"{matrix}_{part}", f"{matrix}_matrix_{part}"]
-    for name in names:
-        if name in arrays:
-            return arrays[name]
-    raise StarcertError(f"{file}: has no array {names[0]} (nor {names[1]}). It has {', '.join(arrays) or 'none'}.")
+class _Arrays(NamedTuple):
+    """The arrays of a file by name, checked as they are read."""
 
+    file: Path
+    arrays: dict[str, npt.NDArray[np.generic]]
 
-def _matrix(
-    file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], matrix: str
-) -> tuple[Indices, Indices, tuple[int, int]]:
-    """The places of all entries other than 0, row by row, and the shape."""
-    data, indices, starts, shape = (
-        _part(file, arrays, matrix, part) for part in ("data", "indices", "indptr", "shape")
-    )
-    for part, array in (("indices", indices), ("indptr", starts), ("shape", shape)):
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise StarcertError(f"{file}: {matrix}_{part} must be a row of whole numbers. It is {_kind(array)}.")
-    if shape.shape != (2,) or shape.min() < 0:
-        raise StarcertError(f"{file}: {matrix}_shape must be two numbers of 0 or more. It is {shape.tolist()[:5]}.")
-    n_rows, n_columns = map(int, shape.tolist())
-    if data.shape != indices.shape or data.dtype.kind not in "biuf":
-        raise StarcertError(f"{file}: {matrix}_data must be a number for each of {len(indices):,} entries.")
-    ends = starts.astype(np.int64)
-    rising = len(ends) == n_rows + 1 and ends[0] == 0 and ends[-1] == len(indices) and (ends[:-1] <= ends[1:]).all()
-    if not rising:
-        must = f"rise from 0 to the {len(indices):,} entries in {n_rows + 1:,} steps"
-        raise StarcertError(f"{file}: {matrix}_indptr must {must}.")
-    columns = indices.astype(np.int64)
-    if len(columns) and (columns.min() < 0 or columns.max() >= n_columns):
-        raise StarcertError(f"{file}: {matrix}_indices must be columns from 0 to {n_columns - 1}.")
-    there = data != 0
-    return np.repeat(np.arange(n_rows), np.diff(ends))[there], columns[there], (n_rows, n_columns)
+    def refuse(self, problem: str) -> NoReturn:
+        raise StarcertError(f"{self.file}: {problem}.")
 
+    def part(self, matrix: str, part: str) -> npt.NDArray[np.generic]:
+        names = [f"{matrix}_{part}", f"{matrix}_matrix_{part}"]
+        found = [self.arrays[name] for name in names if name in self.arrays]
+        if not found:
+            self.refuse(f"has no array {names[0]} (nor {names[1]}). It has {', '.join(self.arrays) or 'none'}")
+        return found[0]
 
-def _features(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes: int) -> npt.NDArray[np.uint8] | None:
-    if not any(key in arrays for key in ("attr_shape", "attr_matrix_shape")):
-        return None
-    rows, columns, shape = _matrix(file, arrays, "attr")
-    if shape[0] != n_nodes:
-        raise StarcertError(f"{file}: its features must have a row for each of {n_nodes} nodes. They have {shape[0]}.")
-    if shape[0] * shape[1] > _FREE_FEATURES + 16 * (size := file.stat().st_size):
-        claimed = f"{shape[0]:,} × {shape[1]:,} features are too many for a file of {in_words(size)}"
-        raise StarcertError(f"{file}: {claimed}. Is attr_shape right?")
-    x = np.zeros(shape, dtype=np.uint8)
-    x[rows, columns] = 1
-    return x
+    def matrix(self, name: str) -> tuple[Indices, Indices, tuple[int, int]]:
+        """The places of all entries other than 0, row by row, and the shape."""
+        data, indices, starts, shape = (self.part(name, part) for part in ("data", "indices", "indptr", "shape"))
+        for part, array in (("indices", indices), ("indptr", starts), ("shape", shape)):
+            if array.ndim != 1 or array.dtype.kind not in "iu":
+                self.refuse(f"{name}_{part} must be a row of whole numbers. It is {_kind(array)}")
+        if shape.shape != (2,) or shape.min() < 0:
+            self.refuse(f"{name}_shape must be two numbers of 0 or more. It is {shape.tolist()[:5]}")
+        n_rows, n_columns = map(int, shape.tolist())
+        if data.shape != indices.shape or data.dtype.kind not in "biuf":
+            self.refuse(f"{name}_data must be a number for each of {len(indices):,} entries")
+        ends = starts.astype(np.int64)
+        rising = len(ends) == n_rows + 1 and ends[0] == 0 and ends[-1] == len(indices) and (ends[:-1] <= ends[1:]).all()
+        if not rising:
+            self.refuse(f"{name}_indptr must rise from 0 to the {len(indices):,} entries in {n_rows + 1:,} steps")
+        columns = indices.astype(np.int64)
+        if len(columns) and (columns.min() < 0 or columns.max() >= n_columns):
+            self.refuse(f"{name}_indices must be columns from 0 to {n_columns - 1}")
+        there = data != 0
+        return np.repeat(np.arange(n_rows), np.diff(ends))[there], columns[there], (n_rows, n_columns)
 
+    def features(self, n_nodes: int) -> npt.NDArray[np.uint8] | None:
+        if not {"attr_shape", "attr_matrix_shape"} & self.arrays.keys():
+            return None
+        rows, columns, shape = self.matrix("attr")
+        if shape[0] != n_nodes:
+            self.refuse(f"its features must have a row for each of {n_nodes} nodes. They have {shape[0]}")
+        if shape[0] * shape[1] > _FREE_FEATURES + 16 * (size := self.file.stat().st_size):
+            claimed = f"{shape[0]:,} × {shape[1]:,} features are too many for a file of {in_words(size)}"
+            raise StarcertError(f"{self.file}: {claimed}. Is attr_shape right?")
+        x = np.zeros(shape, dtype=np.uint8)
+        x[rows, columns] = 1
+        return x
 
-def _labels(file: Path, arrays: Mapping[str, npt.NDArray[np.generic]], n_nodes: int) -> tuple[Indices, tuple[str, ...]]:
-    if "labels" not in arrays:
-        raise StarcertError(f"{file}: has no array labels. It has {', '.join(arrays) or 'none'}.")
-    given = arrays["labels"]
-    if given.shape != (n_nodes,) or given.dtype.kind not in "iu" or (n_nodes and given.min() < 0):
-        raise StarcertError(f"{file}: labels must be a class from 0 for each of {n_nodes} nodes. It is {_kind(given)}.")
-    largest = int(given.max(initial=0))
-    named = arrays.get("class_names")
-    if named is not None and named.ndim == 1 and len(named) > largest:
-        names = tuple(map(str, named.tolist()))
-        try:
-            check_label_names(names)
-        except InvalidParameterError as error:
-            raise StarcertError(f"{file}: {error}") from error
-        return given.astype(np.int64), names
-    if largest >= (most := max(_FREE_CLASSES, n_nodes)):
-        advice = "Number the classes from 0: numpy.unique(labels, return_inverse=True)."
-        raise StarcertError(f"{file}: labels must be classes below {most:,}. One of them is {largest:,}. {advice}")
-    return given.astype(np.int64), tuple(map(str, range(largest + 1)))
+    def labels(self, n_nodes: int) -> tuple[Indices, tuple[str, ...]]:
+        if "labels" not in self.arrays:
+            self.refuse(f"has no array labels. It has {', '.join(self.arrays) or 'none'}")
+        given = self.arrays["labels"]
+        if given.shape != (n_nodes,) or given.dtype.kind not in "iu" or (n_nodes and given.min() < 0):
+            self.refuse(f"labels must be a class from 0 for each of {n_nodes} nodes. It is {_kind(given)}")
+        largest = int(given.max(initial=0))
+        named = self.arrays.get("class_names")
+        if named is not None and named.ndim == 1 and len(named) > largest:
+            names = tuple(map(str, named.tolist()))
+            try:
+                check_label_names(names)
+            except InvalidParameterError as error:
+                raise StarcertError(f"{self.file}: {error}") from error
+            return given.astype(np.int64), names
+        if largest >= (most := max(_FREE_CLASSES, n_nodes)):
+            advice = "Number the classes from 0: numpy.unique(labels, return_inverse=True)"
+            self.refuse(f"labels must be classes below {most:,}. One of them is {largest:,}. {advice}")
+        return given.astype(np.int64), tuple(map(str, range(largest + 1)))
 
 
 def _largest(edges: Indices, n_nodes: int) -> Indices:
     """The nodes of the largest component, ascending."""
-    from scipy.sparse import coo_array  # noqa: PLC0415  (only where it is asked for)
+    from scipy.sparse import coo_array  # noqa: PLC0415  (scipy takes long to load)
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     joined = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_nodes, n_nodes))

@@ -1,12 +1,11 @@
 """The TU data sets: where a copy lies, or where to get one; and its raw files, read and checked line by line.
 
-Local copies are read by starcert itself, without torch. PyTorch Geometric only downloads, into the layout that its own
-`TUDataset` uses, and what it downloaded is then a local copy like any other.
+Local copies are read without torch. PyTorch Geometric only downloads, into the layout of its own `TUDataset`.
 
-All graphs are numbered through, and so are all nodes, both from 1. NAME_A.txt has a line "u, v" for each direction of
-each edge, NAME_graph_indicator.txt the graph of each node, NAME_graph_labels.txt the class of each graph, and, where
-there are such, NAME_node_labels.txt and NAME_node_attributes.txt a line for each node, and NAME_edge_labels.txt a line
-for each line of NAME_A.txt.
+Graphs and nodes are numbered consecutively from 1. NAME_A.txt has a line "u, v" for each direction of each edge,
+NAME_graph_indicator.txt the graph of each node, NAME_graph_labels.txt the class of each graph, and, if there are such,
+NAME_node_labels.txt and NAME_node_attributes.txt a line for each node, and NAME_edge_labels.txt a line for each line of
+NAME_A.txt.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ def tu(
 
     Every graph has, as far as the data set does, the node data `label` (whole numbers), `x` (the labels one-hot, in the
     columns of PyTorch Geometric; where labels lie 1,000 or more apart, a column for each that there is) and
-    `attributes` (numbers). Data of edges are left out, but for labels that are asked for; `said` tells of them.
+    `attributes` (numbers). Data of edges are left out, except labels that are requested; `said` lists them.
 
     It is read from `root` if that is given. Otherwise from the first of these that has it: the folder that the
     environment variable STARCERT_DATA names; for MUTAG the copy inside the GraKeL package; starcert's cache, a folder
     of the user. Otherwise PyTorch Geometric downloads it into that cache.
 
     Args:
-        name: its name in the collection, upper and lower case told apart; or the path of its folder, such as
+        name: its name in the collection, case-sensitive; or the path of its folder, such as
             Path("MUTAG") or "data/MUTAG", as `starcert certify --data` takes it.
         root: a folder that holds NAME_A.txt and the files beside it, or holds them in NAME/raw or in NAME.
         edge_labels: whether to keep the labels of edges, as the anchored data `edge_labels`: for each node the pairs
@@ -93,7 +92,6 @@ def tu(
 
 
 def _is_path(name: str) -> bool:
-    """Whether a text is the path of a folder, not a name: it has a separator and leads to one."""
     return bool({"/", os.sep} & set(name)) and os.path.isdir(os.path.expanduser(name))
 
 
@@ -110,7 +108,6 @@ def raw_files(folder: Path) -> tuple[str, Path] | None:
 
 
 def _folder(name: str, root: str | os.PathLike[str] | None) -> Path:
-    """The folder of the raw files, downloaded if need be."""
     if root is not None:
         folder = _find(name, Path(root))
         if folder is None:
@@ -133,12 +130,7 @@ def _folder(name: str, root: str | os.PathLike[str] | None) -> Path:
 
 
 class NowhereError(StarcertError):
-    """A TU data set is nowhere to be had.
-
-    Args:
-        name: the name that was given.
-        tried: where it was looked for.
-    """
+    """A TU data set that was not found anywhere: its name, and where it was looked for."""
 
     def __init__(self, name: str, tried: str) -> None:
         super().__init__(name, tried)
@@ -161,7 +153,6 @@ def local_names() -> list[str]:
 
 
 def _places(name: str) -> list[tuple[str, Path | None]]:
-    """Where a copy may lie, in words for a message and as a folder, if there is one."""
     given = os.environ.get("STARCERT_DATA")
     places = [(f"STARCERT_DATA ({given or 'not set'})", Path(given) if given else None)]
     if name == "MUTAG":
@@ -179,18 +170,16 @@ def _cache() -> Path:
 
 
 def _find(name: str, root: Path) -> Path | None:
-    """The folder under a root that holds the raw files of a data set."""
     root = Path(os.path.expanduser(root))  # somebody who is not known here stays as written
     folders = (root / name / "raw", root / name, root)
     return next((folder for folder in folders if (folder / f"{name}_A.txt").is_file()), None)
 
 
 class _CannotDownloadError(Exception):
-    """A download did not happen; the message says why."""
+    pass
 
 
 def _download(name: str) -> Path:
-    """Downloads a data set into the cache; the folder of its raw files."""
     try:
         datasets, aiohttp = import_module("torch_geometric.datasets"), import_module("aiohttp")
     except ModuleNotFoundError as error:
@@ -217,28 +206,27 @@ Indices = npt.NDArray[np.int64]
 _PYG_COLUMNS = 1000
 """As far apart as this, labels have the columns that PyG gives them, gaps included."""
 
-_MOST_BYTES = 2**30
-"""One-hot labels may take so much, once for all graphs and once more in them."""
+_MAX_BYTES = 2**30
+"""Limit of one-hot labels, which are held twice: for all graphs and in each of them."""
 
 
 class _Table(NamedTuple):
-    """The numbers in a file, line by line, and the file for complaints."""
+    """The numbers in a file, line by line."""
 
     path: Path
     rows: npt.NDArray[Any]
 
     def refuse(self, wrong: npt.NDArray[np.bool], problem: str) -> None:
-        """Complains about the first line that is wrong, if one is; {} in the problem is what stands there."""
+        """Refuses the first line that is wrong, if any; {} in the problem is its content."""
         if wrong.any():
             line = int(wrong.argmax())
             _refuse(self.path, line, problem.format(", ".join(map(str, self.rows[line].tolist()))))
 
     def refuse_length(self, length: int, of: str) -> None:
-        """Complains if there is not one line for each of so many things."""
+        """Refuses a file that does not have one line for each of these things."""
         if len(self.rows) != length:
-            raise StarcertError(
-                f"{self.path}: must have a line for each of the {length:,} {of}, has {len(self.rows):,}."
-            )
+            must = f"must have a line for each of the {length:,} {of}, has {len(self.rows):,}"
+            raise StarcertError(f"{self.path}: {must}.")
 
 
 def read(
@@ -246,14 +234,7 @@ def read(
 ) -> tuple[list[Graph], Indices, tuple[int, ...]]:
     """The graphs of a data set, their classes from 0, and the labels that the files have for those classes.
 
-    Args:
-        folder: where the files are.
-        name: the name of the data set.
-        edge_labels: whether to keep the labels of edges, with the nodes at their ends.
-        edge_types: whether they are the types of edges; all labels of the data set are types of every graph.
-
-    Raises:
-        StarcertError: if a file is missing or malformed, naming the file and the line.
+    A missing or malformed file is refused with its name and the line. `edge_labels` and `edge_types` are those of `tu`.
     """
     graph_of, label_of = (_table(folder, name, kind, columns=1) for kind in ("graph_indicator", "graph_labels"))
     classes, labels = np.unique(label_of.rows[:, 0], return_inverse=True)
@@ -264,16 +245,19 @@ def read(
     node_data: dict[str, Sequence[object]] = {
         key: np.split(rows, starts[1:-1]) for key, rows in _node_data(folder, name, int(starts[-1])).items()
     }
-    of_edges = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, starts) if edge_labels else None
-    types = _edge_types(_table(folder, name, "edge_labels", columns=1), arcs, edges) if edge_types else None
-    names = None if types is None else tuple(np.unique(types).tolist())
+    of_arcs, types = None, None
+    if edge_labels or edge_types:
+        of_arcs, types = _edge_labels(_table(folder, name, "edge_labels", columns=1), arcs, len(graph_of.rows))
+        assert len(types) == len(edges)  # both in lexicographic order
+    of_nodes = _labels_by_node(of_arcs, arcs, starts) if edge_labels and of_arcs is not None else None
+    names = tuple(np.unique(types).tolist()) if edge_types and types is not None else None
     graphs = [
         Graph(
             int(starts[number + 1] - starts[number]),
             ours - starts[number],
             node_data={key: pieces[number] for key, pieces in node_data.items()},
-            anchored_data=None if of_edges is None else {"edge_labels": of_edges[number]},
-            edge_types=None if types is None else np.split(types, cuts)[number],
+            anchored_data=None if of_nodes is None else {"edge_labels": of_nodes[number]},
+            edge_types=None if names is None or types is None else np.split(types, cuts)[number],
             type_names=names,
         )
         for number, ours in enumerate(np.split(edges, cuts))
@@ -320,30 +304,24 @@ def _node_data(folder: Path, name: str, n_nodes: int) -> dict[str, npt.NDArray[A
     return data
 
 
-def _edge_types(labels: _Table, arcs: _Table, edges: Indices) -> Indices:
-    """The label of each edge u < v."""
+def _edge_labels(labels: _Table, arcs: _Table, n_nodes: int) -> tuple[Indices, Indices]:
+    """The label of each line of arcs, and of each edge u < v in lexicographic order."""
     labels.refuse_length(len(arcs.rows), f"lines of {arcs.path.name}")
-    u, v = arcs.rows.T - 1
-    n_nodes = int(max(u.max(initial=0), v.max(initial=0))) + 1
-    _, first, same = np.unique(np.minimum(u, v) * n_nodes + np.maximum(u, v), return_index=True, return_inverse=True)
-    labels.refuse(labels.rows[:, 0] != labels.rows[first[same], 0], "the edge of this line has another label elsewhere")
-    assert len(first) == len(edges)  # both in lexicographic order
-    types: Indices = labels.rows[first, 0]
-    return types
-
-
-def _edge_labels(labels: _Table, arcs: _Table, starts: Indices) -> list[list[frozenset[tuple[int, int]]]]:
-    """For each node of each graph the pairs of a neighbour, numbered in its graph, and the label of the edge."""
-    labels.refuse_length(len(arcs.rows), f"lines of {arcs.path.name}")
-    n_nodes = int(starts[-1])
-    u, v = arcs.rows.T - 1
+    low, high = np.sort(arcs.rows - 1, axis=1).T
     # The same edge again, either way round, must have the same label.
-    _, first, same = np.unique(np.minimum(u, v) * n_nodes + np.maximum(u, v), return_index=True, return_inverse=True)
-    labels.refuse(labels.rows[:, 0] != labels.rows[first[same], 0], "the edge of this line has another label elsewhere")
-    ends: list[set[tuple[int, int]]] = [set() for _ in range(n_nodes)]
-    shifts = starts[np.searchsorted(starts, np.arange(n_nodes), side="right") - 1]
-    for one, other, label in zip(u.tolist(), (v - shifts[v]).tolist(), labels.rows[:, 0].tolist(), strict=True):
-        ends[one].add((other, label))
+    _, first, same = np.unique(low * n_nodes + high, return_index=True, return_inverse=True)
+    of_arcs = labels.rows[:, 0]
+    labels.refuse(of_arcs != of_arcs[first[same]], "the edge of this line has another label elsewhere")
+    return of_arcs, of_arcs[first]
+
+
+def _labels_by_node(of_arcs: Indices, arcs: _Table, starts: Indices) -> list[list[frozenset[tuple[int, int]]]]:
+    """For each node of each graph the pairs of a neighbour, numbered in its graph, and the label of the edge."""
+    ends: list[set[tuple[int, int]]] = [set() for _ in range(int(starts[-1]))]
+    u, v = arcs.rows.T - 1
+    neighbours = v - starts[np.searchsorted(starts, v, side="right") - 1]
+    for node, neighbour, label in zip(u.tolist(), neighbours.tolist(), of_arcs.tolist(), strict=True):
+        ends[node].add((neighbour, label))
     frozen = [frozenset(pairs) for pairs in ends]
     return [frozen[start:end] for start, end in pairwise(starts.tolist())]
 
@@ -363,7 +341,7 @@ def _one_hot(labels: _Table) -> npt.NDArray[np.float32]:
         codes[:, column] = values - found[0] if as_pyg else place.reshape(-1)
         widths.append(span if as_pyg else len(found))
     needed = 4 * len(codes) * sum(widths)
-    if needed > _MOST_BYTES:
+    if needed > _MAX_BYTES:
         raise StarcertError(
             f"{labels.path}: the labels of {len(codes):,} nodes would take {in_words(needed)} as {sum(widths):,} "
             "columns of features. Write fewer different labels into the file, or take it away: it need not be there."
@@ -395,9 +373,8 @@ def _table(
         if kind != "A":
             raise StarcertError(f"{path}: is empty.")
         if not path.stat().st_size:
-            raise StarcertError(
-                f"{path}: has 0 bytes. Fetch it again; if no graph has any edge, let it hold one empty line."
-            )
+            hint = "Fetch it again; if no graph has any edge, let it hold one empty line."
+            raise StarcertError(f"{path}: has 0 bytes. {hint}")
         lines = []  # graphs without edges
     width = columns or lines[0].count(",") + 1
     what = "whole number" if number is int else "number"

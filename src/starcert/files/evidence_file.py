@@ -26,7 +26,7 @@ from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attack_axis import AttackAxis, counted_sites, described
 from starcert.math.flips import FlipRecord
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
-from starcert.objects.laws.outcomes import axis_moves, is_valued
+from starcert.objects.laws import axis_moves
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 from starcert.system.errors import InvalidParameterError
 
@@ -164,7 +164,7 @@ class GraphEvidence:
 
     def _checked_axes(self, name: str, noise: Noise) -> tuple[AttackAxis, ...]:
         """The axes, once clean values and those that flips show are known to be such as the laws have."""
-        record, valued = self.record, is_valued(noise)
+        record, valued = self.record, noise.is_valued
         if (self.values is not None) != valued or (valued and record.complete) != (record.shown is not None):
             raise InvalidParameterError(name, "say what sites show where they have more than two values", record)
         moves = [axis for region in noise for axis in axis_moves(noise[region])]
@@ -250,7 +250,7 @@ def unpack(
         noise: the noise that they were drawn with.
         objects: as in `pack`.
     """
-    arrays = PackedArrays(side, ARRAYS | (VALUED if is_valued(noise) else {}))
+    arrays = PackedArrays(side, ARRAYS | (VALUED if noise.is_valued else {}))
     n_graphs = len(counts)
     numbers = arrays.take("graphs", min(arrays.left["graphs"], n_graphs)).tolist()
     if arrays.left["graphs"] or any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
@@ -311,7 +311,7 @@ def _sites(unread: PackedArrays, noise: Noise, n_sites: int) -> tuple[tuple[Whol
     if ((axes >= n_axes) & (axes != NO_AXIS)).any():
         raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
     by_first = {first: np.flatnonzero(axes == first) for first in set(firsts)}
-    return tuple(by_first[first] for first in firsts), unread.take("values", n_sites) if is_valued(noise) else None
+    return tuple(by_first[first] for first in firsts), unread.take("values", n_sites) if noise.is_valued else None
 
 
 def _own_votes(

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from starcert.system.arrays import read_header, read_numbers
+from starcert.system.files import read_header, read_numbers
 
 __all__ = ["MAX_UNPACKED", "Field", "MalformedError", "PackedArrays", "parse"]
 

@@ -1,14 +1,13 @@
-"""The bet: from votes to the proof that a mean lies below a limit, at whatever time somebody looks.
+"""The bet: from votes to the proof that a mean lies below a limit, valid at any time.
 
-Votes X₁, X₂, … ≥ 0 have a mean that is claimed to be less than θ. Somebody who doubts it takes a bet: capital 1 is
-multiplied by 1 + g·(θ − X) with every vote. If the mean is θ or more, no g makes the capital grow on average, and it
-ever reaches 1/δ with probability at most δ (Ville's inequality). So a capital of 1/δ proves the claim up to δ, and
-looking again and again costs nothing. g may depend on votes that came before, and capitals of several g may be
-averaged.
+Votes X₁, X₂, … ≥ 0 have a mean that is claimed to be less than θ. To test the claim, start with capital 1 and multiply
+it by 1 + g·(θ − X) with every vote. If the mean is θ or more, no g makes the capital grow on average, and it ever
+reaches 1/δ with probability at most δ (Ville's inequality). So a capital of 1/δ proves the claim up to δ, and looking
+repeatedly costs nothing. g may depend on earlier votes, and capitals of several g may be averaged.
 
 Here the capital is shared between the `FRACTIONS` of the largest g that cannot lose everything. With a fixed g the
-capital depends on how often each value was seen and not on the order: a few whole numbers, each times a logarithm. The
-logarithms are rounded down to whole multiples of 1/`SCALE`, so that what is summed up is exact, and never too large.
+capital depends on how often each value was seen, not on the order: a few whole numbers, each times a logarithm. The
+logarithms are rounded down to multiples of 1/`SCALE`, so that sums are exact and never too large.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from starcert.math.arithmetic import LOCK, compiled, exact_number, float_below
 
 __all__ = [
     "FRACTIONS",
-    "MOST_VOTES",
+    "MAX_VOTES",
     "NOTHING",
     "RESERVE",
     "SCALE",
@@ -48,14 +47,14 @@ FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])
 SCALE = 2**32
 """Logarithms of capital are counted in whole multiples of 1/SCALE."""
 
-MOST_VOTES = 2**28
-"""So many votes are weighed at most: sums of logarithms stay within 64 bits."""
+MAX_VOTES = 2**28
+"""With at most this many votes, sums of logarithms stay within 64 bits."""
 
 NOTHING = -(2**50)
 """The logarithm of a capital of nothing, in 1/SCALE."""
 
 RESERVE = Fraction(1, 20)
-"""The part of the capital against an attack that is not bet on the shared votes but kept for votes of its own.
+"""The part of the capital against an attack that is not bet on the shared votes but reserved for votes of its own.
 
 It costs 0.05 nats on shared votes. Levels certified on 60 motif graphs and 20 molecules of MUTAG, by how much is kept:
 
@@ -74,9 +73,7 @@ Floats = npt.NDArray[np.float64]
 class Stakes(NamedTuple):
     """By how much the logarithm of the capital grows with a vote, at least, for each of the fractions.
 
-    Attributes:
-        seen: with a vote of each value, shape (fractions, *values).
-        quiet: with a vote of value 0, shape (fractions,).
+    `seen`, shape (fractions, *values), is for a vote of each value; `quiet`, shape (fractions,), for one of value 0.
     """
 
     seen: Whole
@@ -84,11 +81,9 @@ class Stakes(NamedTuple):
 
 
 def stakes(theta: float, values: Floats) -> Stakes | None:
-    """The stakes of a bet on a mean below θ, for votes that are 0 or one of `values`; None where θ leaves no room.
+    """The stakes of a bet on a mean below θ, for votes that are 0 or one of `values`; None where θ ≤ 0.
 
-    Args:
-        theta: the limit, or a number below it.
-        values: all that a vote may be besides 0, or numbers above, which only make the capital smaller.
+    Smaller θ and larger values than the true ones only make the capital smaller.
 
     Example:
         >>> bet = stakes(0.5, np.array([1.0]))
@@ -106,17 +101,16 @@ def stakes(theta: float, values: Floats) -> Stakes | None:
 
 
 def sizes_of_stakes(theta: float, values: Floats) -> Floats:
-    """The stake g for each of the fractions, as `stakes` has them.
+    """The stake g for each of the fractions, as `stakes` uses it.
 
-    Example:
-        >>> sizes_of_stakes(0.25, np.array([1.25])).tolist() == FRACTIONS.tolist()
-        True
+    >>> sizes_of_stakes(0.25, np.array([1.25])).tolist() == FRACTIONS.tolist()
+    True
     """
     return FRACTIONS / (_largest(theta, values) - theta)
 
 
 def _largest(theta: float, values: Floats) -> float:
-    """What a stake must not lose everything with; where all values are small, stakes stay bounded all the same."""
+    """The value at which a stake may not lose everything; at least 1.5 θ, so that stakes stay bounded."""
     return max(float(values.max(initial=0.0)), 1.5 * theta)
 
 
@@ -156,12 +150,9 @@ def with_reserve(capital: Whole) -> Whole:
 
 
 def growth(theta: float, values: Floats, masses: Floats) -> float:
-    """By how much the logarithm of the capital grows with a vote on average, for the best of the fractions: a forecast.
+    """A forecast: how fast the logarithm of the capital grows with a vote on average, for the best of the fractions.
 
-    Args:
-        theta: the limit.
-        values: what a vote may be besides 0.
-        masses: with which probability it is each of them.
+    A vote is 0, or one of `values` with the probabilities `masses`.
     """
     if not theta > 0:
         return -math.inf

@@ -26,7 +26,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import comb, prod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ from starcert.math.attack_axis import AttackAxis, counted_sites, pools_of
 from starcert.math.attacks import ListedAxis, attack_number, n_attacks
 from starcert.math.bets import (
     FRACTIONS,
-    MOST_VOTES,
+    MAX_VOTES,
     NOTHING,
     Stakes,
     capital_of,
@@ -46,6 +46,7 @@ from starcert.math.bets import (
     stakes,
     with_reserve,
 )
+from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED, PooledAxes, bins_of, choose_limits, pool_of
 from starcert.math.site_laws import Shares, SiteLaw, ratio_of, shares_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
@@ -64,55 +65,28 @@ __all__ = [
     "shown_outcomes",
 ]
 
-MOST_ATTACKS = 2**20
-"""So many attacks of a level are weighed, at most, unless somebody says otherwise."""
+MAX_ATTACKS = 2**20
+"""At most this many attacks of a level are weighed by default."""
 
-MOST_FLIPS = 2**28
-"""A matrix of votes × listed sites has so many entries at most."""
+MAX_FLIPS = 2**28
+"""The largest matrix of votes × listed sites."""
 
-GROWS = 8
-"""Each stage of the bet has so many times as many chunks as all before it together."""
+STAGE_GROWTH = 8
+"""Stages of the bet end after 1, 8, 64, … chunks."""
 
-SHRUNK = 20.0
-"""The failure rate of a bin is mixed with that of all bins as if so many votes had shown the latter."""
+PRIOR_VOTES = 20.0
+"""The failure rate of a bin is shrunk to that of all bins with this weight, in votes."""
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Level = tuple[int, ...]
 
 
-class Flips(Protocol):
-    """The votes against the class: `flips.FlipRecord`."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether `matrix` can be asked for."""
-
-    @property
-    def samples(self) -> Whole:
-        """Votes in each chunk, those for the class included."""
-
-    @property
-    def against(self) -> Whole:
-        """Of these, votes against it."""
-
-    def matrix(self, sites: Whole) -> npt.NDArray[np.bool_]:
-        """Whether these sites flipped in each vote against it."""
-
-    def values(self, sites: Whole) -> npt.NDArray[np.int16]:
-        """What these sites show in each of them, −1 where they did not flip; where they have more than two values."""
-
-    def numbers(self, sites: Sequence[Whole]) -> Whole:
-        """How many of each of these lists of sites did, shape (votes, lists)."""
-
-
 class AlphaShares(NamedTuple):
-    """Where the alpha of a certificate with evidence goes, once and in advance: the three parts add up to it.
+    """How the alpha of a certificate with evidence is divided, in advance; the three shares add up to it.
 
-    Attributes:
-        counts: the bounds on the class probabilities, and what they certify.
-        certified: what evidence certifies.
-        broken: the attacks that are found.
+    `counts` is for the bounds on the class probabilities, `certified` for what evidence certifies, `broken` for the
+    attacks that it finds.
     """
 
     counts: Fraction
@@ -123,31 +97,23 @@ class AlphaShares(NamedTuple):
     def of(cls, alpha: Fraction) -> AlphaShares:
         """The shares of an alpha.
 
-        Example:
-            >>> AlphaShares.of(Fraction(1, 100)).counts
-            Fraction(1, 400)
+        >>> AlphaShares.of(Fraction(1, 100)).counts
+        Fraction(1, 400)
         """
         return cls(alpha / 4, alpha / 2, alpha / 4)
 
 
 def counts_alpha(alpha: float, *, evidence: bool) -> float:
-    """The part of alpha that the bounds on class probabilities have: all of it, or with evidence their share.
+    """The part of alpha for the bounds on class probabilities: all of it, or their share beside evidence.
 
-    Example:
-        >>> counts_alpha(0.01, evidence=False), counts_alpha(0.01, evidence=True)
-        (0.01, 0.0025)
+    >>> counts_alpha(0.01, evidence=False), counts_alpha(0.01, evidence=True)
+    (0.01, 0.0025)
     """
     return float(AlphaShares.of(Fraction(alpha)).counts) if evidence else alpha
 
 
 class Scheme(NamedTuple):
-    """Which axes are listed. The others are pooled.
-
-    Attributes:
-        listed: their numbers.
-        n_attacks: how many attacks there are on them.
-        share: the scheme's part of the alpha of its level.
-    """
+    """Which axes are listed (the others are pooled), how many attacks they have, and the share of the level's alpha."""
 
     listed: tuple[int, ...]
     n_attacks: int
@@ -181,10 +147,10 @@ class Weighed(NamedTuple):
 
 
 def level_weight(level: Level, box: Level) -> Fraction:
-    """The part of alpha that a level has: those of levels none of which lies within another never exceed 1 together.
+    """The level's part of alpha. Over levels none of which lies within another, the parts add up to at most 1.
 
-    No two of them agree on all axes but one. So a law on the counts of all axes but the one with the largest limit will
-    do: a count of r has a weight of 1/((r + 1)(r + 2)) on each of them, divided by the sum of those in the box.
+    Two such levels differ on more than one axis. So it is enough to weigh the counts on all axes but the one with the
+    largest limit: a count of r weighs 1/((r + 1)(r + 2)), divided by the sum over the box.
 
     Example:
         >>> level_weight((7,), (10,)), level_weight((1, 0), (1, 9)), level_weight((1, 0), (9, 1))
@@ -204,16 +170,11 @@ def level_weight(level: Level, box: Level) -> Fraction:
 def schemes_of(
     axes: Sequence[tuple[SiteLaw, int]], level: Level, most_attacks: int, pools: Sequence[int] | None = None
 ) -> list[Scheme]:
-    """The schemes of a level with at most so many attacks, those with few attacks first.
+    """The schemes of a level with at most `most_attacks` attacks, those with few attacks first.
 
-    There is no need to list an axis that has one attack, or whose attacks cannot be seen. Pooling all axes has an
-    eighth of the level's alpha, and the others share the rest evenly.
-
-    Args:
-        axes: law and number of sites of each axis.
-        level: how many sites are attacked on each.
-        most_attacks: more are not listed.
-        pools: the number of the pool of each axis; by default, all have their own.
+    An axis with a single attack, or whose attacks cannot be seen, need not be listed. Pooling all axes gets an eighth
+    of the level's alpha; the other schemes share the rest evenly. `axes` holds the law and the number of sites of each
+    axis, `pools` the number of its pool (by default its own).
 
     Example:
         >>> law = SiteLaw(Fraction(1, 10), Fraction(9, 10))
@@ -240,25 +201,17 @@ def schemes_of(
 
 
 class Wager(NamedTuple):
-    """What is chosen for one stage of a bet: whatever it is, if only it was chosen before, the capital is fair.
-
-    Attributes:
-        limits: λ in each bin.
-        sizes: g for each of the fractions; 0 where nothing is staked.
-    """
+    """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
 
     limits: Floats
     sizes: Floats
 
 
 class OwnBet(NamedTuple):
-    """The bet on votes at objects that are attacked on the listed axes: X = Y·λ(K).
+    """The bet on votes at objects that are attacked on the listed axes: the mean of X = Y·λ(K) is below θ.
 
-    Attributes:
-        axes: the pooled axes.
-        limits: λ in each bin of their flip numbers.
-        theta: the limit of the mean.
-        stakes: None where each vote is 0 or 1 and the limit is 1/2.
+    `axes` are the pooled axes, `limits` λ in each bin of their flip counts; `stakes` is None where each vote is 0 or 1
+    and θ is 1/2.
     """
 
     axes: tuple[int, ...]
@@ -267,14 +220,14 @@ class OwnBet(NamedTuple):
     stakes: Stakes | None
 
     def capital(self, votes: int, against: Whole) -> int:
-        """The logarithm of the capital after so many votes, with so many against the class in each bin."""
+        """The logarithm of the capital after this many votes, given the number against the class in each bin."""
         lost = int(against.sum())
         if self.stakes is None:
             return count_capital(lost, votes)
         return int(capital_of(self.stakes.quiet * (votes - lost) + self.stakes.seen @ against))
 
     def speed(self, failure: float) -> float:
-        """How fast the logarithm of the capital grows with a vote if so many fail, whatever their flip numbers are."""
+        """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""
         shares = np.full(len(self.limits), failure / len(self.limits))
         return growth(self.theta, self.limits, shares)
 
@@ -285,21 +238,21 @@ class Evidence:
     Args:
         flips: the votes against the class.
         axes: the axes of the noise.
-        alpha: with which probability anything that is proved here may be false.
-        failure: how often votes failed before these: a first guess, from the selection votes.
-        box: the levels that are asked about, up to this one; by default all.
-        most_attacks: so many attacks are weighed, at most, for a level.
+        alpha: the probability that anything proved here is false.
+        failure: the failure rate of the selection votes, a first guess.
+        box: the largest level of interest on each axis; by default all.
+        most_attacks: the limit on attacks weighed at one level.
     """
 
     def __init__(
         self,
-        flips: Flips,
+        flips: FlipRecord,
         axes: Sequence[AttackAxis],
         *,
         alpha: Fraction,
         failure: float,
         box: Level | None = None,
-        most_attacks: int = MOST_ATTACKS,
+        most_attacks: int = MAX_ATTACKS,
     ) -> None:
         self.axes = tuple(axes)
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
@@ -314,7 +267,7 @@ class Evidence:
         self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
         ends = [0]
         while ends[-1] < len(flips.samples):
-            ends.append(1 if ends[-1] == 0 else ends[-1] * GROWS)
+            ends.append(1 if ends[-1] == 0 else ends[-1] * STAGE_GROWTH)
         self._ends = np.array(ends[1:])
         stage_of_chunk = np.searchsorted(self._ends, np.arange(len(flips.samples)), side="right")
         self._stages = np.repeat(stage_of_chunk, flips.against)
@@ -378,11 +331,15 @@ class Evidence:
         listed = self.listed(level, scheme)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
         no_estimate = np.zeros(scheme.n_attacks)
-        if pool is None or room <= 0:  # whatever the votes are, there is no bet on them: the capital stays 1
+        if pool is None or room <= 0:  # no bet on these votes can be won: the capital stays 1
             return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
         unknown = scheme.listed and not self._flips.complete
-        if unknown or votes * n_columns > MOST_FLIPS or not 0 < self.n_votes <= MOST_VOTES:
+        if unknown or votes * n_columns > MAX_FLIPS or not 0 < self.n_votes <= MAX_VOTES:
             return Weights(np.full(scheme.n_attacks, NOTHING, dtype=np.int64), no_estimate)
+
+        # What a vote against the class adds to the logarithm of the capital depends on its likelihood ratio at the
+        # attacked sites of the listed axes (a cell), on its bin, and on the stage, as λ is chosen anew for each stage.
+        # A vote for the class adds the same everywhere: `quiet` sums those up.
         bins = self._bins(pooled)
         ratios = self._ratios(level, scheme.listed)
         stages = range(len(self._ends)) if pooled else [0]
@@ -398,6 +355,8 @@ class Evidence:
                 quiet += (int(self._n_stage[stage]) if pooled else self.n_votes) * bet.quiet - lost * bet.quiet
                 seen.append(bet.seen)
             values.append(value)
+
+        # Votes of one stage and bin are a group. Without listed axes there is one attack, and counting groups is all.
         groups = self._stages * pool.masses.shape[1] + bins if pooled else np.zeros(votes, dtype=np.int64)
         n_groups = len(seen) * pool.masses.shape[1]
         gains, value = np.concatenate(seen, axis=-1), np.concatenate(values, axis=-1)
@@ -517,8 +476,8 @@ class Evidence:
         earlier = self._stages < stage
         votes = int(self._n_stage[:stage].sum())
         mass = pool.masses.sum(axis=0)
-        rate = (earlier.sum() + SHRUNK * self._failure) / (votes + SHRUNK)
-        rates = (np.bincount(bins[earlier], minlength=len(mass)) + SHRUNK * rate) / (votes * mass + SHRUNK)
+        rate = (earlier.sum() + PRIOR_VOTES * self._failure) / (votes + PRIOR_VOTES)
+        rates = (np.bincount(bins[earlier], minlength=len(mass)) + PRIOR_VOTES * rate) / (votes * mass + PRIOR_VOTES)
         if earlier.any() and self._flips.complete:
             for axis in scheme.listed:
                 scores = self._scores(axis, earlier, votes).reshape(-1, self.axes[axis].law.moves).max(axis=1)
@@ -528,7 +487,7 @@ class Evidence:
         return at_most
 
 
-def shown_outcomes(flips: Flips, axis: AttackAxis) -> npt.NDArray[np.bool_]:
+def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:
     """For each choice on an axis and each outcome of a flip whether a vote shows it, shape (votes, choices · outcomes).
 
     The outcomes of one choice come one after the other.

@@ -17,9 +17,12 @@ below slack(R).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
+
+from typing_extensions import override
 
 from starcert.math.arithmetic import float_at_least, float_below
 from starcert.math.channels import Product
@@ -31,19 +34,23 @@ __all__ = ["Bracket", "Margin", "MultiClass", "Slacks", "Tradeoffs", "TwoClass"]
 HALF = Fraction(1, 2)
 
 
-class Margin(Protocol):
+class Margin(ABC):
     """What decides about radii for one graph."""
 
     @property
+    @abstractmethod
     def product(self) -> Product:
         """The product of channels that a radius is about."""
 
+    @abstractmethod
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
         """Whether floats do not suffice to suggest an answer, so that it takes a proof."""
 
+    @abstractmethod
     def suggests(self, radius: tuple[int, ...]) -> bool:
         """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
 
+    @abstractmethod
     def proves(self, radius: tuple[int, ...]) -> bool | None:
         """Whether the radius is certified, proved; None if that is open, which must be read as no."""
 
@@ -123,27 +130,27 @@ class Slacks:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoClass:
+class TwoClass(Margin):
     """The margin through slack: certified iff failure < slack(R), failure an upper bound on 1 − p_A."""
 
     slacks: Slacks
     failure: float
 
     @property
+    @override
     def product(self) -> Product:
-        """See `Margin`."""
         return self.slacks.product
 
+    @override
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
-        """See `Margin`."""
         return self.slacks.needs_proof(radius, self.failure)
 
+    @override
     def suggests(self, radius: tuple[int, ...]) -> bool:
-        """See `Margin`."""
         return self.slacks.suggests(radius, self.failure)
 
+    @override
     def proves(self, radius: tuple[int, ...]) -> bool | None:
-        """See `Margin`."""
         return self.slacks.bracket(radius).certifies(self.failure)
 
 
@@ -173,7 +180,7 @@ class Tradeoffs:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiClass:
+class MultiClass(Margin):
     """The margin with every other class bounded by `other` ≤ failure."""
 
     tradeoffs: Tradeoffs
@@ -181,16 +188,16 @@ class MultiClass:
     other: float
 
     @property
+    @override
     def product(self) -> Product:
-        """See `Margin`."""
         return self.tradeoffs.tradeoff.product
 
+    @override
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
-        """See `Margin`."""
         return min(self.failure, self.other) < SMALLEST
 
+    @override
     def suggests(self, radius: tuple[int, ...]) -> bool:
-        """See `Margin`."""
         own, rival = self._cuts(radius)
         margin = own.filled - rival.unfilled
         error = 2 * (RELATIVE_ERROR * (own.filled + rival.unfilled) + own.blur + rival.blur)
@@ -198,8 +205,8 @@ class MultiClass:
             return margin > 0
         return self.proves(radius) is True
 
+    @override
     def proves(self, radius: tuple[int, ...]) -> bool | None:
-        """See `Margin`."""
         own, rival = self._cuts(radius)
         enclosures = (
             self.tradeoffs.prover.enclosures(radius, 1 - Fraction(failure), cut.log_ratio)

@@ -1,4 +1,4 @@
-"""Pooled axes: any set of so many sites may be attacked there, and votes are told apart by how many sites flipped.
+"""Pooled axes: any r of the sites may be attacked there, and votes are distinguished by how many sites flipped.
 
 Attack r of the n sites of an axis. In a copy of the clean object J ~ Bin(r, p) of them flip, and K − J ~ Bin(n − r, p)
 of the others. The likelihood ratio L of the attack is a function of J; with more than two values, of how the J sites
@@ -34,30 +34,28 @@ from starcert.math.site_laws import SiteLaw, ratio_of, shares_of
 
 __all__ = ["PooledAxes", "SiteLaw", "bins_of", "choose_limits", "penalty", "pool_of"]
 
-MOST_COUNTED = 2**14
-"""On an axis with more sites, votes are not told apart by flip numbers: they would take long and tell little."""
+MAX_COUNTED = 2**14
+"""On an axis with more sites, flip counts are not distinguished: they would take long and tell little."""
 
-MOST_MASSES = 2**18
-"""So many pairs of a J and a bin are looked at, at most."""
+MAX_MASSES = 2**18
+"""The largest table of J × bins."""
 
 RARE = 1 / 64
 """A bin has at least this mass."""
 
 SUMMED = 1 + 2.0**-30
-"""A sum of at most MOST_MASSES positive terms, each of a few rounded operations, is below the true sum by less."""
+"""A sum of at most MAX_MASSES positive terms, each of a few rounded operations, is below the true sum by less."""
 
 CAPS = 12
-"""So many caps of λ are tried."""
+"""How many caps of λ are tried."""
 
 Floats = npt.NDArray[np.float64]
 
 
 class PooledAxes(NamedTuple):
-    """The axes that are pooled, as one.
+    """The pooled axes as one: upper bounds for each way in which attacked sites show outcomes.
 
-    Attributes:
-        ratios: at least the likelihood ratio of each way in which attacked sites show outcomes, ascending.
-        masses: at least the probability of each in each bin, shape (ratios, bins).
+    `ratios` bounds its likelihood ratio (ascending), `masses` its probability in each bin, shape (ratios, bins).
     """
 
     ratios: Floats
@@ -74,7 +72,7 @@ def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
         >>> bins_of(10**6, Fraction(1, 2))
         (0,)
     """
-    if n_sites > MOST_COUNTED:
+    if n_sites > MAX_COUNTED:
         return (0,)
     from scipy.stats import binom  # noqa: PLC0415  (half a second)
 
@@ -146,14 +144,10 @@ def _binomial(n: int, p: Fraction) -> list[arb]:
 
 @lru_cache(maxsize=2**10)
 def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] | None = None) -> PooledAxes | None:
-    """The pool of axes, each with its law, how many sites it has, and how many of them are attacked; None: too large.
+    """The pooled axes, each given by law, number of sites and number of attacked ones; None: the table is too large.
 
-    Bins of several pools are in the order of their product, the last pool first to change.
-
-    Args:
-        axes: law, sites and attacked sites of each axis.
-        pools: the number of the pool of each axis: those with one number have the same sites. By default, all have
-            their own.
+    Axes with one number in `pools` have the same sites; by default each has its own. Bins of several pools are in the
+    order of their product, the last pool changing first.
     """
     together: dict[int, list[tuple[SiteLaw, int, int]]] = {}
     for number, axis in zip(range(len(axes)) if pools is None else pools, axes, strict=True):
@@ -162,7 +156,7 @@ def pool_of(axes: tuple[tuple[SiteLaw, int, int], ...], pools: tuple[int, ...] |
     for some in together.values():
         ways = math.prod(math.comb(attacked + len(law.outcomes), attacked) for law, _, attacked in some)
         size *= ways * len(bins_of(some[0][1], some[0][0].clean))
-        if size > MOST_MASSES:
+        if size > MAX_MASSES:
             return None
         tables.append(_pool_masses(tuple((law, attacked) for law, _, attacked in some), some[0][1]))
     ratios, masses = np.ones(1), np.ones((1, 1))
@@ -184,16 +178,16 @@ def penalty(pool: PooledAxes, limits: Floats) -> float:
 def choose_limits(
     pool: PooledAxes, rates: Floats, room: float, listed: Sequence[tuple[float, float]]
 ) -> tuple[Floats, float]:
-    """A good λ for each bin, and the penalty that it costs.
+    """A good λ for each bin, and its penalty π.
 
     Where votes fail at a rate f in a bin, the best λ is the ratio that a share f of the copies there exceeds. A cap on
-    all of them keeps votes from becoming so large that no stake is worth it; it is the one with the fastest growth.
+    all λ keeps votes from becoming so large that no stake is worth it; the cap with the fastest growth is taken.
 
     Args:
         pool: the pooled axes.
-        rates: how often votes fail in each bin, so far.
-        room: what θ is before the penalty.
-        listed: of an attack on the listed axes, each likelihood ratio with its probability.
+        rates: the failure rate in each bin, so far.
+        room: θ before the penalty.
+        listed: each likelihood ratio of an attack on the listed axes, with its probability.
     """
     bins = pool.masses.sum(axis=0)
     beyond = np.cumsum(pool.masses[::-1], axis=0)[::-1] - pool.masses  # mass of the larger ratios

@@ -7,8 +7,8 @@ of one group (one bin of the pooled axes, one stage of the bet) lie in words of 
 With more than two values an attack chooses a site and its new value, a *choice*. What a vote shows there is one of
 several outcomes, and a choice has a column for each outcome of a flip. No two choices of an attack take one site.
 
-All attacks on so many sites of each axis are gone through in the order of `itertools.combinations`, axis after axis.
-What is known of all choices but the last is kept: the last one costs one AND and one count of bits a word.
+All attacks are visited in the order of `itertools.combinations`, axis after axis. What is known of all choices but the
+last is kept: the last one costs one AND and one count of bits a word.
 """
 
 from __future__ import annotations
@@ -33,12 +33,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Votes by site.
+    """Votes by site: `words`, shape (sites, words), has a bit for each vote.
 
-    Attributes:
-        words: shape (sites, words); bit i of a word is a vote.
-        groups: in which words each group of votes begins, and where the last one ends.
-        votes: how many votes each group has.
+    `groups` holds the word at which each group of votes begins, and where the last one ends; `votes` its number of
+    votes.
     """
 
     words: npt.NDArray[np.uint64]
@@ -47,29 +45,18 @@ class Columns(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What an attack weighs.
-
-    Attributes:
-        capital: the logarithm of the capital against it, in `bets.SCALE`.
-        estimate: the estimated probability that the attacked object is not given the class.
-    """
+    """For each attack the logarithm of the capital against it, in `bets.SCALE`, and its estimated failure rate."""
 
     capital: Whole
     estimate: Floats
 
 
 def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Columns:
-    """The columns of votes.
+    """The columns of votes, from whether each site flipped in each vote, shape (votes, sites), and each vote's group.
 
-    Args:
-        flips: whether each site flipped in each vote, shape (votes, sites).
-        groups: the group of each vote.
-        n_groups: how many groups there are.
-
-    Example:
-        >>> flips = np.array([[True, False], [True, True], [False, True]])
-        >>> columns_of(flips, np.array([1, 0, 1]), 2).words.tolist()
-        [[1, 1], [1, 2]]
+    >>> flips = np.array([[True, False], [True, True], [False, True]])
+    >>> columns_of(flips, np.array([1, 0, 1]), 2).words.tolist()
+    [[1, 1], [1, 2]]
     """
     votes = np.bincount(groups, minlength=n_groups)
     lengths = -(-votes // WORD)
@@ -86,7 +73,7 @@ def columns_of(flips: npt.NDArray[np.bool_], groups: Whole, n_groups: int) -> Co
 def weigh(
     columns: Columns, axes: Sequence[ListedAxis], seen: Whole, quiet: Whole, values: Floats, total: int
 ) -> Weights:
-    """Weighs every attack on so many sites of each axis.
+    """Weighs every attack on the listed axes.
 
     Args:
         columns: the votes against the class; the choices of the first axis come first, and the outcomes of a flip one

@@ -18,8 +18,7 @@ import numpy as np
 from starcert.certificates.metrics import FlipOutcome, FlipVerdicts, flip_steps
 from starcert.files import Archive
 from starcert.objects.laws.law import Move
-from starcert.objects.noise import Noise
-from starcert.objects.threats import AnyFlips, Threat, threat_of
+from starcert.objects.noise import AnyFlips, Noise, Threat, threat_of
 from starcert.pages.compared_runs import (
     ComparedRun,
     DifferenceMap,
@@ -158,7 +157,7 @@ def _any_flips(runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutc
     for flips in _steps(outcomes) if _same_sites(runs) else ():
         asked = np.array([all(one.asked >= flips for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
         certified = [np.array([one.certified >= flips for one in of_run], dtype=np.bool_) for of_run in outcomes]
-        yield _Attacker(AnyFlips(flips).words, asked, certified)
+        yield _Attacker(AnyFlips(flips).label, asked, certified)
 
 
 def _axis_flips(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[_Attacker]:
@@ -188,7 +187,7 @@ def _verdicts(
         for run, found, hit in zip(runs, outcomes, hits, strict=True):
             counts = FlipVerdicts.of(flips, found, among, hit & run.answered)
             weighed = run.archive.certificates.verdicts is not None
-            yield run.name, VerdictRow.of(AnyFlips(flips).words, counts), weighed
+            yield run.name, VerdictRow.of(AnyFlips(flips).label, counts), weighed
 
 
 def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:
@@ -351,7 +350,7 @@ SHOWN_SETTINGS = ("model", "classifier", "data", "split", "limit", "regions", "s
 
 def _about(archive: Archive) -> Iterator[tuple[str, str]]:
     settings = archive.settings
-    yield from ((f"noise in {region}", archive.noise[region].words()) for region in archive.noise.regions)
+    yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
     yield from ((name, str(settings[name])) for name in SHOWN_SETTINGS if settings.get(name) is not None)
     yield "alpha", f"{archive.alpha:g}" + (f" for all {archive.together:,} together" if archive.together > 1 else "")
     yield "evidence", "no" if archive.evidence is None else "yes"

@@ -18,7 +18,7 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.evidence.attack_axes import influences
 from starcert.files import Archive
 from starcert.objects import CleanObject, Graph, Region
-from starcert.objects.picture import element_symbols
+from starcert.objects.formats import element_symbols
 from starcert.objects.sites import Sites
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "drawings", "is_large", "verdict_data"]

@@ -19,11 +19,10 @@ from starcert.certificates.metrics import (
     votes_needed,
 )
 from starcert.files import Archive
-from starcert.objects.arcs import ARCS
 from starcert.objects.binding import object_word
-from starcert.objects.blocks import PAIRS
+from starcert.objects.layers import ARCS, PAIRS
+from starcert.objects.noise import AnyFlips, threat_of
 from starcert.objects.sites import Sites
-from starcert.objects.threats import AnyFlips, threat_of
 from starcert.objects.vectors import COLUMNS
 from starcert.pages.document import KeyFigure, Notice
 from starcert.pages.radius_tables import Slices, box_of, most_frequent
@@ -162,7 +161,7 @@ def any_flips_of(archive: Archive) -> list[FlipVerdicts]:
 def verdict_rows(archive: Archive) -> list[VerdictRow]:
     """The rows for any 1, any 2, … flips; with evidence also those for radii of one and two flips."""
     certificates = archive.certificates
-    rows = [VerdictRow.of(AnyFlips(each.flips).words, each) for each in any_flips_of(archive)]
+    rows = [VerdictRow.of(AnyFlips(each.flips).label, each) for each in any_flips_of(archive)]
     if certificates.verdicts is None:
         return rows
     radii = radii_of_flips(certificates, min(2, flips_asked(archive)))[:MAX_RADII]
@@ -351,7 +350,7 @@ def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
             threat, answered = AnyFlips(each.flips), "" if labels is None else " answered right"
             which = f"{each.n_open:,} of {quantity(each.n_right, words.one)}{answered}"
             return (
-                f"Under {threat.words}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
+                f"Under {threat.label}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
                 "also looks at where the flips of votes fell: it can certify more of these, and finds attacks."
             )
     return ""

@@ -1,8 +1,8 @@
-"""A batch of noisy copies of one object, and the views of it that classifiers ask for.
+"""A batch of noisy copies of one object, and the views of it that classifiers see.
 
-Samplers know sites and values; only here do they mean something. Nothing is built before it is asked for. Every view,
+Samplers know sites and values; only here do they mean something. Nothing is built before it is requested. Every view,
 down to the order of its edges, is a function of the copies and of what noise leaves alone, never of the clean object.
-Views come as numpy arrays, or as torch tensors on a device (`…_on`), whichever way the copies were drawn.
+Views come as numpy arrays, or as torch tensors on a device (`…_on`), however the copies were drawn.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 
@@ -23,39 +24,34 @@ if TYPE_CHECKING:
     import torch
 
     from starcert.math.flips import Flips
-    from starcert.objects import Frame, Graph, Sites
+    from starcert.objects import Graph, NodeFrame, Sites
     from starcert.objects.node_sites import NodeSites
-    from starcert.sampling.draws import Draw, LateFlips
+    from starcert.sampling.draws import Draw
+    from starcert.sampling.views import LayerPlaces
 
 __all__ = [
     "Copies",
     "EdgeList",
-    "LayerPlaces",
     "NodeOnes",
     "NoisyCopies",
     "NoisyGraphs",
     "NoisyVectors",
     "flips_of",
     "node_places",
-    "places_of",
-    "taken",
+    "replace_sites",
+    "select_copies",
 ]
 
 Integers = npt.NDArray[np.int64]
 
 Copies: TypeAlias = Any
-"""`NoisyCopies` of some kind: which one, the layer of the clean object decides. Of a graph they are `NoisyGraphs`."""
+"""`NoisyCopies` of some kind, which depends on the clean object: `NoisyGraphs` of a graph, else `NoisyVectors`."""
 
 CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the noisy copy: use batch.frame."
 
 
 class NoisyCopies:
-    """Noisy copies of one object. Fixed sites are as they were.
-
-    Args:
-        sites: the sites of the clean object.
-        draw: their noisy values.
-    """
+    """Noisy copies of one object. Fixed sites keep their clean values."""
 
     def __init__(self, sites: Sites, draw: Draw) -> None:
         self._sites = sites
@@ -66,31 +62,25 @@ class NoisyCopies:
         """What noise leaves alone: of a graph the nodes, their names and their data."""
         return self._sites.frame
 
-    @property
-    def clean(self) -> NoReturn:
-        """The clean object is shown to nobody."""
+    def _refuse(self) -> NoReturn:
         raise ValueError(CLEAN_GRAPH)
 
-    @property
-    def graph(self) -> NoReturn:
-        """The clean graph is shown to nobody."""
-        raise ValueError(CLEAN_GRAPH)
-
-    @property
-    def sites(self) -> NoReturn:
-        """The sites know the clean object, and are shown to nobody."""
-        raise ValueError(CLEAN_GRAPH)
+    # A classifier must not see the clean object, nor the sites, which know it.
+    clean = graph = sites = property(_refuse)
 
     def __len__(self) -> int:
         return len(self._draw)
 
     def __getitem__(self, samples: slice) -> Self:
-        some = copy(self)
-        some._draw = self._draw[samples]
-        return some
+        return self._with(self._draw[samples])
+
+    def _with(self, draw: Draw) -> Self:
+        other = copy(self)
+        other._draw = draw
+        return other
 
     def split(self, most: int) -> Iterator[Self]:
-        """The copies in portions of at most so many."""
+        """The copies in portions of at most `most`."""
         if 0 < len(self) <= most:
             yield self
             return
@@ -103,89 +93,39 @@ class NoisyCopies:
         return self._draw.values
 
 
-def flips_of(batch: NoisyCopies, copies: Integers) -> Flips | LateFlips:
-    """Which sites flipped in some copies of a batch, by their numbers, and what they show where values are no bits.
+# These are no methods: a classifier that sees a batch must not learn from it what the clean object is.
 
-    It is no method: whoever is shown a batch must not learn from it what the clean object is.
-    """
+
+def flips_of(batch: NoisyCopies, copies: Integers) -> Flips:
+    """Which sites flipped in the copies with these numbers, and what they show if there are more than two values."""
     return batch._draw.flips_of(copies, batch._sites.nonzero)
 
 
-def taken(batch: Copies, copies: Integers) -> Copies:
-    """Some copies of a batch, in this order."""
-    some = copy(batch)
-    some._draw = batch._draw.taken(copies)
-    return some
+def select_copies(batch: Copies, copies: Integers) -> Copies:
+    """The copies of a batch with these numbers, in this order."""
+    return batch._with(batch._draw.select(copies))
 
 
-def replaced(batch: Copies, copies: Integers, positions: Integers, values: npt.NDArray[np.uint8]) -> Copies:
-    """The same copies but for some sites, each named once with its copy, that have these values."""
-    others = copy(batch)
-    others._draw = batch._draw.replaced(copies, positions, values)
-    return others
-
-
-class LayerPlaces(NamedTuple):
-    """Where the values of a layer come from.
-
-    Attributes:
-        fixed: the clean values of all its sites; those that noise may change are 0.
-        numbers: the number in the layer of each site that may change.
-        positions: its position among the sites of all regions.
-    """
-
-    fixed: npt.NDArray[np.uint8]
-    numbers: npt.NDArray[np.int64]
-    positions: npt.NDArray[np.int64]
-
-    @property
-    def order(self) -> npt.NDArray[np.int64]:
-        """For each site of the layer its position among those of all regions; −1 for fixed ones."""
-        order = np.full(len(self.fixed), -1, dtype=np.int64)
-        order[self.numbers] = self.positions
-        return order
-
-
-def places_of(sites: Sites) -> dict[str, LayerPlaces]:
-    """The places of each layer of an object, by its name."""
-    found = {}
-    for layer in sites.clean.layers:
-        positions = [
-            np.arange(offset, offset + block.size)
-            for block, offset in zip(sites.blocks, sites.offsets, strict=True)
-            if block.layer == layer.name
-        ]
-        there = np.concatenate([np.empty(0, dtype=np.int64), *positions])
-        coordinates, values = sites.clean.nonzero(layer.name)
-        fixed = np.zeros(layer.size, dtype=np.uint8)
-        fixed[layer.numbers(*coordinates)] = values
-        numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
-        fixed[numbers] = 0
-        found[layer.name] = LayerPlaces(fixed, numbers, there)
-    return found
+def replace_sites(batch: Copies, copies: Integers, positions: Integers, values: npt.NDArray[np.uint8]) -> Copies:
+    """The same copies with other values at some sites, each named once with its copy."""
+    return batch._with(batch._draw.replace(copies, positions, values))
 
 
 class NoisyVectors(NoisyCopies):
-    """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order.
-
-    Args:
-        sites: the sites of the clean object.
-        draw: their noisy values.
-        places: where the values of each layer come from.
-    """
+    """Noisy copies of any object as plain vectors: the values of a whole layer, in the layer's own order."""
 
     def __init__(self, sites: Sites, draw: Draw, places: dict[str, LayerPlaces]) -> None:
         super().__init__(sites, draw)
         self._places = places
 
     def vectors(self, layer: str | None = None) -> npt.NDArray[np.uint8]:
-        """The values of all sites of a layer (the first, if it is not named), fixed ones too, shape (copies, sites)."""
+        """The values of all sites of a layer (by default the first), fixed ones too, shape (copies, sites)."""
         places, values = self._places_of(layer), self.values
         if len(places.numbers) < len(places.fixed):
             vectors = np.tile(places.fixed, (len(self), 1))
             vectors[:, places.numbers] = values[:, places.positions]
             return vectors
-        order = places.order
+        order = places.positions
         in_order = len(order) == values.shape[1] and (order == np.arange(len(order))).all()
         return values if in_order else values.take(order, axis=1)
 
@@ -242,8 +182,8 @@ class NoisyGraphs(NoisyCopies, ABC):
         return False
 
     @property
-    def frame(self) -> Frame:
-        """What noise leaves alone: the nodes, their names and their data."""
+    @override
+    def frame(self) -> NodeFrame:
         return self._sites.graph.frame
 
     @property
@@ -261,15 +201,15 @@ class NoisyGraphs(NoisyCopies, ABC):
 
     def in_degrees(self) -> npt.NDArray[np.int32]:
         """How many edges end at every node, shape (copies, nodes); of an undirected graph its degree."""
-        return self._ending(self.edges().v) if self.frame.directed else self.degrees()
+        return self._ending("v") if self.frame.directed else self.degrees()
 
     def out_degrees(self) -> npt.NDArray[np.int32]:
         """How many edges begin at every node, shape (copies, nodes); of an undirected graph its degree."""
-        return self._ending(self.edges().u) if self.frame.directed else self.degrees()
+        return self._ending("u") if self.frame.directed else self.degrees()
 
-    def _ending(self, ends: Integers) -> npt.NDArray[np.int32]:
-        n, starts = self.frame.n_nodes, self.edges().starts
-        places = np.repeat(np.arange(len(self)) * n, np.diff(starts)) + ends
+    def _ending(self, end: str) -> npt.NDArray[np.int32]:
+        n, edges = self.frame.n_nodes, self.edges()
+        places = np.repeat(np.arange(len(self)) * n, np.diff(edges.starts)) + getattr(edges, end)
         return np.bincount(places, minlength=n * len(self)).astype(np.int32).reshape(len(self), n)
 
     def adjacency(self) -> npt.NDArray[np.uint8]:
@@ -332,7 +272,7 @@ class NoisyGraphs(NoisyCopies, ABC):
     def node_ones(self, name: str) -> NodeOnes:
         """The noisy bits of nodes that are 1, where bits of nodes are sites."""
         if self._node_sites(name).alphabet != 2:
-            raise ValueError(f"{name!r} are categories; ones are asked for where node data are bits")
+            raise ValueError(f"{name!r} are categories; ones are there where node data are bits")
         values = self.node_values(name)
         flat = values.reshape(-1, values.shape[2])
         rows, columns = np.nonzero(flat)

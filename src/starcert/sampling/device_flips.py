@@ -1,14 +1,14 @@
-"""Noisy copies on a device by the sites that flip: for graphs with too many pairs to look at each of them.
+"""Noisy copies on a device by the sites that flip: for graphs with too many node pairs to draw each of them.
 
 The law is that of `starcert.sampling.sparse`, exactly. How many sites of a pool flip is drawn here, to the last digit
 of the binomial law; which ones, on the device: uniformly, without a remainder, and again where a site was drawn before.
-All sites of a pool are treated alike by that, so every set of so many sites is equally likely. Pools of few sites, and
-those that flip often, are looked at site by site.
+That treats all sites of a pool alike, so all sets of that size are equally likely. Pools of few sites, and those that
+flip often, are drawn site by site.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -16,126 +16,83 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import torch
+from typing_extensions import override
 
 from starcert.math.flips import ListedFlips
 from starcert.objects.blocks import Block
 from starcert.sampling.batch import EdgeList, NoisyGraphs
-from starcert.sampling.device import DeviceDigits
-from starcert.sampling.draws import FlippedDraw
+from starcert.sampling.device import BlockSampler, DeviceLaws
+from starcert.sampling.draws import FlippedDraw, Nonzero, Positions, Values, runs_of
 from starcert.sampling.sparse import drawn_counts
 
 if TYPE_CHECKING:
     from starcert.math.flips import Flips
     from starcert.objects import Sites
-    from starcert.sampling.draws import Nonzero
     from starcert.sampling.sparse import Pool
     from starcert.sampling.streams import WordStream
 
 __all__ = ["CleanEdges", "DeviceFlipSampler", "DeviceFlippedDraw", "DeviceFlippedGraphs"]
 
-FEW = 2**20
-"""Pools of so many listed sites are looked at site by site."""
+MAX_LISTED = 2**20
+"""Pools of up to this many listed sites are drawn site by site."""
 
-OFTEN = 1 / 8
-"""So are pools whose sites flip more often: those that are left would have to be drawn again and again."""
+MAX_SHARE = 1 / 8
+"""So are pools whose sites flip more often: the last sites would have to be drawn again and again."""
 
-NUMBERS = 2**25
-"""So many random numbers are drawn together, or those of one copy."""
+MAX_NUMBERS = 2**25
+"""Random numbers that are drawn at a time, or those of one copy."""
 
-HELD = 2**27
-"""So many flipped positions are held at a time, or those of the copies that are drawn together."""
+MAX_FLIPS = 2**27
+"""Flipped positions that are held at a time, or those of one block of copies."""
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceFlippedDraw:
-    """Bits of copies as the few that flipped, on a device: those of copy i are positions[starts[i] : starts[i + 1]].
-
-    Attributes:
-        n_sites: how many sites there are.
-        ones: the sorted positions of the sites whose clean bit is 1, here.
-        starts: where each copy's positions begin, and where the last one's end, here.
-        positions: the flipped positions, ascending in each copy.
-    """
-
-    n_sites: int
-    ones: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    positions: torch.Tensor
-
-    def __len__(self) -> int:
-        return self.starts.size - 1
-
-    def __getitem__(self, samples: slice) -> DeviceFlippedDraw:
-        some = self._lengths[samples]
-        begin = samples.indices(len(self))[0]
-        return DeviceFlippedDraw(self.n_sites, self.ones, self.starts[begin : begin + len(some) + 1], self.positions)
-
-    def taken(self, copies: npt.NDArray[np.int64]) -> DeviceFlippedDraw:
-        """See `Draw`."""
-        return self._back(self.here().taken(copies))
-
-    def replaced(
-        self, copies: npt.NDArray[np.int64], positions: npt.NDArray[np.int64], values: npt.NDArray[np.uint8]
-    ) -> DeviceFlippedDraw:
-        """See `Draw`."""
-        return self._back(self.here().replaced(copies, positions, values))
-
-    def _back(self, here: FlippedDraw) -> DeviceFlippedDraw:
-        there = torch.from_numpy(here.positions).to(self.positions.device)
-        return DeviceFlippedDraw(self.n_sites, self.ones, here.starts, there)
-
-    @property
-    def _lengths(self) -> FlippedDraw:
-        """The same without positions, which knows what a slice is."""
-        return FlippedDraw(self.n_sites, self.ones, self.starts, np.empty(0, dtype=np.int64))
-
-    @property
-    def flips(self) -> torch.Tensor:
-        """The flipped positions of these copies, copy by copy."""
-        return self.positions[self.starts[0] : self.starts[-1]]
-
-    @property
-    def copies(self) -> torch.Tensor:
-        """For each of them the number of its copy."""
-        lengths = torch.from_numpy(np.diff(self.starts)).to(self.positions.device)
-        return torch.arange(len(self), device=lengths.device).repeat_interleave(
-            lengths, output_size=int(self.starts[-1] - self.starts[0])
-        )
+class DeviceFlippedDraw(FlippedDraw):
+    """Bits as the few sites that flipped: `positions` are on a device, ascending in each copy; the rest is here."""
 
     def here(self) -> FlippedDraw:
         """The same, brought here."""
-        return FlippedDraw(self.n_sites, self.ones, self.starts - self.starts[0], self.flips.cpu().numpy())
-
-    def part(self, start: int, stop: int) -> DeviceFlippedDraw:
-        """See `Draw`."""
-        flips = self.flips
-        inside = (flips >= start) & (flips < stop)
-        lengths = torch.bincount(self.copies[inside], minlength=len(self)).cpu().numpy()
-        ones = self.ones[slice(*np.searchsorted(self.ones, (start, stop)))] - start
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        return DeviceFlippedDraw(stop - start, ones, starts, flips[inside] - start)
+        return FlippedDraw(self.n_sites, self.nonzero, self.starts - self.starts[0], self.flips.cpu().numpy())
 
     @property
-    def values(self) -> npt.NDArray[np.uint8]:
-        """See `Draw`: brought here. As large as copies × sites: for few sites."""
+    @override
+    def copies(self) -> torch.Tensor:
+        lengths = torch.from_numpy(np.diff(self.starts)).to(self.positions.device)
+        numbers = torch.arange(len(self), device=lengths.device)
+        return numbers.repeat_interleave(lengths, output_size=int(self.starts[-1] - self.starts[0]))
+
+    @override
+    def select(self, copies: Positions) -> DeviceFlippedDraw:
+        starts, places = runs_of(self.starts, copies)
+        positions = self.positions[torch.from_numpy(places).to(self.positions.device)]
+        return DeviceFlippedDraw(self.n_sites, self.nonzero, starts, positions)
+
+    @override
+    def replace(self, copies: Positions, positions: Positions, values: Values) -> DeviceFlippedDraw:
+        here = self.here().replace(copies, positions, values)
+        there = torch.from_numpy(here.positions).to(self.positions.device)
+        return DeviceFlippedDraw(self.n_sites, self.nonzero, here.starts, there)
+
+    @override
+    def part(self, start: int, stop: int) -> DeviceFlippedDraw:
+        inside = (self.flips >= start) & (self.flips < stop)
+        lengths = torch.bincount(self.copies[inside], minlength=len(self)).cpu().numpy()
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        return DeviceFlippedDraw(stop - start, self.nonzero_part(start, stop), starts, self.flips[inside] - start)
+
+    @property
+    @override
+    def values(self) -> Values:
         return self.here().values
 
-    def flips_of(self, copies: npt.NDArray[np.int64], nonzero: Nonzero) -> Flips:
-        """See `Draw`: only the flips of these copies come here."""
-        lengths = self.starts[copies + 1] - self.starts[copies]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(starts[-1]) + np.repeat(self.starts[copies] - starts[:-1], lengths)
-        found = self.positions[torch.from_numpy(places).to(self.positions.device)].cpu().numpy()
-        return ListedFlips(starts, found.astype(np.uint32))
+    @override
+    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
+        some = self.select(copies).here()
+        return ListedFlips(some.starts, some.positions.astype(np.uint32))
 
 
 class CleanEdges:
-    """The edges of the clean graph and the blocks of its sites, on a device.
-
-    Args:
-        sites: the sites of an undirected graph, all of them node pairs.
-        device: where, as torch names it.
-    """
+    """The edges of an undirected clean graph and the blocks of its sites, all of them node pairs, on a device."""
 
     def __init__(self, sites: Sites, device: str) -> None:
         self._there = torch.device(device)
@@ -175,13 +132,7 @@ def _coordinates(block: tuple[torch.Tensor, ...], numbers: torch.Tensor) -> torc
 
 
 class DeviceFlippedGraphs(NoisyGraphs):
-    """Copies as flips on a device: their edges are listed there.
-
-    Args:
-        sites: the sites of the clean graph.
-        draw: the flips.
-        clean: the clean edges.
-    """
+    """Copies as flips on a device: their edges are listed there."""
 
     _draw: DeviceFlippedDraw
 
@@ -189,37 +140,36 @@ class DeviceFlippedGraphs(NoisyGraphs):
         super().__init__(sites, draw)
         self._clean = clean
 
+    @override
     def edges(self) -> EdgeList:
-        """See `NoisyGraphs`: the edges, brought here."""
         n, ends = self.frame.n_nodes, self._listed().cpu().numpy()
         ends = ends[:, np.argsort(ends[0] // n, kind="stable")]
         starts = np.searchsorted(ends[0] // n, np.arange(len(self) + 1))
         u, v = np.sort(ends % n, axis=0)
         return EdgeList(starts, u, v)
 
+    @override
     def degrees(self) -> npt.NDArray[np.int32]:
-        """See `NoisyGraphs`: brought here."""
-        return self._degrees().cpu().numpy()
+        return self.degrees_on(torch.device("cpu")).numpy()
 
+    @override
     def degrees_on(self, device: torch.device) -> torch.Tensor:
-        """See `NoisyGraphs`."""
-        return self._degrees().to(device)
+        n, ends = self.frame.n_nodes, self._listed()
+        counts = torch.bincount(ends.flatten(), minlength=len(self) * n)
+        return counts.view(len(self), n).to(torch.int32).to(device)
 
+    @override
     def edge_index_on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `NoisyGraphs`: all edges, then all of them back."""
+        """All edges, then all of them back."""
         n, ends = self.frame.n_nodes, self._listed()
         batch = torch.arange(len(self), device=ends.device).repeat_interleave(n)
         return torch.cat([ends, ends.flip(0)], dim=1).to(device), batch.to(device)
 
+    @override
     def edge_data_on(self, name: str, device: torch.device) -> torch.Tensor:
-        """See `NoisyGraphs`: in the order of `edge_index_on`."""
         u, v = np.sort((self._listed() % self.frame.n_nodes).cpu().numpy(), axis=0)
         numbers = torch.from_numpy(self._edge_numbers(name, EdgeList(np.empty(0, dtype=np.int64), u, v))).to(device)
         return torch.cat([numbers, numbers])
-
-    def _degrees(self) -> torch.Tensor:
-        n, ends = self.frame.n_nodes, self._listed()
-        return torch.bincount(ends.flatten(), minlength=len(self) * n).view(len(self), n).to(torch.int32)
 
     def _listed(self) -> torch.Tensor:
         """Both ends of every edge, shape (2, edges), the nodes of copy i counted from i · n_nodes."""
@@ -236,76 +186,51 @@ class DeviceFlippedGraphs(NoisyGraphs):
         return torch.cat([clean.ends[:, edge] + copy * n, new], dim=1)
 
 
-class DeviceFlipSampler:
-    """Draws the flips of a chunk on a device. The stream of the chunk seeds the device's own generator.
-
-    Args:
-        sites: the sites of the clean object.
-        pools: those with one flip probability each.
-        device: where to draw, as torch names it.
-    """
+class DeviceFlipSampler(BlockSampler):
+    """Draws the flips of sites that are all bits on a device, pool by pool."""
 
     def __init__(self, sites: Sites, pools: Sequence[Pool], device: str) -> None:
-        self._device = torch.device(device)
-        self._n_sites, self._ones = sites.n_sites, sites.nonzero[0]
-        self._pools = [_DevicePool(pool, self._device) for pool in pools if pool.n_sites and pool.p > 0]
-        self._numbers = max(1, int(sum(pool.numbers for pool in self._pools)))
-        self._flips = sum(pool.n_sites * pool.p for pool in pools)
+        self.device, self._n_sites, self._nonzero = torch.device(device), sites.n_sites, sites.nonzero
+        self._pools = [_DevicePool(pool, self.device) for pool in pools if pool.n_sites and pool.p > 0]
+        self.rows = max(1, MAX_NUMBERS // max(1, int(sum(pool.numbers for pool in self._pools))))
+        self.most = int(MAX_FLIPS / (1 + sum(pool.flips for pool in pools)))
 
-    def draw(self, stream: WordStream, samples: int) -> DeviceFlippedDraw:
-        """So many noisy copies; a function of the stream, the device's kind and torch's version."""
-        return next(self._drawn(stream, samples, samples, samples))
-
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[DeviceFlippedDraw]:
-        """The first `wanted` of those copies, as many at a time as take some gigabytes."""
-        return self._drawn(stream, samples, wanted, max(1, int(HELD / (1 + self._flips))))
-
-    def _drawn(self, stream: WordStream, samples: int, wanted: int, most: int) -> Iterator[DeviceFlippedDraw]:
-        generator = torch.Generator(device=self._device)
-        generator.manual_seed(int(stream.at_least(1)[0]) >> 1)
-        stream.use(1)
-        rows = max(1, NUMBERS // self._numbers)  # fixed by the graph and the noise: the numbers depend on it
-        together = -(-most // rows) * rows
-        for begin in range(0, wanted, together):
-            end = min(begin + together, wanted)
-            parts = [self._block(stream, generator, min(rows, samples - start)) for start in range(begin, end, rows)]
-            lengths = np.concatenate([each for each, _ in parts])
-            starts = np.concatenate([[0], np.cumsum(lengths)])
-            positions = torch.cat([each for _, each in parts])
-            yield DeviceFlippedDraw(self._n_sites, self._ones, starts, positions)[: end - begin]
-
-    def _block(
-        self, stream: WordStream, generator: torch.Generator, copies: int
-    ) -> tuple[npt.NDArray[np.int64], torch.Tensor]:
-        """How many flips each of some copies has, and their positions, ascending in each."""
-        found = [pool.draw(stream, generator, copies) for pool in self._pools]
-        empty = torch.empty(0, dtype=torch.int64, device=self._device)
-        keys = torch.cat([empty, *(copy * self._n_sites + position for copy, position in found)]).sort().values
-        copy = torch.div(keys, self._n_sites, rounding_mode="floor")
-        lengths: npt.NDArray[np.int64] = torch.bincount(copy, minlength=copies).cpu().numpy()
-        return lengths, keys - copy * self._n_sites
+    @override
+    def _joined_blocks(
+        self, stream: WordStream, generator: torch.Generator, blocks: Sequence[int]
+    ) -> DeviceFlippedDraw:
+        lengths, positions = [], []
+        for copies in blocks:
+            found = [pool.draw(stream, generator, copies) for pool in self._pools]
+            empty = torch.empty(0, dtype=torch.int64, device=self.device)
+            keys = torch.cat([empty, *(copy * self._n_sites + position for copy, position in found)]).sort().values
+            copy = torch.div(keys, self._n_sites, rounding_mode="floor")
+            lengths.append(torch.bincount(copy, minlength=copies).cpu().numpy())
+            positions.append(keys - copy * self._n_sites)
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        return DeviceFlippedDraw(self._n_sites, self._nonzero, starts, torch.cat(positions))
 
 
 class _DevicePool:
-    """The flips of one pool."""
+    """Draws the flips of one pool."""
 
     def __init__(self, pool: Pool, device: torch.device) -> None:
         self._pool, self._device = pool, device
         only = pool.only
-        each = pool.p > OFTEN or (only is not None and pool.n_sites <= FEW and pool.p > 1e-9)
+        each = pool.p > MAX_SHARE or (only is not None and pool.n_sites <= MAX_LISTED)
         if each and only is None:
             only = np.setdiff1d(np.arange(pool.first, pool.first + pool.size), pool.but, assume_unique=True)
-        chances = [Fraction(pool.p)]
-        self._digits = DeviceDigits(chances, np.zeros(pool.n_sites, dtype=np.int64), device) if each else None
+        law = [(1 - Fraction(pool.p), Fraction(pool.p))]
+        self._laws = DeviceLaws(law, np.zeros(pool.n_sites, dtype=np.int64), device) if each else None
         self._only = None if only is None else torch.tensor(only, device=device)
         self._but = torch.tensor(np.sort(pool.but) - pool.first, device=device)
-        self.numbers = pool.n_sites if each else pool.n_sites * pool.p + 1
+        self.numbers = pool.n_sites if each else pool.flips + 1
 
     def draw(self, stream: WordStream, generator: torch.Generator, copies: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Copy and position of every flip."""
         pool = self._pool
-        if self._digits is not None:
-            copy, number = self._digits.below(generator, copies).nonzero(as_tuple=True)
+        if self._laws is not None:
+            copy, number = self._laws.draw(generator, copies).nonzero(as_tuple=True)
         else:
             counts = torch.from_numpy(drawn_counts(stream, copies, pool.n_sites, pool.p)).to(self._device)
             copy = torch.arange(copies, device=self._device).repeat_interleave(counts)

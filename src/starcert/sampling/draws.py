@@ -1,89 +1,91 @@
-"""What samplers yield: the values of the sites of some noisy copies, kept in whichever way they were drawn.
+"""The noisy values of the sites of some copies, in the form they were drawn in.
 
-A draw knows positions and values of sites. What a site means, only the views know.
+Bits of 64 copies packed into one number (`PackedDraw`), or the sites that flipped and what they show (`FlippedDraw`);
+the same on a device are in `device` and `device_flips`. A draw knows positions and values of sites; what a site means,
+only the views know.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 from starcert.math.flips import Flips, ListedFlips, ShownFlips
-from starcert.sampling.streams import Words, WordStream
+from starcert.sampling.streams import UInt64s, WordStream
 
 __all__ = [
-    "WORD",
+    "LANES",
     "Draw",
-    "Draws",
     "FlippedDraw",
-    "LateFlips",
+    "Method",
     "Nonzero",
-    "SlicedDraw",
-    "ValueDraw",
-    "Way",
+    "PackedDraw",
+    "Positions",
+    "SiteSampler",
+    "Values",
+    "runs_of",
 ]
 
-WORD = 64
-"""Copies in a word."""
-
-BLOCK = 2**24
-"""So many values are compared with the clean ones at a time."""
+LANES = 64
+"""Copies whose bits share one 64-bit number: copy i is bit i % 64, its lane."""
 
 Positions = npt.NDArray[np.int64]
-Nonzero: TypeAlias = tuple[Positions, npt.NDArray[np.uint8]]
+Values = npt.NDArray[np.uint8]
+Nonzero: TypeAlias = tuple[Positions, Values]
 """The positions of sites whose clean value is not 0, ascending, and these values: `Sites.nonzero`."""
 
 
-class Way(Enum):
-    """How copies are drawn: by the sites that flip, by a bit or a value for every site; here, or on a device."""
+class Method(Enum):
+    """How copies are drawn: a value for every site, or only the sites that flip; here, or on a device."""
 
-    SPARSE = "sparse"
     DENSE = "dense"
-    VALUES = "values"
-    DEVICE = "device"
-    DEVICE_FLIPS = "flips on a device"
-    DEVICE_VALUES = "values on a device"
+    SPARSE = "sparse"
+    DEVICE_DENSE = "dense on a device"
+    DEVICE_SPARSE = "sparse on a device"
 
 
-class LateFlips(ABC):
-    """The flips of some copies that are still where they were drawn: those of several batches are fetched at once."""
-
-    @abstractmethod
-    def fetched(self, parts: Sequence[Self]) -> list[Flips]:
-        """The flips of all parts, this one among them, one after the other, in one piece or several."""
-
-
-class Draw(Protocol):
+class Draw(ABC):
     """The values of all sites in some noisy copies."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def __len__(self) -> int:
         """How many copies there are."""
 
-    def __getitem__(self, samples: slice) -> Self:
-        """Some of the copies, in one run."""
+    @abstractmethod
+    def __getitem__(self, copies: slice) -> Self:
+        """Consecutive copies."""
 
-    def taken(self, copies: Positions) -> Self:
-        """Some of the copies, in this order."""
+    @abstractmethod
+    def select(self, copies: Positions) -> Self:
+        """The copies with these numbers, in this order."""
 
-    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> Self:
-        """The same copies but for some sites, each named once with its copy, that have these values."""
+    @abstractmethod
+    def replace(self, copies: Positions, positions: Positions, values: Values) -> Self:
+        """The same copies with other values at some sites, each named once with its copy."""
 
+    @abstractmethod
     def part(self, start: int, stop: int) -> Self:
-        """The values of the sites from one position to before another, of all copies."""
+        """The values of the sites from `start` to before `stop`, of all copies."""
 
     @property
-    def values(self) -> npt.NDArray[np.uint8]:
+    @abstractmethod
+    def values(self) -> Values:
         """The noisy value of every site, shape (copies, sites)."""
 
-    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips | LateFlips:
-        """Which sites flipped in these copies, and what they show where values are no bits.
+    @abstractmethod
+    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
+        """Which sites flipped in the copies with these numbers, and what they show if there are more than two values.
 
         Args:
             copies: the numbers of the copies.
@@ -91,199 +93,216 @@ class Draw(Protocol):
         """
 
 
-class Draws(Protocol):
+class SiteSampler(ABC):
     """Draws the sites of one object under a noise."""
 
+    @abstractmethod
     def draw(self, stream: WordStream, samples: int) -> Draw:
-        """So many noisy copies; a function of the stream alone."""
+        """This many noisy copies: a function of the stream (and, on a device, of its kind and torch's version)."""
 
+    @abstractmethod
     def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Draw]:
         """The first `wanted` of the copies that `draw` gives, in portions that take a bounded amount of memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedDraw:
-    """Bits of copies as words: one word holds one site of 64 copies. Copy i is lane `first + i`.
+class PackedDraw(Draw):
+    """Bits, those of 64 copies in one number. Copy i is lane `first + i`.
 
     Attributes:
-        words: the noisy bits, shape (sites, words).
+        packed: the noisy bits, shape (sites, numbers).
         first: the lane of the first copy.
         count: how many copies there are.
     """
 
-    words: Words
+    packed: UInt64s
     first: int
     count: int
+
+    @classmethod
+    def joined(cls, draws: Sequence[PackedDraw]) -> PackedDraw:
+        """The copies of several draws that fill whole numbers, one after the other."""
+        return cls(np.concatenate([each.packed for each in draws], axis=1), 0, sum(map(len, draws)))
 
     def __len__(self) -> int:
         return self.count
 
-    def __getitem__(self, samples: slice) -> SlicedDraw:
-        start, stop = _run(samples, self.count)
+    @override
+    def __getitem__(self, copies: slice) -> PackedDraw:
+        start, stop = _bounds(copies, self.count)
         begin = self.first + start
-        words = self.words[:, begin // WORD : -(-(self.first + stop) // WORD)]
-        return SlicedDraw(words, begin % WORD, max(0, stop - start))
+        packed = self.packed[:, begin // LANES : -(-(self.first + stop) // LANES)]
+        return PackedDraw(packed, begin % LANES, max(0, stop - start))
 
-    def part(self, start: int, stop: int) -> SlicedDraw:
-        """See `Draw`."""
-        return SlicedDraw(self.words[start:stop], self.first, self.count)
+    @override
+    def part(self, start: int, stop: int) -> PackedDraw:
+        return PackedDraw(self.packed[start:stop], self.first, self.count)
 
     @property
-    def values(self) -> npt.NDArray[np.uint8]:
-        """See `Draw`."""
-        octets = np.ascontiguousarray(self.words).view(np.uint8)  # lanes in order on a little-endian machine
+    @override
+    def values(self) -> Values:
+        octets = np.ascontiguousarray(self.packed).view(np.uint8)  # lanes in order on a little-endian machine
         lanes = np.unpackbits(octets, axis=1, bitorder="little")
         return np.ascontiguousarray(lanes[:, self.first : self.first + self.count].T)
 
-    def taken(self, copies: Positions) -> SlicedDraw:
-        """See `Draw`."""
-        lanes = np.zeros((len(self.words), -(-len(copies) // WORD) * WORD), dtype=np.uint8)
+    @override
+    def select(self, copies: Positions) -> PackedDraw:
+        lanes = np.zeros((len(self.packed), -(-len(copies) // LANES) * LANES), dtype=np.uint8)
         lanes[:, : len(copies)] = self.values.T[:, copies]
-        return SlicedDraw(np.packbits(lanes, axis=1, bitorder="little").view(np.uint64), 0, len(copies))
+        return PackedDraw(np.packbits(lanes, axis=1, bitorder="little").view(np.uint64), 0, len(copies))
 
-    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> SlicedDraw:
-        """See `Draw`."""
-        words, (word, lane) = self.words.copy(), np.divmod(self.first + copies, WORD)
+    @override
+    def replace(self, copies: Positions, positions: Positions, values: Values) -> PackedDraw:
+        packed, (column, lane) = self.packed.copy(), np.divmod(self.first + copies, LANES)
         bits = np.uint64(1) << lane.astype(np.uint64)
-        np.bitwise_and.at(words, (positions, word), ~bits)
-        np.bitwise_or.at(words, (positions, word), bits * values)
-        return SlicedDraw(words, self.first, self.count)
+        np.bitwise_and.at(packed, (positions, column), ~bits)
+        np.bitwise_or.at(packed, (positions, column), bits * values)
+        return PackedDraw(packed, self.first, self.count)
 
+    @override
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
-        """See `Draw`."""
-        flips: npt.NDArray[np.uint8] = _flips_of_lanes(self.words, self.first + copies, nonzero[0])
+        flips: Values = _flips_of_lanes(self.packed, self.first + copies, nonzero[0])
         return flips
 
 
 @dataclass(frozen=True, slots=True)
-class FlippedDraw:
-    """Bits of copies as the few that flipped: those of copy i are positions[starts[i] : starts[i + 1]].
+class FlippedDraw(Draw):
+    """Only the sites that flipped: those of copy i are positions[starts[i] : starts[i + 1]].
 
     Attributes:
         n_sites: how many sites there are.
-        ones: the sorted positions of the sites whose clean bit is 1.
+        nonzero: the sites whose clean value is not 0.
         starts: where each copy's positions begin, and where the last one's end.
-        positions: the flipped positions.
+        positions: the flipped positions; on a device, a tensor.
+        shown: the value that each of them shows; None if all sites are bits: the other one.
     """
 
     n_sites: int
-    ones: Positions
+    nonzero: Nonzero
     starts: Positions
-    positions: Positions
+    positions: Any
+    shown: Values | None = None
+
+    @classmethod
+    def of_values(cls, values: Values, nonzero: Nonzero) -> FlippedDraw:
+        """The draw in which the sites have these values, shape (copies, sites)."""
+        return cls(values.shape[1], nonzero, *_flips_of_values(values, _clean(values.shape[1], nonzero)))
+
+    @classmethod
+    def joined(cls, draws: Sequence[FlippedDraw]) -> FlippedDraw:
+        """The copies of several draws of the same sites, one after the other."""
+        starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(each.starts) for each in draws]))])
+        positions = np.concatenate([each.flips for each in draws])
+        shown = None if draws[0].shown is None else np.concatenate([each.shown_flips for each in draws])
+        return cls(draws[0].n_sites, draws[0].nonzero, starts, positions, shown)
 
     def __len__(self) -> int:
         return self.starts.size - 1
 
-    def __getitem__(self, samples: slice) -> FlippedDraw:
-        start, stop = _run(samples, len(self))
-        return FlippedDraw(self.n_sites, self.ones, self.starts[start : max(start, stop) + 1], self.positions)
-
-    def part(self, start: int, stop: int) -> FlippedDraw:
-        """See `Draw`."""
-        if (start, stop) == (0, self.n_sites):
-            return self
-        flips = self.flips
-        here = (flips >= start) & (flips < stop)
-        before = np.concatenate([[0], np.cumsum(here)])[self.starts - self.starts[0]]
-        ones = self.ones[slice(*np.searchsorted(self.ones, (start, stop)))]
-        return FlippedDraw(stop - start, ones - start, before, flips[here] - start)
+    @override
+    def __getitem__(self, copies: slice) -> Self:
+        start, stop = _bounds(copies, len(self))
+        return dataclasses.replace(self, starts=self.starts[start : max(start, stop) + 1])
 
     @property
-    def flips(self) -> Positions:
+    def flips(self) -> Any:  # noqa: ANN401  (an array, or on a device a tensor)
         """The flipped positions of these copies, copy by copy."""
         return self.positions[self.starts[0] : self.starts[-1]]
 
     @property
-    def copies(self) -> Positions:
+    def shown_flips(self) -> Values:
+        """The value that each of them shows."""
+        if self.shown is None:
+            return 1 - self.clean_at(self.flips)
+        return self.shown[self.starts[0] : self.starts[-1]]
+
+    @property
+    def copies(self) -> Any:  # noqa: ANN401  (an array, or on a device a tensor)
         """For each of them the number of its copy."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
+    def clean_at(self, positions: Positions) -> Values:
+        """The clean values at positions."""
+        places = np.searchsorted(self.nonzero[0], positions)
+        there = np.append(self.nonzero[0], -1)[places] == positions
+        return np.where(there, np.append(self.nonzero[1], np.uint8(0))[places], np.uint8(0))
+
+    @override
+    def part(self, start: int, stop: int) -> FlippedDraw:
+        if (start, stop) == (0, self.n_sites):
+            return self
+        here = (self.flips >= start) & (self.flips < stop)
+        starts = np.concatenate([[0], np.cumsum(here)])[self.starts - self.starts[0]]
+        shown = None if self.shown is None else self.shown_flips[here]
+        return FlippedDraw(stop - start, self.nonzero_part(start, stop), starts, self.flips[here] - start, shown)
+
+    def nonzero_part(self, start: int, stop: int) -> Nonzero:
+        """The sites from `start` to before `stop` whose clean value is not 0, counted from `start`."""
+        here = slice(*np.searchsorted(self.nonzero[0], (start, stop)))
+        return self.nonzero[0][here] - start, self.nonzero[1][here]
+
     @property
-    def values(self) -> npt.NDArray[np.uint8]:
-        """See `Draw`. As large as copies × sites: for few sites."""
-        clean = np.zeros(self.n_sites, dtype=np.uint8)
-        clean[self.ones] = 1
-        values: npt.NDArray[np.uint8] = _flipped_values(clean, self.starts, self.positions)
+    @override
+    def values(self) -> Values:
+        clean = _clean(self.n_sites, self.nonzero)
+        values: Values = _flipped_values(clean, self.starts - self.starts[0], self.flips, self.shown_flips)
         return values
 
-    def taken(self, copies: Positions) -> FlippedDraw:
-        """See `Draw`."""
-        parts = [self.positions[self.starts[each] : self.starts[each + 1]] for each in copies]
-        starts = np.cumsum([0, *map(len, parts)])
-        return FlippedDraw(self.n_sites, self.ones, starts, np.concatenate([self.positions[:0], *parts]))
+    @override
+    def select(self, copies: Positions) -> FlippedDraw:
+        starts, places = runs_of(self.starts, copies)
+        shown = None if self.shown is None else self.shown[places]
+        return FlippedDraw(self.n_sites, self.nonzero, starts, self.positions[places], shown)
 
-    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> FlippedDraw:
-        """See `Draw`: positions ascend in each copy."""
-        keys, others = self.copies * self.n_sites + self.flips, copies * self.n_sites + positions
-        flipped = _among(positions, self.ones) != (values > 0)
-        keys = np.sort(np.concatenate([keys[~_among(keys, np.sort(others))], others[flipped]]))
-        copy, flips = np.divmod(keys, self.n_sites)
-        return FlippedDraw(self.n_sites, self.ones, np.searchsorted(copy, np.arange(len(self) + 1)), flips)
+    @override
+    def replace(self, copies: Positions, positions: Positions, values: Values) -> FlippedDraw:
+        before, others = self.copies * self.n_sites + self.flips, copies * self.n_sites + positions
+        kept, flipped = ~np.isin(before, others), values != self.clean_at(positions)
+        keys = np.concatenate([before[kept], others[flipped]])
+        order = np.argsort(keys, kind="stable")
+        copy, flips = np.divmod(keys[order], self.n_sites)
+        shown = None if self.shown is None else np.concatenate([self.shown_flips[kept], values[flipped]])[order]
+        return FlippedDraw(self.n_sites, self.nonzero, np.searchsorted(copy, np.arange(len(self) + 1)), flips, shown)
 
+    def ascending(self) -> FlippedDraw:
+        """The same with the positions of each copy in ascending order."""
+        starts = self.starts - self.starts[0]
+        if self.shown is None:
+            return FlippedDraw(self.n_sites, self.nonzero, starts, _sort_each(starts, self.flips))
+        order = np.argsort(self.copies * self.n_sites + self.flips, kind="stable")  # quick where they ascend already
+        return FlippedDraw(self.n_sites, self.nonzero, starts, self.flips[order], self.shown_flips[order])
+
+    @override
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
-        """See `Draw`."""
-        starts = np.concatenate([[0], np.cumsum(self.starts[copies + 1] - self.starts[copies])])
-        return ListedFlips(starts, _ascending(self.starts[copies], starts, self.positions))
+        some = self.select(copies).ascending()
+        listed = ListedFlips(some.starts, some.positions.astype(np.uint32))
+        return listed if some.shown is None else ShownFlips(listed, some.shown)
 
 
-@dataclass(frozen=True, slots=True)
-class ValueDraw:
-    """Values one by one, shape (copies, sites)."""
-
-    values: npt.NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, samples: slice) -> ValueDraw:
-        start, stop = _run(samples, len(self))
-        return ValueDraw(self.values[start:stop])
-
-    def part(self, start: int, stop: int) -> ValueDraw:
-        """See `Draw`."""
-        return ValueDraw(self.values[:, start:stop])
-
-    def taken(self, copies: Positions) -> ValueDraw:
-        """See `Draw`."""
-        return ValueDraw(self.values[copies])
-
-    def replaced(self, copies: Positions, positions: Positions, values: npt.NDArray[np.uint8]) -> ValueDraw:
-        """See `Draw`."""
-        found = self.values.copy()
-        found[copies, positions] = values
-        return ValueDraw(found)
-
-    def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
-        """See `Draw`."""
-        clean = np.zeros(self.values.shape[1], dtype=np.uint8)
-        clean[nonzero[0]] = nonzero[1]
-        bits, shown = [], []
-        step = max(1, BLOCK // max(1, len(clean)))
-        for start in range(0, max(1, len(copies)), step):
-            values = self.values[copies[start : start + step]]
-            flipped = values != clean
-            bits.append(np.packbits(flipped, axis=1, bitorder="little"))
-            shown.append(values[flipped])
-        return ShownFlips(np.concatenate(bits), np.concatenate(shown))
+def _clean(n_sites: int, nonzero: Nonzero) -> Values:
+    clean = np.zeros(n_sites, dtype=np.uint8)
+    clean[nonzero[0]] = nonzero[1]
+    return clean
 
 
-def _among(numbers: Positions, ascending: Positions) -> npt.NDArray[np.bool_]:
-    """Which numbers, none of them negative, are among others."""
-    found: npt.NDArray[np.bool_] = np.append(ascending, -1)[np.searchsorted(ascending, numbers)] == numbers
-    return found
+def runs_of(starts: Positions, copies: Positions) -> tuple[Positions, Positions]:
+    """Where the entries of some copies begin once they are joined, and the place of each entry before."""
+    lengths = starts[copies + 1] - starts[copies]
+    joined = np.concatenate([[0], np.cumsum(lengths)])
+    return joined, np.arange(joined[-1]) + np.repeat(starts[copies] - joined[:-1], lengths)
 
 
-def _run(samples: slice, count: int) -> tuple[int, int]:
-    start, stop, step = samples.indices(count)
+def _bounds(copies: slice, count: int) -> tuple[int, int]:
+    start, stop, step = copies.indices(count)
     if step != 1:
         raise IndexError("copies are taken in one run: use a slice without a step")
     return start, stop
 
 
 @compiled
-def _flips_of_lanes(words, lanes, ones):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The flips of all sites in some lanes, packed: the noisy bits, those whose clean bit is 1 turned round."""
-    n_sites = words.shape[0]
+def _flips_of_lanes(packed, lanes, ones):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The flips of all sites in some lanes, a bit each: the noisy bits, inverted where the clean bit is 1."""
+    n_sites = packed.shape[0]
     bits = np.empty((lanes.size, (n_sites + 7) // 8), np.uint8)
     clean = np.zeros(bits.shape[1], np.uint64)
     for site in ones:
@@ -291,30 +310,45 @@ def _flips_of_lanes(words, lanes, ones):  # type: ignore[no-untyped-def]  # noqa
     for octet in range(bits.shape[1]):
         first, last = 8 * octet, min(8 * octet + 8, n_sites)
         for i in range(lanes.size):
-            word, lane = lanes[i] // WORD, np.uint64(lanes[i] % WORD)
+            column, lane = lanes[i] // LANES, np.uint64(lanes[i] % LANES)
             found = np.uint64(0)
             for site in range(first, last):
-                found |= ((words[site, word] >> lane) & np.uint64(1)) << np.uint64(site - first)
+                found |= ((packed[site, column] >> lane) & np.uint64(1)) << np.uint64(site - first)
             bits[i, octet] = found ^ clean[octet]
     return bits
 
 
 @compiled
-def _flipped_values(clean, starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The values of all sites, copy after copy: the clean ones, those at the positions of each copy turned round."""
+def _flips_of_values(values, clean):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Where the flips of each copy begin, their positions, and what they show."""
+    starts = np.zeros(values.shape[0] + 1, np.int64)
+    for i in range(values.shape[0]):
+        flips = 0
+        for site in range(clean.size):
+            flips += values[i, site] != clean[site]
+        starts[i + 1] = starts[i] + flips
+    positions, shown = np.empty(starts[-1] + 1, np.int64), np.empty(starts[-1] + 1, np.uint8)  # one to overwrite
+    for i in range(values.shape[0]):
+        at = starts[i]
+        for site in range(clean.size):
+            positions[at], shown[at] = site, values[i, site]
+            at += values[i, site] != clean[site]
+    return starts, positions[:-1], shown[:-1]
+
+
+@compiled
+def _flipped_values(clean, starts, positions, shown):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     values = np.empty((starts.size - 1, clean.size), np.uint8)
     for i in range(starts.size - 1):
         values[i] = clean
         for k in range(starts[i], starts[i + 1]):
-            values[i, positions[k]] ^= 1
+            values[i, positions[k]] = shown[k]
     return values
 
 
 @compiled
-def _ascending(begins, starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The positions of some copies, in ascending order in each."""
-    ordered = np.empty(starts[-1], np.uint32)
-    for i in range(begins.size):
-        length = starts[i + 1] - starts[i]
-        ordered[starts[i] : starts[i + 1]] = np.sort(positions[begins[i] : begins[i] + length])
+def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    ordered = np.empty_like(positions)
+    for i in range(starts.size - 1):
+        ordered[starts[i] : starts[i + 1]] = np.sort(positions[starts[i] : starts[i + 1]])
     return ordered

@@ -1,116 +1,113 @@
-"""The sampler of an object: noisy copies under a noise, by whichever way is cheaper for it.
+"""The sampler of an object: noisy copies under a noise, by whichever method is cheapest for it, and their memory.
 
-Samplers work on positions and values of sites. What they draw is shown through the view of the object's layer.
+Samplers work on positions and values of sites. What they draw is shown through the view of the object. It never depends
+on memory: a chunk is drawn in portions, so that what must fit is 64 copies as bits, or the flips of one copy, and one
+copy as the classifier sees it. Whether it fits is known before the first copy is drawn.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.arithmetic import compiled
-from starcert.objects.binding import acting_laws, filled_noise
-from starcert.objects.blocks import PAIRS
-from starcert.sampling.dense import DenseFlips, DenseValues
-from starcert.sampling.draws import WORD, Draw, Draws, FlippedDraw, SlicedDraw, Way
-from starcert.sampling.sparse import Pool, SparseFlips
-from starcert.sampling.views import view_of
-from starcert.system.errors import InvalidParameterError
+from starcert.objects.binding import acting_laws, noise_for_sites
+from starcert.objects.laws import Flip
+from starcert.objects.layers import PAIRS
+from starcert.objects.noise import Noise
+from starcert.sampling.dense import DenseBits, DenseFlips, DenseValues
+from starcert.sampling.draws import LANES, Draw, Method, SiteSampler
+from starcert.sampling.sparse import FLIP_BYTES, Pool, SparseSites
+from starcert.sampling.views import are_bits, shows_graphs, view_of
+from starcert.system.errors import StarcertError
+from starcert.system.processes import in_words
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from starcert.objects import Sites
-    from starcert.objects.noise import Noise
+    from starcert.objects.laws.law import Law
     from starcert.sampling.batch import Copies
-    from starcert.sampling.generator import State
-    from starcert.sampling.streams import Words, WordStream
+    from starcert.sampling.streams import State, WordStream
 
-__all__ = ["Sampler", "draw_each", "draws_here", "kept_sampler", "sampler", "way_of"]
-
-ALWAYS_DENSE = 4096
-"""Up to so many sites, looking at each of them costs next to nothing."""
+__all__ = [
+    "CopyBytes",
+    "Sampler",
+    "check_all_fit",
+    "check_fits",
+    "draw_each",
+    "expected_edges",
+    "expected_flips",
+    "fitting_batch",
+    "kept_sampler",
+    "kinds_of_sites",
+    "method_of",
+    "sampler",
+    "site_sampler",
+]
 
 DENSE_SHARE = 1 / 32
-"""Where more than this share of the sites flips, looking at each of them is cheaper than listing the flips."""
+"""Where more than this share of the sites flips, drawing every site is cheaper than listing the flips."""
 
-MOST_ON_DEVICE = 2**15
-"""Up to so many sites, bits are drawn on a device however few of them flip."""
+MAX_DENSE_BITS = 2**12
+"""Up to this many sites, drawing a bit for each costs next to nothing."""
 
-MOST_BITS_ON_DEVICE = 2**25
-"""Up to so many sites that are no node pairs, likewise: to bring the copies there costs more."""
+MAX_DENSE_VALUES = 2**22
+"""Up to this many sites, values of larger alphabets are drawn for every site, however few flip."""
 
-HELD = 2**30
-"""So many bytes of noisy bits or flipped positions are held at a time, or one word of every site, or one copy, where
-that is more. What is drawn does not depend on it."""
+MAX_DENSE_ON_DEVICE = 2**15
+"""Up to this many node pairs, a device draws all of them, however few flip."""
 
-SPARSE_BYTES = 24
-"""For one flipped position: itself, twice while the pools are put together, and the copy it belongs to."""
+DEVICE_SITES_PER_FLIP = 512
+"""So it does with up to this many node pairs for each expected flip: listing a flip there costs as much as comparing
+them. Beyond `MAX_DENSE_VALUES` node pairs, which would take gigabytes, only where `DENSE_SHARE` of them flips."""
 
-MOST_KEPT = 8
-"""So many samplers are kept, the last ones made."""
+MAX_OTHERS_ON_DEVICE = 2**25
+"""Up to this many sites of other kinds, a device draws all of them: moving copies there would cost more."""
 
-
-class Sampler(Protocol):
-    """Draws noisy copies of one object, as its view shows them: of a graph, `NoisyGraphs`."""
-
-    def draw(self, stream: WordStream, samples: int) -> Copies:
-        """So many noisy copies; a function of the stream alone."""
-
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Copies]:
-        """The first `wanted` of the copies that `draw` gives, in portions that take a bounded amount of memory."""
-
-
-def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
-    """The sampler of an object. Which one it is depends on its sites, the noise and the kind of device.
-
-    On another device than the CPU, they are drawn there: all sites, or, of many node pairs, those that flip.
-    """
-    noise = filled_noise(noise, [sites])
-    way, flips = way_of(sites, noise, device)
-    return _Viewed(_draws(sites, noise, way, flips, device), view_of(sites, way, device))
-
-
-def draws_here(sites: Sites, noise: Noise) -> tuple[Way, Draws]:
-    """How the copies of an object are drawn on a CPU, and what draws them, without a view."""
-    noise = filled_noise(noise, [sites])
-    way, flips = way_of(sites, noise)
-    return way, _draws(sites, noise, way, flips, "cpu")
+MAX_KEPT = 8
+"""Samplers that are kept, those last made."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Viewed:
-    draws: Draws
+class Sampler:
+    """Draws noisy copies of one object, as its view shows them: of a graph, `NoisyGraphs`."""
+
+    sites: SiteSampler
     view: Callable[[Draw], Copies]
 
     def draw(self, stream: WordStream, samples: int) -> Copies:
-        return self.view(self.draws.draw(stream, samples))
+        """This many noisy copies; a function of the stream alone."""
+        return self.view(self.sites.draw(stream, samples))
 
     def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[Copies]:
-        return map(self.view, self.draws.portions(stream, samples, wanted))
+        """The first `wanted` of the copies that `draw` gives, in portions that take a bounded amount of memory."""
+        return map(self.view, self.sites.portions(stream, samples, wanted))
+
+
+def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
+    """The sampler of an object: a function of its sites, the noise and the kind of device, which is where it draws."""
+    noise = noise_for_sites(noise, [sites])
+    method = method_of(sites, noise, device)
+    return Sampler(site_sampler(sites, noise, method, device), view_of(sites, method, device))
 
 
 def draw_each(of: Sampler, states: State, samples: int) -> Copies | None:
     """The copies that a sampler draws from a stream of each of these states, one after the other, as one batch.
 
-    None: they are not drawn as words, or `samples` are no whole words; there is nothing to gain from drawing together.
+    None where nothing is gained by it: the copies are not drawn as packed bits, or `samples` is no multiple of 64.
     """
-    if not isinstance(of, _Viewed) or not isinstance(of.draws, _DenseSampler) or samples % WORD:
+    if not isinstance(of, Sampler) or not isinstance(of.sites, DenseBits) or samples % LANES:
         return None
-    return of.view(of.draws.draw_each(states, samples))
+    return of.view(of.sites.draw_each(states, samples))
 
 
 _KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object]]] = OrderedDict()
-_KEPT_TURN = Lock()
-_last: tuple[Sites, Noise, str, Sampler, Callable[[], object]] | None = None
-"""The one that was asked for last: chunks of one object come one after the other."""
+_KEPT_LOCK = Lock()
 
 
 def kept_sampler(
@@ -123,175 +120,215 @@ def kept_sampler(
 ) -> Sampler:
     """The sampler of an object, kept for its next chunk.
 
-    Args:
-        sites: the sites of the object.
-        noise: the noise.
-        owner: whose own sampler it is, a classifier's; None: anybody's.
-        device: where the owner draws.
-        make: what makes it.
+    An `owner` is a classifier that makes its own sampler (`make`) and draws on `device`.
     """
-    global _last  # noqa: PLW0603  (set at once, and only ever compared by identity)
-    last = _last
-    if last is not None and last[0] is sites and last[1] is noise and last[2] == device and last[4]() is owner:
-        return last[3]
-    # Another owner may come to lie at the same address: the one whose sampler it is must still be there.
     key = (sites.clean.key, sites.frame.key, sites.key, noise, None if owner is None else (id(owner), device))
-    with _KEPT_TURN:
+    with _KEPT_LOCK:
         found = _KEPT.get(key)
+    # Another owner may come to lie at the same address: the one whose sampler it is must still be there.
     if found is not None and found[1]() is owner:
-        _last = sites, noise, device, *found
         return found[0]
-    made = make(sites, noise)  # in nobody's way: two threads may make the same one
+    made = make(sites, noise)  # outside the lock: two threads may make the same one
     try:
         alive: Callable[[], object] = (lambda: None) if owner is None else ref(owner)
-    except TypeError:  # it does not let itself be watched
+    except TypeError:  # it cannot be referenced weakly
         alive = lambda: owner  # noqa: E731
-    with _KEPT_TURN:
+    with _KEPT_LOCK:
         _KEPT[key] = made, alive
         _KEPT.move_to_end(key)
-        if len(_KEPT) > MOST_KEPT:
+        if len(_KEPT) > MAX_KEPT:
             _KEPT.popitem(last=False)
-    _last = sites, noise, device, made, alive
     return made
 
 
-def way_of(sites: Sites, noise: Noise, device: str = "cpu") -> tuple[Way, float]:
-    """How the copies of an object are drawn, and how many sites change their value in one of them on average."""
+def method_of(sites: Sites, noise: Noise, device: str = "cpu") -> Method:
+    """How the copies of an object are drawn."""
+    n_sites, flips, bits = sites.n_sites, expected_flips(sites, noise), are_bits(sites)
+    few = flips <= DENSE_SHARE * n_sites
+    if device == "cpu":
+        return Method.SPARSE if few and n_sites > (MAX_DENSE_BITS if bits else MAX_DENSE_VALUES) else Method.DENSE
+    if bits and all(block.layer == PAIRS for block in sites.blocks):
+        most = max(MAX_DENSE_ON_DEVICE, min(DEVICE_SITES_PER_FLIP * flips, MAX_DENSE_VALUES))
+        return Method.DEVICE_SPARSE if few and n_sites > most else Method.DEVICE_DENSE
+    return Method.SPARSE if few and n_sites > MAX_OTHERS_ON_DEVICE else Method.DEVICE_DENSE
+
+
+def expected_flips(sites: Sites, noise: Noise) -> float:
+    """How many sites change their value in a copy on average."""
+    return sum(pool.flips for pool in pools_of(sites, acting_laws(sites, noise)))
+
+
+def site_sampler(sites: Sites, noise: Noise, method: Method, device: str = "cpu") -> SiteSampler:
+    """What draws the sites of an object by a method, without a view."""
     laws = acting_laws(sites, noise)
-    if any(law.alphabet > 2 for law in laws):
-        counted = zip(laws, sites.counts, strict=True)
-        way = Way.VALUES if device == "cpu" else Way.DEVICE_VALUES
-        return way, sum(n * law.change(value) for law, counts in counted for value, n in enumerate(counts))
-    pools = _pools(sites, noise)
-    flips = sum(pool.n_sites * pool.p for pool in pools)
-    there = device != "cpu" and all(pool.p == 0 or pool.p > 1e-9 for pool in pools)
-    few = flips <= DENSE_SHARE * sites.n_sites
-    if device != "cpu" and few and sites.n_sites > MOST_ON_DEVICE and _all_pairs(sites):
-        return Way.DEVICE_FLIPS, flips
-    if few and sites.n_sites > (MOST_BITS_ON_DEVICE if there else ALWAYS_DENSE):
-        return Way.SPARSE, flips
-    return Way.DEVICE if there else Way.DENSE, flips
-
-
-def _all_pairs(sites: Sites) -> bool:
-    """Whether all sites are node pairs."""
-    return all(block.layer == PAIRS for block in sites.blocks)
-
-
-def _draws(sites: Sites, noise: Noise, way: Way, flips: float, device: str) -> Draws:
-    if way is Way.VALUES:
-        return DenseValues(*_transitions(sites, noise))
-    if way is Way.DEVICE_VALUES:
-        from starcert.sampling.device_values import DeviceValueSampler  # noqa: PLC0415  (torch: only where a device is)
-
-        return DeviceValueSampler(*_transitions(sites, noise), device)
-    pools = _pools(sites, noise)
-    if way is Way.SPARSE:
-        return _SparseSampler(sites, pools, flips)
-    if way is Way.DEVICE_FLIPS:
+    if method is Method.SPARSE:
+        regions = () if are_bits(sites) else list(zip(sites.offsets, laws, strict=True))
+        return SparseSites(sites.n_sites, sites.nonzero, pools_of(sites, laws), regions)
+    if method is Method.DEVICE_SPARSE:
         from starcert.sampling.device_flips import DeviceFlipSampler  # noqa: PLC0415  (torch: only where a device is)
 
-        return DeviceFlipSampler(sites, pools, device)
-    if way is Way.DEVICE:
-        from starcert.sampling.device import DeviceSampler  # noqa: PLC0415  (torch: only where a device is)
+        return DeviceFlipSampler(sites, pools_of(sites, laws), device)
+    kinds, kind = kinds_of_sites(sites, laws)
+    if method is Method.DENSE and are_bits(sites):
+        flips = DenseFlips([law.change(value) for law, value in kinds], kind)
+        return DenseBits(flips, sites.nonzero[0], sites.n_sites)
+    transitions = [law.transitions(value) for law, value in kinds]
+    if method is Method.DENSE:
+        return DenseValues(transitions, kind, sites.nonzero)
+    from starcert.sampling.device import DeviceSampler  # noqa: PLC0415  (torch: only where a device is)
 
-        return DeviceSampler(sites, *_laws(sites, pools), device)
-    return _DenseSampler(sites, pools)
+    return DeviceSampler(transitions, kind, device)
 
 
-def _transitions(sites: Sites, noise: Noise) -> tuple[list[tuple[Fraction, ...]], npt.NDArray[np.int64]]:
-    """The laws of all values in all regions, and for every site the place of its own among them."""
-    laws: list[tuple[Fraction, ...]] = []
-    law = np.zeros(sites.n_sites, dtype=np.int64)
+def kinds_of_sites(sites: Sites, laws: list[Law]) -> tuple[list[tuple[Law, int]], npt.NDArray[np.unsignedinteger]]:
+    """All pairs of a region's law and a clean value, and for every site the place of its own among them."""
+    kinds: list[tuple[Law, int]] = []
     positions, values = sites.nonzero
-    law[positions] = values
-    for acting, first, size in zip(acting_laws(sites, noise), sites.offsets, sites.sizes, strict=True):
-        law[first : first + size] += len(laws)
-        laws += [acting.transitions(value) for value in range(acting.alphabet)]
-    return laws, law
+    kind = np.zeros(sites.n_sites, dtype=np.min_scalar_type(sum(law.alphabet for law in laws)))
+    kind[positions] = values
+    for law, first, size in zip(laws, sites.offsets, sites.sizes, strict=True):
+        kind[first : first + size] += np.array(len(kinds), dtype=kind.dtype)
+        kinds += [(law, value) for value in range(law.alphabet)]
+    return kinds, kind
 
 
-def _pools(sites: Sites, noise: Noise) -> list[Pool]:
-    pools = []
-    for region, first, size, ones in zip(sites.regions, sites.offsets, sites.sizes, sites.ones, strict=True):
-        law = noise[region]
-        if law.alphabet != 2:
-            wanted = "be a law on two values where bits are drawn"
-            raise InvalidParameterError(f"noise[{region}]", wanted, law, "Values are drawn by a DenseValues.")
-        if law.change(1) == law.change(0):
+def pools_of(sites: Sites, laws: list[Law]) -> list[Pool]:
+    """The sites of each region by how often they flip."""
+    pools, bits = [], are_bits(sites)
+    positions, values = sites.nonzero
+    for law, first, size in zip(laws, sites.offsets, sites.sizes, strict=True):
+        if bits and law.change(1) == law.change(0):
             pools.append(Pool(first, size, law.change(0)))
-        else:
-            pools += [Pool(first, size, law.change(1), only=ones), Pool(first, size, law.change(0), but=ones)]
+            continue
+        here = slice(*np.searchsorted(positions, (first, first + size)))
+        for value in (1, 0) if bits else range(law.alphabet):  # the order decides which copies a seed gives
+            p = law.change(value) if bits else 1 - law.transitions(value)[value]
+            if value:
+                pools.append(Pool(first, size, p, only=positions[here][values[here] == value]))
+            else:
+                pools.append(Pool(first, size, p, but=positions[here]))
     return pools
 
 
-def _laws(sites: Sites, pools: list[Pool]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.unsignedinteger]]:
-    """The different flip probabilities, and for every site the place of its own among them, in as few bytes as do."""
-    values = np.unique([pool.p for pool in pools])
-    law = np.zeros(sites.n_sites, dtype=np.min_scalar_type(len(values)))
-    for pool in pools:  # sites with a 1 are listed first, so that the others fill what is left
-        number = np.searchsorted(values, pool.p)
-        if pool.only is None:
-            kept = law[pool.but]
-            law[pool.first : pool.first + pool.size] = number
-            law[pool.but] = kept
-        else:
-            law[pool.only] = number
-    return values, law
+EDGE_BYTES = 16
+"""Bytes of an edge in the list of a copy's edges: two node indices."""
+
+SITE_BYTES = {True: 17, False: 64}
+"""Bytes of a site that is drawn: of a bit, the number that 64 copies share, its two nodes and its law; of a value of a
+larger alphabet, its thresholds, a random word and the value."""
+
+DEVICE_SITE_BYTES = {True: 36 + 64 * 10, False: 36 + 64 * 13}
+"""The same on a device: nodes, digits of its law, clean value; and 64 copies of a random number and a value."""
+
+SPARSE_BYTES = FLIP_BYTES + 40
+"""Bytes of a flip in one copy: its position, its place in the table of those seen, and its two nodes."""
+
+NODE_VALUE_BYTES = 16
+"""Bytes of a value of node data that are sites, in one copy: itself, and the numbers as which it is shown."""
+
+MAX_BYTES_EACH = 1000
+"""More than any method takes for a site, a node or an edge: objects that fit by this measure need no closer look."""
+
+MAX_BATCH_BYTES = 2**30
+"""Bytes that a batch on a CPU may take, as edges and as the classifier sees it."""
+
+CopyBytes = Callable[[int, float], float]
+"""From the nodes and the edges of a copy of a graph to the bytes that it takes as a classifier sees it."""
 
 
-class _DenseSampler:
-    def __init__(self, sites: Sites, pools: list[Pool]) -> None:
-        self._ones = sites.nonzero[0]
-        self._n_sites = sites.n_sites
-        self._flips = DenseFlips(*_laws(sites, pools))
-
-    def draw(self, stream: WordStream, samples: int) -> SlicedDraw:
-        return self._drawn(self._flips.draw(stream, samples), samples)
-
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[SlicedDraw]:
-        # A word has 64 copies. To draw all words again and keep others costs about what listing their edges does.
-        most = max(1, HELD // (8 * max(1, self._n_sites)))
-        for first in range(0, -(-wanted // WORD), most):
-            left = wanted - WORD * first
-            last = left <= WORD * most
-            words = self._flips.draw(stream if last else stream.fork(), samples, first=first, most=most)
-            yield self._drawn(words, min(left, WORD * most))
-
-    def draw_each(self, states: State, samples: int) -> SlicedDraw:
-        """The copies that `draw` gives for a stream of each state, one after the other; `samples` are whole words."""
-        return self._drawn(self._flips.draw_each(states, samples), samples * len(states))
-
-    def _drawn(self, words: Words, samples: int) -> SlicedDraw:
-        _invert(words, self._ones)
-        return SlicedDraw(words, 0, samples)
+def expected_edges(sites: Sites, noise: Noise) -> float:
+    """How many edges a noisy copy has on average."""
+    present, edges = float(len(sites.fixed_edges)), sites.clean.layers[0].name
+    for block, counts, law in zip(sites.blocks, sites.counts, acting_laws(sites, noise), strict=True):
+        if block.layer == edges:
+            present += sum(n * (1 - float(law.transitions(value)[0])) for value, n in enumerate(counts))
+    return present
 
 
-@compiled
-def _invert(words: Words, sites: npt.NDArray[np.int64]) -> None:
-    for site in sites:
-        for word in range(words.shape[1]):
-            words[site, word] = ~words[site, word]
+def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_bytes: CopyBytes) -> int:
+    """As many copies as a classifier wants; on a CPU, at most as many as keep their edges in some ten megabytes.
+
+    Where noise adds many edges, the classifier wants matrices, or data of nodes are sites, at most what takes a
+    gigabyte to see.
+    """
+    if device != "cpu":  # a device knows its own memory
+        return wanted
+    if not shows_graphs(sites):
+        return min(wanted, max(1, 500_000 // (sites.n_sites + 1)))
+    graph = sites.graph
+    small = min(wanted, max(1, 500_000 // (graph.n_nodes + graph.n_edges + 1)))
+    if small * (1 + _seen_bytes(sites, graph.n_edges + sites.n_sites, copy_bytes)) <= MAX_BATCH_BYTES:
+        return small  # whatever the noise is, no copy has more edges
+    seen = _seen_bytes(sites, expected_edges(sites, noise), copy_bytes)
+    return min(small, max(1, int(MAX_BATCH_BYTES / (1 + seen))))
 
 
-class _SparseSampler:
-    def __init__(self, sites: Sites, pools: list[Pool], expected: float) -> None:
-        self._n_sites = sites.n_sites
-        self._ones = sites.nonzero[0]
-        self._flips = SparseFlips(pools)
-        self._expected = expected
+def _seen_bytes(sites: Sites, n_edges: float, copy_bytes: CopyBytes) -> float:
+    """What a copy of a graph takes as a list of its edges, as the classifier sees it, and as data of nodes."""
+    n_nodes, node_values = sites.graph.n_nodes, sum(layer.size for layer in sites.clean.layers[1:])
+    return EDGE_BYTES * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges) + NODE_VALUE_BYTES * node_values
 
-    def draw(self, stream: WordStream, samples: int) -> FlippedDraw:
-        return FlippedDraw(self._n_sites, self._ones, *self._flips.draw(stream, samples))
 
-    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[FlippedDraw]:
-        most = max(1, int(HELD / (SPARSE_BYTES * (1 + self._expected))))
-        if most >= samples:
-            yield self.draw(stream, samples)[:wanted]
-            return
-        done = 0
-        for drawn in self._flips.portions(stream, samples, most):
-            yield FlippedDraw(self._n_sites, self._ones, *drawn)[: wanted - done]
-            done += most
-            if done >= wanted:
-                return
+def check_all_fit(
+    sites: Iterable[Sites], noise: Noise, *, free: int | None, device: str, copy_bytes: CopyBytes
+) -> None:
+    """Refuses objects whose noisy copies do not fit into free memory; None: it is not known."""
+    for number, each in enumerate(sites if free is not None else ()):
+        check_fits(each, noise, name=f"graph {number}", free=free or 0, device=device, copy_bytes=copy_bytes)
+
+
+def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
+    """Refuses a graph whose noisy copies do not fit.
+
+    Raises:
+        StarcertError: how many bytes are needed, how many there are, and what would fit.
+    """
+    n_nodes, n_edges = _nodes_and_edges(sites)
+    most = n_edges + sites.n_sites
+    seen = copy_bytes(n_nodes, most) if n_nodes else 0
+    if MAX_BYTES_EACH * (most + n_nodes) + 16 * n_nodes**2 + seen <= free:
+        return  # whatever the noise is: most objects are small
+    needed = _bytes(sites, noise, device, copy_bytes)
+    if needed <= free:
+        return
+    reason, advice = f"there are {sites.n_sites:,} sites", "Take fewer sites into the regions."
+    if shows_graphs(sites):
+        edges = f"this noise leaves {expected_edges(sites, noise):,.0f} edges in a copy"
+        reason = f"{n_nodes:,} nodes have {sites.n_sites:,} sites, and {edges}"
+        advice = _advice(sites, noise, free, device, copy_bytes)
+    raise StarcertError(
+        f"The noisy copies of {name} do not fit: {reason}. One copy at a time takes {in_words(needed)}, and there are "
+        f"{in_words(free)}. {advice}"
+    )
+
+
+def _nodes_and_edges(sites: Sites) -> tuple[int, int]:
+    """How many nodes and edges the clean object has: none, if it is no graph."""
+    return (sites.graph.n_nodes, sites.graph.n_edges) if shows_graphs(sites) else (0, 0)
+
+
+def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> float:
+    """The least that drawing and showing one portion takes."""
+    seen = float(sites.n_sites)
+    if shows_graphs(sites):
+        seen = _seen_bytes(sites, expected_edges(sites, noise), copy_bytes)
+    (n_nodes, n_edges), method = _nodes_and_edges(sites), method_of(sites, noise, device)
+    if method in (Method.SPARSE, Method.DEVICE_SPARSE):
+        return SPARSE_BYTES * expected_flips(sites, noise) + EDGE_BYTES * n_edges + seen
+    if method is Method.DENSE:
+        return SITE_BYTES[are_bits(sites)] * sites.n_sites + seen
+    return DEVICE_SITE_BYTES[are_bits(sites)] * sites.n_sites + 8 * n_nodes**2 + seen
+
+
+def _advice(sites: Sites, noise: Noise, free: int, device: str, copy_bytes: CopyBytes) -> str:
+    """The next step: fewer additions, where that is enough."""
+    for digits in range(1, 13):
+        laws = {
+            each: law.adding_at_most(10.0**-digits) if isinstance(law := noise[each], Flip) else law for each in noise
+        }
+        if Noise(laws) != noise and _bytes(sites, Noise(laws), device, copy_bytes) <= free:
+            written = ", ".join(f"{region}={law.to_text()}" for region, law in laws.items())
+            return f"A noise that adds fewer edges fits, deletions and additions apart: {written}."
+    if device != "cpu":
+        return "Run it on the CPU."
+    return "No noise makes it fit: take a smaller graph, or a model on edges (from_pyg) if this one takes matrices."

@@ -1,28 +1,37 @@
-"""Exact flips where they are rare: draw how many sites flip, then which.
+"""Exact draws where flips are rare: how many sites flip, then which, then what they show.
 
-The cost follows the number of flips, not the number of sites: a graph of 10,000 nodes has 50 million node pairs, of
-which p = 1e-5 flips five hundred. Both steps are exact. The count follows the binomial law to its last digit (see
-`counts`); the sites are drawn one by one, each uniformly (by rejection, never by a remainder), and again if they were
-drawn before.
+The cost follows the number of flips, not of sites: a graph of 10,000 nodes has 50 million node pairs, of which p = 1e-5
+flips five hundred. All steps are exact. The count follows the binomial law to its last digit (see `count_table`);
+the sites are drawn one by one, each uniformly (by rejection, never by a remainder), and again if they were drawn
+before; what a flip shows if there are more than two values follows its law, given that it is not the clean value.
 
-Sites with one flip probability form a *pool*: a region under `Flip(p)`, or its present or its absent edges under
-`Flip(delete, add)`.
+Sites with one flip probability form a *pool*: a region under `Flip(p)`, or its sites of one clean value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
-from starcert.sampling.streams import DIGIT_WORDS, Words, WordStream, count_table
+from starcert.sampling.dense import MAX_BYTES, DenseValues
+from starcert.sampling.draws import FlippedDraw, Nonzero, Positions, SiteSampler
+from starcert.sampling.streams import COUNT_WORDS, WordStream, count_table
 
-__all__ = ["Pool", "SparseFlips", "drawn_counts"]
+if TYPE_CHECKING:
+    from starcert.objects.laws.law import Law
 
-Positions = npt.NDArray[np.int64]
+__all__ = ["FLIP_BYTES", "Pool", "SparseSites", "drawn_counts"]
+
+FLIP_BYTES = 24
+"""Bytes of one flipped position while it is drawn: itself, twice while pools are merged, and its copy."""
+
+BLOCK_FLIPS = 2**22
+"""Flips with values are drawn in blocks of copies with about this many: what is drawn depends on it."""
 
 
 class Pool(NamedTuple):
@@ -31,14 +40,14 @@ class Pool(NamedTuple):
     Attributes:
         first: the first position of the range that the sites lie in.
         size: the length of that range.
-        p: the flip probability, the exact value of a float.
+        p: the exact flip probability.
         only: the positions that belong, if they are a listed part of the range; None: all of it.
         but: positions of the range that do not belong.
     """
 
     first: int
     size: int
-    p: float
+    p: float | Fraction
     only: Positions | None = None
     but: Positions = np.empty(0, dtype=np.int64)
 
@@ -47,84 +56,85 @@ class Pool(NamedTuple):
         """How many sites the pool has."""
         return self.size - self.but.size if self.only is None else self.only.size
 
+    @property
+    def flips(self) -> float:
+        """How many of them flip on average."""
+        return self.n_sites * float(self.p)
 
-class SparseFlips:
-    """Draws the flipped positions of several pools."""
 
-    def __init__(self, pools: list[Pool]) -> None:
+class SparseSites(SiteSampler):
+    """Draws the sites that flip, pool by pool, and what they show.
+
+    If sites have more than two values, `regions` are the first position and the law of each region.
+    """
+
+    def __init__(
+        self, n_sites: int, nonzero: Nonzero, pools: Sequence[Pool], regions: Sequence[tuple[int, Law]] = ()
+    ) -> None:
+        self._n_sites, self._nonzero = n_sites, nonzero
         self._pools = [pool for pool in pools if pool.n_sites and pool.p > 0]
-        self._excluded = [_excluded(pool) for pool in self._pools]
+        self._taken = [_taken_by_others(pool) for pool in self._pools]
+        self._flips = sum(pool.flips for pool in pools)
+        self._offsets = np.array([first for first, _ in regions])
+        self._first_laws = np.cumsum([0, *(law.alphabet for _, law in regions)])
+        self._shown_laws = [_law_of_flips(law, value) for _, law in regions for value in range(law.alphabet)]
 
-    def draw(self, stream: WordStream, samples: int) -> tuple[Positions, Positions]:
-        """Flipped positions of each sample: where each sample starts (samples + 1 entries), and the positions."""
-        return self._of([stream] * len(self._pools), samples)
+    @override
+    def draw(self, stream: WordStream, samples: int) -> FlippedDraw:
+        if self._shown_laws:
+            return FlippedDraw.joined(list(self._blocks(stream, samples, samples)))
+        return self._drawn([stream] * len(self._pools), samples)
 
-    def portions(self, stream: WordStream, samples: int, most: int) -> Iterator[tuple[Positions, Positions]]:
-        """What `draw` gives, at most so many samples at a time.
-
-        All samples of a pool are drawn before those of the next one. So where the words of each pool begin is found out
-        first, by drawing and forgetting.
-        """
+    @override
+    def portions(self, stream: WordStream, samples: int, wanted: int) -> Iterator[FlippedDraw]:
+        if self._shown_laws:
+            yield from self._blocks(stream, samples, wanted)
+            return
+        most = max(1, int(MAX_BYTES / (FLIP_BYTES * (1 + self._flips))))
+        if most >= samples:
+            yield self.draw(stream, samples)[:wanted]
+            return
+        # All samples of a pool come before those of the next. Where each pool's words begin is found by drawing once.
         streams = []
-        for pool, excluded in zip(self._pools, self._excluded, strict=True):
+        for pool, taken in zip(self._pools, self._taken, strict=True):
             streams.append(stream.fork())
             if len(streams) < len(self._pools):
-                for count in _counts(samples, most):
-                    _draw_pool(stream, count, pool, excluded)
-        for count in _counts(samples, most):
-            yield self._of(streams, count)
+                for start in range(0, samples, most):
+                    _draw_pool(stream, min(most, samples - start), pool, taken)
+        for start in range(0, wanted, most):
+            yield self._drawn(streams, min(most, samples - start))[: wanted - start]
 
-    def _of(self, streams: Sequence[WordStream], samples: int) -> tuple[Positions, Positions]:
-        starts = [np.zeros(samples + 1, dtype=np.int64)]
-        drawn: list[Positions] = []
-        for stream, pool, excluded in zip(streams, self._pools, self._excluded, strict=True):
-            ends, positions = _draw_pool(stream, samples, pool, excluded)
-            starts.append(ends)
-            drawn.append(positions)
-        return _interleave(np.stack(starts), drawn)
+    def _drawn(self, streams: Sequence[WordStream], samples: int) -> FlippedDraw:
+        pools = zip(streams, self._pools, self._taken, strict=True)
+        drawn = [_draw_pool(stream, samples, pool, taken) for stream, pool, taken in pools]
+        starts = np.stack([np.zeros(samples + 1, dtype=np.int64), *(ends for ends, _ in drawn)])
+        merged = _interleave(starts, [positions for _, positions in drawn])
+        return FlippedDraw(self._n_sites, self._nonzero, *merged)
 
-
-def _counts(samples: int, most: int) -> Iterator[int]:
-    for start in range(0, samples, most):
-        yield min(most, samples - start)
-
-
-def _draw_pool(
-    stream: WordStream, samples: int, pool: Pool, excluded: tuple[Words, Positions]
-) -> tuple[Positions, Positions]:
-    first_count, table = count_table(pool.n_sites, pool.p)
-    starts = np.zeros(samples + 1, dtype=np.int64)
-    flips = pool.n_sites * pool.p
-    positions = np.empty(int(samples * flips + 10 * (samples * flips) ** 0.5 + 1024), dtype=np.int64)
-    portion = min(int(4 * samples * (flips + 4) + 4096), LARGEST_PORTION)
-    span = pool.size if pool.only is None else pool.only.size
-    most = first_count + len(table)  # more cannot be drawn
-    mapped, as_table = excluded
-    seen = mapped.copy(), np.full(0 if mapped.size else _table_size(min(most, pool.n_sites)), -1, dtype=np.int64)
-    sample = 0
-    while sample < samples:
-        raw = stream.at_least(portion)
-        reached, used = _draw_samples(
-            first_count, table, span, pool.n_sites, (mapped, as_table), seen, starts, sample, positions, raw
-        )
-        if reached < 0:
-            raise ArithmeticError(TIED)
-        if reached == sample:  # one that needs more words
-            portion *= 2
-        if reached < samples and positions.size - starts[reached] < most:  # perhaps out of room for positions
-            positions = np.concatenate([positions, np.empty(positions.size // 4 + most, dtype=np.int64)])
-        stream.use(used)
-        sample = reached
-    positions = positions[: starts[-1]]
-    return starts, positions + pool.first if pool.only is None else pool.only[positions]
+    def _blocks(self, stream: WordStream, samples: int, wanted: int) -> Iterator[FlippedDraw]:
+        """Flips with values: in each block of copies the positions first, then what they show."""
+        rows = max(1, int(BLOCK_FLIPS / (1 + self._flips)))
+        for start in range(0, max(1, wanted), rows):
+            drawn = self._drawn([stream] * len(self._pools), min(rows, samples - start))
+            regions = np.searchsorted(self._offsets, drawn.positions, side="right") - 1
+            laws = self._first_laws[regions] + drawn.clean_at(drawn.positions)
+            shown = DenseValues(self._shown_laws, laws).draw_values(stream, 1)[0]
+            yield FlippedDraw(drawn.n_sites, drawn.nonzero, drawn.starts, drawn.positions, shown)[: wanted - start]
 
 
-def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float) -> Positions:
-    """How many of so many sites flip in each sample."""
+def _law_of_flips(law: Law, value: int) -> Sequence[Fraction]:
+    """What a site of this clean value shows, given that it flips."""
+    chances = law.transitions(value)
+    change = 1 - chances[value]
+    return [(p / change if shown != value else Fraction(0)) if change else p for shown, p in enumerate(chances)]
+
+
+def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float | Fraction) -> Positions:
+    """How many sites of a pool flip in each sample."""
     first_count, table = count_table(n_sites, p)
-    raw = stream.at_least(DIGIT_WORDS * samples)
+    raw = stream.at_least(COUNT_WORDS * samples)
     counts: Positions = _counts_of(table, raw, samples)
-    stream.use(DIGIT_WORDS * samples)
+    stream.use(COUNT_WORDS * samples)
     if counts.min(initial=0) < 0:
         raise ArithmeticError(TIED)
     return first_count + counts
@@ -132,67 +142,68 @@ def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float) -> Po
 
 TIED = "a random number agrees with the distribution function in all 192 digits"
 
-MOST_MAPPED = 2**25
-"""Up to so many positions, whether one is taken is a bit in a map of all of them."""
-
-LARGEST_PORTION = 2**24
-"""So many random words are asked for at a time, unless one sample needs more."""
-
-SMALLEST = 16
-"""Places in a table for nothing."""
+MAX_PORTION = 2**24
+"""Random words requested at a time, unless one sample needs more."""
 
 
-def _table_size(entries: int) -> int:
-    return max(2 * SMALLEST, 1 << (2 * entries).bit_length()) if entries else SMALLEST
-
-
-def _excluded(pool: Pool) -> tuple[Words, Positions]:
-    """The positions of a pool's range that do not belong, counted from its first: as a map of bits, or as a table."""
-    span = pool.size if pool.only is None else pool.only.size
-    taken = pool.but - pool.first
-    if span > MOST_MAPPED:
-        return np.empty(0, dtype=np.uint64), _hash_set(taken)
-    bits = np.zeros(-(-span // 64) * 64, dtype=np.bool_)
-    bits[taken] = True
-    # Bits are in order on a little-endian machine.
-    return np.packbits(bits, bitorder="little").view(np.uint64), np.empty(0, dtype=np.int64)
-
-
-def _hash_set(values: Positions) -> Positions:
-    """The values in an open-addressed table, −1 where a place is free."""
-    table = np.full(_table_size(values.size), -1, dtype=np.int64)
-    _insert_all(table, values)
+def _taken_by_others(pool: Pool) -> Positions:
+    """A hash table of the positions of a pool's range that do not belong to it, with room for those of a sample."""
+    first_count, counts = count_table(pool.n_sites, pool.p)
+    entries = pool.but.size + min(first_count + len(counts), pool.n_sites)
+    table = np.full(1 << (2 * entries).bit_length(), -1, dtype=np.int64)
+    _take_all(table, pool.but - pool.first)
     return table
 
 
+def _draw_pool(stream: WordStream, samples: int, pool: Pool, taken: Positions) -> tuple[Positions, Positions]:
+    """Where the flips of each sample begin (samples + 1 entries), and their positions."""
+    first_count, table = count_table(pool.n_sites, pool.p)
+    starts = np.zeros(samples + 1, dtype=np.int64)
+    flips = samples * pool.flips
+    positions = np.empty(int(flips + 10 * flips**0.5 + 1024), dtype=np.int64)
+    portion = min(int(4 * (flips + 4 * samples) + 4096), MAX_PORTION)
+    span = pool.size if pool.only is None else pool.only.size
+    most = first_count + len(table)  # more cannot be drawn
+    taken = taken.copy()
+    sample = 0
+    while sample < samples:
+        raw = stream.at_least(portion)
+        reached, used = _draw_samples(first_count, table, span, pool.n_sites, taken, starts, sample, positions, raw)
+        if reached < 0:
+            raise ArithmeticError(TIED)
+        if reached == sample:  # one that needs more words
+            portion *= 2
+        if reached < samples and positions.size - starts[reached] < most:  # positions may not fit
+            positions = np.concatenate([positions, np.empty(positions.size // 4 + most, dtype=np.int64)])
+        stream.use(used)
+        sample = reached
+    positions = positions[: starts[-1]]
+    return starts, positions + pool.first if pool.only is None else pool.only[positions]
+
+
 @compiled
-def _place(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Where a value stands in an open-addressed table, or would stand."""
-    mask = table.size - 1
-    place = (value * 0x9E3779B1) & mask
-    while table[place] != -1 and table[place] != value:
+def _place(taken, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Where a position is in an open-addressed table with −1 in free places, or would be."""
+    mask = taken.size - 1
+    place = (position * 0x9E3779B1) & mask
+    while taken[place] != -1 and taken[place] != position:
         place = (place + 1) & mask
     return place
 
 
 @compiled
-def _contains(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    return table[_place(table, value)] == value
-
-
-@compiled
-def _insert(table, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Puts a value into the table; returns whether it was new."""
-    place = _place(table, value)
-    new = table[place] != value
-    table[place] = value
+def _take(taken, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Puts a position into the table; returns whether it was new."""
+    place = _place(taken, position)
+    new = taken[place] != position
+    taken[place] = position
     return new
 
 
 @compiled
-def _insert_all(table, values):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    for value in values:
-        _insert(table, value)
+def _take_all(taken, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    for position in positions:
+        _take(taken, position)
 
 
 @compiled
@@ -202,7 +213,7 @@ def _count(table, raw, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, A
     while low < high:
         middle = (low + high) // 2
         order = 0
-        for i in range(DIGIT_WORDS):
+        for i in range(COUNT_WORDS):
             if raw[used + i] != table[middle, i]:
                 order = -1 if raw[used + i] < table[middle, i] else 1
                 break
@@ -219,32 +230,21 @@ def _count(table, raw, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, A
 def _counts_of(table, raw, samples):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     counts = np.empty(samples, np.int64)
     for sample in range(samples):
-        counts[sample] = _count(table, raw, DIGIT_WORDS * sample)
+        counts[sample] = _count(table, raw, COUNT_WORDS * sample)
     return counts
 
 
 @compiled
-def _draw_samples(first_count, table, span, n_sites, barred, taken, starts, sample, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Draws samples from `sample` on, as long as words and room last; returns the first one not done, and words used.
+def _draw_samples(first_count, table, span, n_sites, taken, starts, sample, positions, raw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Draws samples from `sample` on while words and space last; returns the first one not done, and words used.
 
-    Args:
-        first_count: the count of the first entry of the table.
-        table: the distribution function of the count.
-        span: positions go from 0 to before it.
-        n_sites: how many of them belong to the pool.
-        barred: which positions do not belong, as a map of bits and as a table; one of the two is empty.
-        taken: likewise, those that are drawn; left as it was found: the map as that of `barred`, the table empty.
-        starts: where the positions of each sample begin.
-        sample: the first that is not done.
-        positions: what is drawn, sample by sample.
-        raw: random words.
+    Counts are drawn by the distribution function `table`, which begins at `first_count`; then positions below `span`,
+    of which those in the hash table `taken` are not available. The table is left as it was.
     """
-    (map_of_barred, table_of_barred), (map_of_taken, table_of_taken) = barred, taken
-    mapped = map_of_barred.size > 0
     used = 0
     for number in range(sample, starts.size - 1):
         mark, begin = used, starts[number]
-        if used + DIGIT_WORDS > raw.size:
+        if used + COUNT_WORDS > raw.size:
             return number, mark
         entry = _count(table, raw, used)
         if entry < 0:
@@ -252,86 +252,45 @@ def _draw_samples(first_count, table, span, n_sites, barred, taken, starts, samp
         count = first_count + entry
         if begin + count > positions.size:
             return number, mark
-        # Where more than half flips, draw those that stay.
-        stay = 2 * count > n_sites
-        wanted = n_sites - count if stay else count
-        used += DIGIT_WORDS
-        if mapped:
-            used = _choose_mapped(raw, used, span, wanted, map_of_taken, positions[begin:])
-            if used >= 0 and not stay:
-                for position in positions[begin : begin + count]:
-                    map_of_taken[position >> 6] &= ~(np.uint64(1) << np.uint64(position & 63))
-            else:
-                if used >= 0:
-                    _list_others(span, map_of_taken, positions[begin:])
-                map_of_taken[:] = map_of_barred
-        else:
-            used = _choose(raw, used, span, wanted, table_of_barred, table_of_taken, positions[begin:])
-            if used >= 0 and stay:
-                _fill_with_others(span, table_of_barred, table_of_taken, positions[begin:])
-            table_of_taken[:] = -1
-        if used < 0:
+        used += COUNT_WORDS
+        stay = 2 * count > n_sites  # where more than half flips, draw those that stay
+        chosen = np.empty(n_sites - count, np.int64) if stay else positions[begin : begin + count]
+        found, used = _choose(raw, used, span, taken, chosen)
+        if found == chosen.size and stay:
+            _list_others(taken, span, positions[begin:])
+        for k in range(found - 1, -1, -1):  # the last one first: so the table becomes what it was
+            taken[_place(taken, chosen[k])] = -1
+        if found < chosen.size:
             return number, mark
         starts[number + 1] = begin + count
     return starts.size - 1, used
 
 
 @compiled
-def _choose(raw, used, span, wanted, excluded, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """So many different positions below `span`, each uniform; returns the words used, or −1 if there were too few."""
+def _choose(raw, used, span, taken, chosen):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fills `chosen` with different free positions, each uniform; returns how many it found, and the words used."""
     mask = np.uint64(1)
     while mask < np.uint64(span):
         mask = (mask << np.uint64(1)) | np.uint64(1)
-    any_excluded = excluded.size > SMALLEST
     found = 0
-    while found < wanted:
-        if used == raw.size:
-            return -1
+    while found < chosen.size and used < raw.size:
         position = np.int64(raw[used] & mask)
         used += 1
-        if position < span and not (any_excluded and _contains(excluded, position)) and _insert(seen, position):
-            out[found] = position
+        if position < span and _take(taken, position):
+            chosen[found] = position
             found += 1
-    return used
+    return found, used
 
 
 @compiled
-def _choose_mapped(raw, used, span, wanted, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """What `_choose` does; those that were chosen have their bit in the map."""
-    mask = np.uint64(1)
-    while mask < np.uint64(span):
-        mask = (mask << np.uint64(1)) | np.uint64(1)
-    found = 0
-    while found < wanted:
-        if used == raw.size:
-            return -1
-        position = np.int64(raw[used] & mask)
-        used += 1
-        if position < span:
-            bit = np.uint64(1) << np.uint64(position & 63)
-            if not seen[position >> 6] & bit:
-                seen[position >> 6] |= bit
-                out[found] = position
-                found += 1
-    return used
-
-
-@compiled
-def _list_others(span, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """All positions below `span` that have no bit in the map."""
-    at = 0
+def _list_others(taken, span, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """All positions below `span` that are not in the table, ascending."""
+    free, at = np.ones(span, np.bool_), 0
+    for position in taken:
+        if position >= 0:
+            free[position] = False
     for position in range(span):
-        if not (seen[position >> 6] >> np.uint64(position & 63)) & np.uint64(1):
-            out[at] = position
-            at += 1
-
-
-@compiled
-def _fill_with_others(span, excluded, seen, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """All positions below `span` that were neither chosen nor excluded."""
-    at = 0
-    for position in range(span):
-        if not _contains(excluded, position) and not _contains(seen, position):
+        if free[position]:
             out[at] = position
             at += 1
 

@@ -1,30 +1,30 @@
-"""The views of noisy copies of an object: the layer decides which.
+"""The views of noisy copies of an object, which depend on what it is and on how the copies were drawn.
 
-Graphs have `NoisyGraphs`: edges, `edge_index`, adjacency, degrees, whether their bits are sliced (one word holds one
-site of 64 copies), or they are kept as the few sites that flipped, or as values one by one. Objects of other layers are
-shown as plain vectors (`NoisyVectors`). A new view is a subclass of `NoisyCopies` and a line here; samplers do not hear
-of it.
+Copies of graphs are `NoisyGraphs` (edges, `edge_index`, adjacency, degrees), whether they are packed bits or the sites
+that flipped. Other objects are plain vectors (`NoisyVectors`). A new view is a
+subclass of `NoisyCopies` and a line in `view_of`; samplers need no change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.math.arithmetic import compiled
 from starcert.objects import Graph, Sites
-from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places, places_of
-from starcert.sampling.draws import WORD, FlippedDraw, SlicedDraw, ValueDraw, Way
-from starcert.sampling.streams import Words
+from starcert.sampling.batch import Copies, EdgeList, NodeOnes, NoisyGraphs, NoisyVectors, node_places
+from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Positions, Values
+from starcert.sampling.streams import UInt64s
 
 __all__ = [
     "FlippedGraphs",
-    "SlicedGraphs",
-    "ValuedGraphs",
+    "LayerPlaces",
+    "PackedGraphs",
+    "are_bits",
     "clean_copy",
     "count_ends",
     "ends_of",
@@ -39,139 +39,149 @@ def shows_graphs(sites: Sites) -> bool:
     return isinstance(sites.clean, Graph)
 
 
-def view_of(sites: Sites, way: Way, device: str = "cpu") -> Callable[[Any], Copies]:
-    """The view of an object's noisy copies that were drawn in this way: a function of a draw."""
-    if not shows_graphs(sites):
-        layers = places_of(sites)
-        if way in (Way.DEVICE, Way.DEVICE_VALUES):
-            from starcert.sampling.device import DeviceVectors  # noqa: PLC0415  (torch: only where a device is)
+def are_bits(sites: Sites) -> bool:
+    """Whether all sites have two values."""
+    return all(layer.alphabet == 2 for layer in sites.layers)
 
-            return lambda draw: DeviceVectors(sites, draw, layers)
-        return lambda draw: NoisyVectors(sites, draw, layers)
-    if way is Way.DENSE:
+
+def view_of(sites: Sites, method: Method, device: str = "cpu") -> Callable[[Any], Copies]:
+    """The view of an object's noisy copies that were drawn by this method: a function of a draw."""
+    if not shows_graphs(sites):
+        layers = _places_of(sites)
+        if method is not Method.DEVICE_DENSE:
+            return lambda draw: NoisyVectors(sites, draw, layers)
+        from starcert.sampling.device import DeviceVectors  # noqa: PLC0415  (torch: only where a device is)
+
+        return lambda draw: DeviceVectors(sites, draw, layers)
+    if method is Method.DENSE and are_bits(sites):
         ends = ends_of(sites)
-        return lambda draw: SlicedGraphs(sites, draw, ends)
-    if way is Way.SPARSE:
+        return lambda draw: PackedGraphs(sites, draw, ends)
+    if method in (Method.DENSE, Method.SPARSE):
         clean = np.stack(sites.coordinates(_edge_positions(sites)))
         return lambda draw: FlippedGraphs(sites, draw, clean)
-    if way is Way.VALUES:
-        ends = ends_of(sites)
-        return lambda draw: ValuedGraphs(sites, draw, ends)
-    return _view_on(sites, way, device)
-
-
-def _view_on(sites: Sites, way: Way, device: str) -> Callable[[Any], Copies]:
-    """The view of a graph's copies that were drawn on a device: only who draws there has torch."""
-    if way is Way.DEVICE_FLIPS:
-        from starcert.sampling.device_flips import CleanEdges, DeviceFlippedGraphs  # noqa: PLC0415
+    if method is Method.DEVICE_SPARSE:
+        from starcert.sampling.device_flips import CleanEdges, DeviceFlippedGraphs  # noqa: PLC0415  (as above)
 
         edges = CleanEdges(sites, device)
         return lambda draw: DeviceFlippedGraphs(sites, draw, edges)
-    from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415
+    from starcert.sampling.device import DeviceGraphs, Places  # noqa: PLC0415  (as above)
 
     places = Places.of(sites, device)
-    if way is Way.DEVICE_VALUES:
-        from starcert.sampling.device_values import DeviceValuedGraphs  # noqa: PLC0415
-
-        return lambda draw: DeviceValuedGraphs(sites, draw, places)
     return lambda draw: DeviceGraphs(sites, draw, places)
 
 
+class LayerPlaces(NamedTuple):
+    """Where the values of a layer come from.
+
+    Attributes:
+        fixed: the clean values of all its sites; those that noise may change are 0.
+        numbers: the number in the layer of each site that may change, ascending.
+        positions: its position among the sites of all regions.
+    """
+
+    fixed: Values
+    numbers: Positions
+    positions: Positions
+
+
+def _places_of(sites: Sites) -> dict[str, LayerPlaces]:
+    """The places of each layer of an object, by its name."""
+    found = {}
+    for layer in sites.clean.layers:
+        positions = [
+            np.arange(offset, offset + block.size)
+            for block, offset in zip(sites.blocks, sites.offsets, strict=True)
+            if block.layer == layer.name
+        ]
+        there = np.concatenate([np.empty(0, dtype=np.int64), *positions])
+        coordinates, values = sites.clean.nonzero(layer.name)
+        fixed = np.zeros(layer.size, dtype=np.uint8)
+        fixed[layer.numbers(*coordinates)] = values
+        numbers = layer.numbers(*sites.coordinates(there)) if len(there) else there
+        fixed[numbers] = 0
+        order = np.argsort(numbers)
+        found[layer.name] = LayerPlaces(fixed, numbers[order], there[order])
+    return found
+
+
 def clean_copy(sites: Sites) -> Copies:
-    """The clean object as a batch of one copy, in which nothing has changed: what a classifier answers without noise.
+    """The clean object as a batch of one copy in which nothing flipped: what a classifier answers without noise.
 
     Example:
         >>> from starcert.objects import Graph
         >>> clean_copy(Sites.everything(Graph(3, [(0, 1), (1, 2)]), "all")).degrees().tolist()
         [[1, 2, 1]]
     """
-    positions, values = sites.nonzero
-    if shows_graphs(sites) and all(layer.alphabet == 2 for layer in sites.clean.layers):
-        nothing = np.empty(0, dtype=np.int64)
-        return view_of(sites, Way.SPARSE)(FlippedDraw(sites.n_sites, positions, np.zeros(2, dtype=np.int64), nothing))
-    clean = np.zeros((1, sites.n_sites), dtype=np.uint8)
-    clean[0, positions] = values
-    return view_of(sites, Way.VALUES)(ValueDraw(clean))
+    nothing = np.empty(0, dtype=np.int64)
+    shown = None if are_bits(sites) else nothing.astype(np.uint8)
+    draw = FlippedDraw(sites.n_sites, sites.nonzero, np.zeros(2, dtype=np.int64), nothing, shown)
+    return view_of(sites, Method.SPARSE)(draw)
 
 
 BLOCK = 2**22
-"""So many sites become node pairs at a time."""
-
-
-KEPT = 2**14
-"""The node pairs of so many sites are kept for the next noise level."""
-
-_ENDS: WeakKeyDictionary[Sites, npt.NDArray[np.int32]] = WeakKeyDictionary()
+"""Sites that become node pairs at a time."""
 
 
 def ends_of(sites: Sites) -> npt.NDArray[np.int32]:
     """Both node indices of every site that is a node pair or an arc, shape (2, sites)."""
-    known = _ENDS.get(sites)
-    if known is not None:
-        return known
     first, last = sites.span(sites.clean.layers[0].name)
     ends = np.empty((2, last - first), dtype=np.int32)
     for start in range(first, last, BLOCK):
         stop = min(start + BLOCK, last)
         ends[:, start - first : stop - first] = sites.coordinates(np.arange(start, stop))
-    if last - first <= KEPT:
-        _ENDS[sites] = ends
     return ends
 
 
-def _edge_positions(sites: Sites) -> npt.NDArray[np.int64]:
+def _edge_positions(sites: Sites) -> Positions:
     """The flat positions of the edges of the clean graph that may change, ascending."""
     positions = sites.nonzero[0]
     return positions[slice(*np.searchsorted(positions, sites.span(sites.clean.layers[0].name)))]
 
 
-class SlicedGraphs(NoisyGraphs):
-    """Copies as words of shape (sites, words); copy i is lane `first + i`.
+class PackedGraphs(NoisyGraphs):
+    """Copies as packed bits of shape (sites, numbers); copy i is lane `first + i`. `ends` are those of `ends_of`."""
 
-    Args:
-        sites: the sites of the clean graph.
-        draw: the noisy bits.
-        ends: both node indices of every site, shape (2, sites).
-    """
+    _draw: PackedDraw
 
-    _draw: SlicedDraw
-
-    def __init__(self, sites: Sites, draw: SlicedDraw, ends: npt.NDArray[np.int32]) -> None:
+    def __init__(self, sites: Sites, draw: PackedDraw, ends: npt.NDArray[np.int32]) -> None:
         super().__init__(sites, draw)
         self.ends = ends
 
     @property
-    def words(self) -> Words:
-        """The noisy bits of node pairs, shape (sites, words)."""
-        words: Words = self._edge_draw.words
-        return words
+    def packed(self) -> UInt64s:
+        """The noisy bits of node pairs, shape (sites, numbers)."""
+        packed: UInt64s = self._edge_draw.packed
+        return packed
 
     @property
     def first(self) -> int:
         """The lane of the first copy."""
         return self._draw.first
 
+    @override
     def edges(self) -> EdgeList:
-        """See `NoisyGraphs`."""
-        return EdgeList(*_edges_of_words(self.words, self.first, len(self), self.ends, self._sites.fixed_edges))
+        fixed, types = self._sites.fixed_edges, None
+        if self.frame.type_names:  # edges with types are no bits: all of them are fixed
+            types = np.tile(self._sites.fixed_types, len(self))
+        starts, u, v = _edges_of_packed(self.packed, self.first, len(self), self.ends, fixed)
+        return EdgeList(starts, u, v, types)
 
+    @override
     def degrees(self) -> npt.NDArray[np.int32]:
-        """See `NoisyGraphs`."""
-        degrees: npt.NDArray[np.int32] = _count_degrees(
-            self.words, self.first, len(self), self.ends, self.fixed_degrees().astype(np.int32)
-        )
+        fixed = self.fixed_degrees().astype(np.int32)
+        degrees: npt.NDArray[np.int32] = _count_degrees(self.packed, self.first, len(self), self.ends, fixed)
         return degrees
 
-    def fixed_degrees(self) -> npt.NDArray[np.int64]:
-        """How many fixed edges every node has: so many in every copy."""
+    def fixed_degrees(self) -> Positions:
+        """How many fixed edges every node has, in every copy."""
         return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
 
 
 SEQUENCE = 0x03F79D71B4CB0A89
 """A de Bruijn sequence: the six digits that a shift by 0 … 63 brings to the top are different for each."""
 
-_LANES = np.empty(WORD, dtype=np.int64)
-_LANES[[(SEQUENCE << lane & 2**64 - 1) >> 58 for lane in range(WORD)]] = np.arange(WORD)
+_LANES = np.empty(LANES, dtype=np.int64)
+_LANES[[(SEQUENCE << lane & 2**64 - 1) >> 58 for lane in range(LANES)]] = np.arange(LANES)
 
 
 @compiled
@@ -181,15 +191,15 @@ def _lowest(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @compiled
-def _edges_of_words(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _edges_of_packed(packed, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """The edges of all copies, by the ones of each word: most bits of a sparse graph are 0."""
     n_fixed, last = fixed.shape[0], first + count
-    at = np.zeros(words.shape[1] * WORD + 1, np.int64)  # of each lane the number of edges, then where its next one goes
-    for word in range(words.shape[1]):
-        for site in range(words.shape[0]):
-            left = words[site, word]
+    at = np.zeros(packed.shape[1] * LANES + 1, np.int64)  # edges of each lane, then where its next one goes
+    for column in range(packed.shape[1]):
+        for site in range(packed.shape[0]):
+            left = packed[site, column]
             while left:
-                at[word * WORD + _lowest(left)] += 1
+                at[column * LANES + _lowest(left)] += 1
                 left &= left - np.uint64(1)
     starts = np.zeros(count + 1, np.int64)
     for i in range(count):
@@ -199,11 +209,11 @@ def _edges_of_words(words, first, count, ends, fixed):  # type: ignore[no-untype
         for k in range(n_fixed):
             u[starts[i] + k], v[starts[i] + k] = fixed[k, 0], fixed[k, 1]
         at[first + i] = starts[i] + n_fixed
-    for word in range(words.shape[1]):
-        for site in range(words.shape[0]):
-            left = words[site, word]
+    for column in range(packed.shape[1]):
+        for site in range(packed.shape[0]):
+            left = packed[site, column]
             while left:
-                lane = word * WORD + _lowest(left)
+                lane = column * LANES + _lowest(left)
                 if first <= lane < last:
                     u[at[lane]], v[at[lane]] = ends[0, site], ends[1, site]
                     at[lane] += 1
@@ -212,7 +222,7 @@ def _edges_of_words(words, first, count, ends, fixed):  # type: ignore[no-untype
 
 
 @compiled
-def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> Words:
+def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> UInt64s:
     """A counter for each node, with as many binary digits as its sites may need; a digit is a word of 64 copies."""
     incident = np.zeros(n_nodes, np.int64)
     for site in range(ends.shape[1]):
@@ -225,13 +235,13 @@ def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> Words:
 
 
 @compiled
-def count_ends(words: Words, word: int, ends: npt.NDArray[np.int32], counters: Words) -> None:
+def count_ends(packed: UInt64s, column: int, ends: npt.NDArray[np.int32], counters: UInt64s) -> None:
     """Counts the present sites of every node, of 64 copies at once: adding a word is a ripple of carries."""
     counters[:] = 0
-    for site in range(words.shape[0]):
+    for site in range(packed.shape[0]):
         for end in range(2):
             node = ends[end, site]
-            carry = words[site, word]
+            carry = packed[site, column]
             digit = 0
             while carry:
                 counters[node, digit], carry = counters[node, digit] ^ carry, counters[node, digit] & carry
@@ -239,16 +249,16 @@ def count_ends(words: Words, word: int, ends: npt.NDArray[np.int32], counters: W
 
 
 @compiled
-def _count_degrees(words, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Degrees of 64 copies at a time, from counters whose binary digits are words."""
+def _count_degrees(packed, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Degrees of 64 copies at a time, from counters whose binary digits are packed."""
     n_nodes = fixed.size
     counters = new_counters(ends, n_nodes)
     digits = counters.shape[1]
     degrees = np.empty((count, n_nodes), np.int32)
-    for word in range(words.shape[1]):
-        count_ends(words, word, ends, counters)
-        for i in range(max(0, word * WORD - first), min(count, (word + 1) * WORD - first)):
-            lane = np.uint64(first + i - word * WORD)
+    for column in range(packed.shape[1]):
+        count_ends(packed, column, ends, counters)
+        for i in range(max(0, column * LANES - first), min(count, (column + 1) * LANES - first)):
+            lane = np.uint64(first + i - column * LANES)
             for node in range(n_nodes):
                 degree = np.int32(0)
                 for digit in range(digits):
@@ -260,113 +270,63 @@ def _count_degrees(words, first, count, ends, fixed):  # type: ignore[no-untyped
 class FlippedGraphs(NoisyGraphs):
     """Copies as lists of flipped positions.
 
-    Args:
-        sites: the sites of the clean graph.
-        draw: the flipped positions.
-        clean: both node indices of each site whose clean bit is 1, in the order of their positions, shape (2, edges).
+    `clean` are both nodes of each clean edge that may change, in the order of their sites, shape (2, edges).
     """
 
     _draw: FlippedDraw
 
-    def __init__(self, sites: Sites, draw: FlippedDraw, clean: npt.NDArray[np.int64]) -> None:
+    def __init__(self, sites: Sites, draw: FlippedDraw, clean: Positions) -> None:
         super().__init__(sites, draw)
         self._clean = clean
 
+    @override
     def edges(self) -> EdgeList:
-        """See `NoisyGraphs`: the fixed edges, then the others in the order of their sites.
+        # All edges in the order of their sites: were added ones kept apart, the order would reveal the clean graph.
+        draw: FlippedDraw = self._edge_draw.ascending()
+        shown, added = draw.shown_flips, np.zeros((2, draw.flips.size), dtype=np.int64)
+        added[:, shown > 0] = self._ends(draw.flips[shown > 0])
+        parts = [self._clean, self._sites.fixed_edges.T, added]
+        if self.frame.type_names:  # types are a third row
+            types = draw.nonzero[1], self._sites.fixed_types, shown
+            parts = [np.vstack(pair) for pair in zip(parts, types, strict=True)]
+        place = np.searchsorted(draw.nonzero[0], draw.flips)
+        was_edge = np.append(draw.nonzero[0], -1)[place] == draw.flips
+        starts, listed = _edges_of_flips(draw.starts, place, was_edge, shown > 0, *parts)
+        return EdgeList(starts, *listed[:2], *listed[2:].astype(np.uint8))
 
-        Were those that the noise added kept apart, the order would tell what the clean graph is.
-        """
-        draw: FlippedDraw = self._edge_draw
-        ones = draw.ones
-        starts = draw.starts - draw.starts[0]
-        flips = _sort_each(starts, draw.flips)
-        place = np.searchsorted(ones, flips)
-        deleted = np.append(ones, -1)[place] == flips
-        added = np.zeros((2, flips.size), dtype=np.int64)
-        added[:, ~deleted] = self._sites.coordinates(flips[~deleted] + self._first_edge)
-        return EdgeList(*_edges_of_flips(starts, place, deleted, added, self._clean, self._sites.fixed_edges))
-
+    @override
     def degrees(self) -> npt.NDArray[np.int32]:
-        """See `NoisyGraphs`."""
         n = self.frame.n_nodes
         clean = np.bincount(self._sites.graph.edges.reshape(-1), minlength=n).astype(np.int32)
         degrees = np.broadcast_to(clean, (len(self), n)).copy()
         draw: FlippedDraw = self._edge_draw
         flips, copies = draw.flips, draw.copies
-        change = np.where(np.isin(flips, draw.ones), -1, 1).astype(np.int32)
-        for end in self._sites.coordinates(flips + self._first_edge):
+        change = (draw.shown_flips > 0).astype(np.int32) - (draw.clean_at(flips) > 0)
+        for end in self._ends(flips):
             np.add.at(degrees, (copies, end), change)
         return degrees
 
+    @override
     def node_ones(self, name: str) -> NodeOnes:
-        """See `NoisyGraphs`: by the flips of each copy in a map of all bits."""
         n_nodes, n_columns = self._node_sites(name).values.shape
-        if node_places(self._sites, name)[1] is not None or not n_columns:
+        if self._node_sites(name).alphabet > 2 or node_places(self._sites, name)[1] is not None or not n_columns:
             return super().node_ones(name)
         draw: FlippedDraw = self._draw.part(*self._sites.span(name))
-        clean = np.zeros(-(-draw.n_sites // WORD) * WORD, dtype=np.bool_)
-        clean[draw.ones] = True
-        words = np.packbits(clean, bitorder="little").view(np.uint64)  # bits in order on a little-endian machine
-        starts, columns = _ones_of_flips(words, draw.starts, draw.positions, draw.ones.size, n_nodes, n_columns)
+        ones = draw.nonzero[0]
+        clean = np.zeros(-(-draw.n_sites // LANES) * LANES, dtype=np.bool_)
+        clean[ones] = True
+        bitmap = np.packbits(clean, bitorder="little").view(np.uint64)  # bits in order on a little-endian machine
+        starts, columns = _ones_of_flips(bitmap, draw.starts, draw.positions, ones.size, n_nodes, n_columns)
         return NodeOnes(starts, columns, n_columns)
 
-    @property
-    def _first_edge(self) -> int:
-        return self._sites.span(self._sites.clean.layers[0].name)[0]
-
-
-class ValuedGraphs(NoisyGraphs):
-    """Copies as values of every site: graphs whose edges have types, or whose nodes have categories.
-
-    Args:
-        sites: the sites of the clean graph.
-        draw: the noisy values.
-        ends: both node indices of every site that is a node pair or an arc, shape (2, sites).
-    """
-
-    _draw: ValueDraw
-
-    def __init__(self, sites: Sites, draw: ValueDraw, ends: npt.NDArray[np.int32]) -> None:
-        super().__init__(sites, draw)
-        self._ends = ends
-
-    def edges(self) -> EdgeList:
-        """See `NoisyGraphs`: the fixed edges, then the others in the order of their sites."""
-        fixed, values = self._sites.fixed_edges, self._edge_draw.values
-        copies, sites = np.nonzero(values)
-        starts = np.searchsorted(copies, np.arange(len(self) + 1)) + np.arange(len(self) + 1) * len(fixed)
-        place = np.arange(len(copies)) + (copies + 1) * len(fixed)
-        always = (starts[:-1, None] + np.arange(len(fixed))).reshape(-1)
-        u, v = (np.empty(starts[-1], dtype=np.int64) for _ in range(2))
-        types = np.empty(starts[-1], dtype=np.uint8)
-        for listed, drawn, stays in (
-            (u, self._ends[0, sites], fixed[:, 0]),
-            (v, self._ends[1, sites], fixed[:, 1]),
-            (types, values[copies, sites], self._sites.fixed_types),
-        ):
-            listed[place] = drawn
-            listed[always] = np.tile(stays, len(self))
-        return EdgeList(starts, u, v, types if self.frame.type_names else None)
-
-    def degrees(self) -> npt.NDArray[np.int32]:
-        """See `NoisyGraphs`."""
-        edges = self.edges()
-        return self._ending(edges.u) + self._ending(edges.v)
-
-
-@compiled
-def _sort_each(starts, positions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The positions of every copy in ascending order."""
-    ordered = np.empty_like(positions)
-    for i in range(starts.size - 1):
-        ordered[starts[i] : starts[i + 1]] = np.sort(positions[starts[i] : starts[i + 1]])
-    return ordered
+    def _ends(self, sites: Positions) -> tuple[Positions, ...]:
+        """Both nodes of sites, counted from the first that is a node pair or an arc."""
+        return self._sites.coordinates(sites + self._sites.span(self._sites.clean.layers[0].name)[0])
 
 
 @compiled
 def _ones_of_flips(clean, starts, positions, n_ones, n_nodes, n_columns):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """The ones of all copies, copy after copy: the clean bits, those at the positions of each copy turned round."""
+    """The ones of all copies, copy after copy: the clean bits, inverted at the positions of each copy."""
     n_copies = starts.size - 1
     total = n_copies * n_ones
     for k in range(starts[0], starts[-1]):
@@ -378,7 +338,7 @@ def _ones_of_flips(clean, starts, positions, n_ones, n_nodes, n_columns):  # typ
         bits[:] = clean
         for k in range(starts[i], starts[i + 1]):
             bits[positions[k] >> 6] ^= np.uint64(1) << np.uint64(positions[k] & 63)
-        row, end = 0, n_columns  # the row of the bit that is looked at, and the position where it ends
+        row, end = 0, n_columns  # the row of the current bit, and the position where that row ends
         for word in range(bits.size):
             left, position = bits[word], word << 6
             while left:
@@ -395,25 +355,26 @@ def _ones_of_flips(clean, starts, positions, n_ones, n_nodes, n_columns):  # typ
 
 
 @compiled
-def _edges_of_flips(starts, place, deleted, added, clean, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Fixed edges, then present ones that stayed and added ones merged; place: how many clean ones come before it."""
-    n_copies, n_clean, n_fixed = starts.size - 1, clean.shape[1], fixed.shape[0]
+def _edges_of_flips(starts, place, was_edge, is_edge, clean, fixed, flipped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fixed edges, then clean edges and flips merged; place: how many clean edges come before each flip."""
+    n_copies, (rows, n_clean), n_fixed = starts.size - 1, clean.shape, fixed.shape[1]
     out = np.zeros(n_copies + 1, np.int64)
     for i in range(n_copies):
         size = n_fixed + n_clean
         for k in range(starts[i], starts[i + 1]):
-            size += -1 if deleted[k] else 1
+            size += np.int64(is_edge[k]) - np.int64(was_edge[k])
         out[i + 1] = out[i] + size
-    u, v = np.empty(out[-1], np.int64), np.empty(out[-1], np.int64)
+    listed = np.empty((rows, out[-1]), np.int64)
     for i in range(n_copies):
-        at, reached = out[i] + n_fixed, 0
-        u[out[i] : at], v[out[i] : at] = fixed[:, 0], fixed[:, 1]
-        for k in range(starts[i], starts[i + 1]):
-            stay = place[k] - reached
-            u[at : at + stay], v[at : at + stay] = clean[0, reached : place[k]], clean[1, reached : place[k]]
-            at, reached = at + stay, place[k] + deleted[k]
-            if not deleted[k]:
-                u[at], v[at] = added[0, k], added[1, k]
-                at += 1
-        u[at : out[i + 1]], v[at : out[i + 1]] = clean[0, reached:], clean[1, reached:]
-    return out, u, v
+        for row in range(rows):
+            at, reached = out[i] + n_fixed, 0
+            listed[row, out[i] : at] = fixed[row]
+            for k in range(starts[i], starts[i + 1]):
+                stay = place[k] - reached
+                listed[row, at : at + stay] = clean[row, reached : place[k]]
+                at, reached = at + stay, place[k] + was_edge[k]
+                if is_edge[k]:
+                    listed[row, at] = flipped[row, k]
+                    at += 1
+            listed[row, at : out[i + 1]] = clean[row, reached:]
+    return out, listed

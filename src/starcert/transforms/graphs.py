@@ -1,4 +1,4 @@
-"""The noise as a transform of PyTorch Geometric, for training on graphs like those that smoothing will ask about."""
+"""The noise as a transform of PyTorch Geometric, for training on graphs like those that smoothing classifies."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AddNoise"]
 
-MOST_SAMPLERS = 1024
-"""So many graphs keep their sampler for the next draw."""
+MAX_SAMPLERS = 1024
+"""Graphs whose samplers are kept for the next draw."""
 
 
 class AddNoise(BaseTransform):  # type: ignore[misc]
@@ -35,15 +35,12 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
 
     It draws from the very law that `SmoothedClassifier` smooths with, by the same sampler. The draws of one graph are
     numbered, and each has its own random stream, keyed by the seed, the content of the graph, the number, and, in a
-    worker process of a `DataLoader`, by the seed that PyTorch gave that worker. So
+    worker process of a `DataLoader`, by the seed that PyTorch gave that worker. So the same seed and the same order of
+    calls give the same copies, to the bit. Workers draw independently of each other, and afresh in every epoch: their
+    copies are reproducible if the loader has a `generator` with a seed. No global generator is touched.
 
-    - the same seed and the same order of calls give the same copies, to the bit;
-    - the workers of a loader draw independently of each other, and afresh in every epoch. Their copies are
-      reproducible if those of PyTorch's own are: give the loader a `generator` with a seed;
-    - no global generator is touched.
-
-    Nodes, their features and everything else in the data stay as they are. Data of edges cannot be carried over, since
-    edges that are added have none: it is refused unless it is named in `drop`.
+    Nodes and their data stay as they are. Data of edges is refused unless it is named in `drop`: edges that are added
+    have none.
 
     Args:
         noise: a flip law for every region.
@@ -99,7 +96,7 @@ class AddNoise(BaseTransform):  # type: ignore[misc]
     def _sampler(self, graph: Graph) -> Sampler:
         if graph.key not in self._samplers:
             self._samplers[graph.key] = sampler(bind(graph, self.noise, self.regions), self.noise)
-            if len(self._samplers) > MOST_SAMPLERS:
+            if len(self._samplers) > MAX_SAMPLERS:
                 self._samplers.popitem(last=False)
         return self._samplers[graph.key]
 

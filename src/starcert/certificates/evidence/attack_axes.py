@@ -10,7 +10,7 @@ import numpy.typing as npt
 from starcert.math.attack_axis import AttackAxis, Moves
 from starcert.math.evidence import shown_outcomes
 from starcert.objects.binding import axes_of_sites, clean_values
-from starcert.objects.laws.outcomes import axis_moves
+from starcert.objects.laws import axis_moves
 
 if TYPE_CHECKING:
     from starcert.math.flips import FlipRecord

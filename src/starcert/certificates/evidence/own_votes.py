@@ -21,7 +21,7 @@ from starcert.objects.binding import clean_values
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
 from starcert.system.errors import InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
-from starcert.system.travelling import Parcel, spread
+from starcert.system.travelling import SentOnce, map_on_workers
 
 if TYPE_CHECKING:
     from starcert.classifiers.base import Classifier
@@ -138,7 +138,9 @@ class OwnVotes:
         self._asking = _Asking(job.sites[graph], job.noise, job.seed, job.batch_size, target, label, tuple(axes))
         self._copies: AttackedCopies | None = None
         self._read: dict[Attack, dict[int, OwnTally]] = {}
-        self._parcels = None if executor is None else (Parcel(job.classifier, executor), Parcel(self._asking, executor))
+        self._sent = (
+            None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._asking, executor))
+        )
 
     @property
     def n_classes(self) -> int:
@@ -182,15 +184,15 @@ class OwnVotes:
 
     def _counted(self, spans: Sequence[Sequence[Attack]], chunk: int) -> Iterator[tuple[int, list[OwnTally]]]:
         """The tallies of each span, with its number, in whatever order they come."""
-        if self._executor is None or self._parcels is None or len(spans) < 2:
+        if self._executor is None or self._sent is None or len(spans) < 2:
             if self._copies is None:
                 self._copies = self._asking.copies()
             for number, span in enumerate(spans):
                 yield number, self._asking.tallies(self._job.classifier, self._copies, span, chunk)
             return
-        base, asking = self._parcels
+        base, asking = self._sent
         pieces = ((asking, (number, span, chunk)) for number, span in enumerate(spans))
-        for (number, _, _), tallies in spread(self._executor, _count_there, base, pieces):
+        for (number, _, _), tallies in map_on_workers(self._executor, _count_there, base, pieces):
             yield number, tallies
 
 

@@ -18,9 +18,8 @@ from starcert.classifiers.base import checked_answers
 from starcert.math.attack_axis import described, pools_of
 from starcert.math.attacks import ListedAxis, attacks_of, n_attacks
 from starcert.objects.binding import clean_values, why_no_evidence
-from starcert.objects.laws.outcomes import is_valued
-from starcert.sampling.draws import FlippedDraw, ValueDraw, Way
-from starcert.sampling.views import shows_graphs, view_of
+from starcert.sampling.draws import FlippedDraw, Method
+from starcert.sampling.views import are_bits, view_of
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
     if not number:
         sizes = tuple(axis.size for axis in listed)
         raise InvalidParameterError("level", f"be at most what there is to attack, {sizes}", level)
-    show = _shown_by_flips(sites) if shows_graphs(sites) and not is_valued(noise) else _shown_by_values(sites)
+    show = _attacked_versions(sites)
     clean: int | None = None
     tried: Iterator[Attack] = (
         tuple(
@@ -85,26 +84,15 @@ def undefended(classifier: Classifier, sites: Sites, noise: Noise, level: Level,
     return Verdict("certified", f"by trying all {number:,} attacks on the base classifier")
 
 
-def _shown_by_flips(sites: Sites) -> Callable[[Sequence[Attack]], Copies]:
-    """What shows attacked versions of a graph whose sites have two values, by the few that flip."""
-    view, ones = view_of(sites, Way.SPARSE), sites.nonzero[0]
+def _attacked_versions(sites: Sites) -> Callable[[Sequence[Attack]], Copies]:
+    """What shows attacked versions of an object, by the sites that the attack changes."""
+    view, clean = view_of(sites, Method.SPARSE), clean_values(sites)
 
     def show(attacks: Sequence[Attack]) -> Copies:
-        positions = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
-        return view(FlippedDraw(sites.n_sites, ones, np.cumsum([0, *map(len, attacks)]), positions))
-
-    return show
-
-
-def _shown_by_values(sites: Sites) -> Callable[[Sequence[Attack]], Copies]:
-    """What shows attacked versions of any object, by the values of all its sites."""
-    view, clean = view_of(sites, Way.VALUES), clean_values(sites)
-
-    def show(attacks: Sequence[Attack]) -> Copies:
-        values = np.tile(clean, (len(attacks), 1))
-        for row, attack in zip(values, attacks, strict=True):
-            ranks, positions = np.divmod(np.array(attack, dtype=np.int64), sites.n_sites)
-            row[positions] = ranks + (ranks >= clean[positions])
-        return view(ValueDraw(values))
+        changed = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
+        ranks, positions = np.divmod(changed, sites.n_sites)
+        shown = None if are_bits(sites) else (ranks + (ranks >= clean[positions])).astype(np.uint8)
+        starts = np.cumsum([0, *map(len, attacks)])
+        return view(FlippedDraw(sites.n_sites, sites.nonzero, starts, positions, shown))
 
     return show

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from starcert.classifiers.kernels.kernel import DATA, DEGREE, Collection, GraphKernel, neighbours
 from starcert.classifiers.kernels.words import Counts, Floats, Integers, Words, count_words, join, mix
 from starcert.math.arithmetic import compiled
-from starcert.sampling.views import SlicedGraphs, count_ends, new_counters
+from starcert.sampling.views import PackedGraphs, count_ends, new_counters
 from starcert.system.errors import whole_number
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ class VertexHistogram(GraphKernel):
         n = graphs.frame.n_nodes
         by_degree = _by_degree(self.known_, weights, n)
         values: Floats
-        if isinstance(graphs, SlicedGraphs) and 0 < n <= SMALL:
+        if isinstance(graphs, PackedGraphs) and 0 < n <= SMALL:
             fixed = graphs.fixed_degrees()
-            values = _add_sliced(graphs.words, graphs.first, len(graphs), graphs.ends, fixed, by_degree)
+            values = _add_sliced(graphs.packed, graphs.first, len(graphs), graphs.ends, fixed, by_degree)
         else:
             values = _add_weights(graphs.degrees(), by_degree)
         return values, np.full(len(values), n * sizes.max(initial=0.0))

@@ -41,7 +41,7 @@ from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attack_axis import counted_sites, numbered, pools_of
 from starcert.math.attacks import attacks_of
 from starcert.math.bets import RESERVE, sizes_of_stakes
-from starcert.math.evidence import GROWS, MOST_FLIPS, AlphaShares, level_weight
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares, level_weight
 from starcert.math.pooling import bins_of
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ class EvidenceChecker:
         self._box = graph.sizes if box is None else tuple(map(min, box, graph.sizes))
         ends = [0, 1]
         while ends[-1] < len(record.samples):
-            ends.append(ends[-1] * GROWS)
+            ends.append(ends[-1] * STAGE_GROWTH)
         stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right") - 1
         self.stages = np.repeat(stage_of_chunk, record.against)
         self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends) - 1)]
         n_choices = max(record.n_sites, sum(axis.n_choices for axis in axes))
-        known = record.complete and len(record) * n_choices <= MOST_FLIPS
+        known = record.complete and len(record) * n_choices <= MAX_FLIPS
         self.shown = [_shown(record, axis) for axis in axes] if known else None
         counted = counted_sites(axes)
         self.numbers = (

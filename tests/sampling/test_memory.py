@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.sampling.room import check_room, expected_edges, fitting_batch
+from starcert.sampling.sampler import check_fits, expected_edges, fitting_batch
 from starcert.system.errors import StarcertError
 from starcert.system.processes import available_bytes
 
@@ -18,9 +18,9 @@ def nothing_more(_nodes: int, _edges: float) -> float:
     return 0
 
 
-def refusal(noise: sc.Noise, room: int, **more: object) -> str:
+def refusal(noise: sc.Noise, free: int, **more: object) -> str:
     with pytest.raises(StarcertError) as caught:
-        check_room(EVERYTHING.sites(LARGE), noise, name="graph 0", room=room, **{"copy_bytes": nothing_more, **more})
+        check_fits(EVERYTHING.sites(LARGE), noise, name="graph 0", free=free, **{"copy_bytes": nothing_more, **more})
     return str(caught.value)
 
 
@@ -33,7 +33,7 @@ def test_edges_of_a_copy_are_those_that_stay_and_those_that_come():
 
 def test_twenty_thousand_nodes_with_a_tenth_of_all_pairs():
     noise = sc.Noise(all=0.1)
-    check_room(EVERYTHING.sites(LARGE), noise, name="graph 0", room=4 * GIGABYTE, copy_bytes=nothing_more)
+    check_fits(EVERYTHING.sites(LARGE), noise, name="graph 0", free=4 * GIGABYTE, copy_bytes=nothing_more)
     said = refusal(noise, 2 * GIGABYTE)
     assert "graph 0" in said
     assert "199,990,000 sites" in said
@@ -43,11 +43,11 @@ def test_twenty_thousand_nodes_with_a_tenth_of_all_pairs():
 
 
 def test_what_is_advised_fits_indeed():
-    for room in (GIGABYTE, 10**8, 10**7):
-        said = refusal(sc.Noise(all=0.1), room)
+    for free in (GIGABYTE, 10**8, 10**7):
+        said = refusal(sc.Noise(all=0.1), free)
         delete, add = map(float, said.rpartition("all=")[2].rstrip(".").split("/"))
         noise = sc.Noise(all=sc.Flip(delete=delete, add=add))
-        check_room(EVERYTHING.sites(LARGE), noise, name="graph 0", room=room, copy_bytes=nothing_more)
+        check_fits(EVERYTHING.sites(LARGE), noise, name="graph 0", free=free, copy_bytes=nothing_more)
 
 
 def test_whole_matrices_are_counted_and_no_noise_helps_there():
@@ -116,7 +116,7 @@ def test_a_pyg_module_on_twenty_thousand_nodes_is_refused_before_it_is_asked(mon
     assert "and there are 8.0 GB. A noise that adds fewer edges fits" in said
     delete, add = map(float, said.rpartition("all=")[2].rstrip(".").split("/"))
     noise = sc.Noise(all=sc.Flip(delete=delete, add=add))
-    check_room(EVERYTHING.sites(graph), noise, name="it", room=8 * GIGABYTE, copy_bytes=base.copy_bytes)
+    check_fits(EVERYTHING.sites(graph), noise, name="it", free=8 * GIGABYTE, copy_bytes=base.copy_bytes)
 
 
 def test_batches_shrink_with_the_width_of_a_module():
@@ -158,6 +158,6 @@ def test_batches_shrink_where_node_data_are_sites():
     fitting = fitting_batch(sites, noise, wanted=1024, device="cpu", copy_bytes=nothing_more)
     assert fitting * 16 * 2_000_000 <= 2**30 < (fitting + 1) * 17 * 2_000_000
     free = 100 * 2**20
-    check_room(sites, noise, name="it", room=free, copy_bytes=nothing_more)
+    check_fits(sites, noise, name="it", free=free, copy_bytes=nothing_more)
     with pytest.raises(StarcertError, match=r"The noisy copies of it do not fit: 1,000 nodes have 2,000,000 sites"):
-        check_room(sites, noise, name="it", room=free // 4, copy_bytes=nothing_more)
+        check_fits(sites, noise, name="it", free=free // 4, copy_bytes=nothing_more)
