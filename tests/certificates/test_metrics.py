@@ -166,7 +166,7 @@ def test_right_is_answered_and_true_wherever_it_is_counted(rows, n_classes, apar
     assert accuracy(found, labels) == n_right / len(rows)
     archive = Archive.from_result(found, labels=labels)
     assert [row["right"] for row in archive.rows()] == expected
-    assert summary(archive, [one.abstained for one in found]).n_right == n_right
+    assert summary(archive).n_right == n_right
     (level,) = measure_levels([outcome_of(found, labels, labels, [(3, 3)] * len(rows))])
     assert level.n_right == n_right
     (counted,) = surfaces(archive, Slices(archive)).right

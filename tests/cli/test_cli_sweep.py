@@ -154,7 +154,7 @@ def test_ctrl_c_ends_quietly_and_the_same_command_goes_on(project):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**environment, "SLEEP": "0.15"},
+        env={**environment, "SLEEP": "0.05"},
     )
     second = project / "sweep.partial/votes/level-2.db"
     deadline = time.monotonic() + 60

@@ -20,17 +20,8 @@ from starcert.files.writing import SAYS
 from starcert.math.audit import Audit
 from starcert.system.errors import ArchiveError
 
-WORLDS = [
-    archive_worlds.two_classes,
-    archive_worlds.three_classes,
-    lambda: archive_worlds.three_classes(selection=False),
-    lambda: archive_worlds.three_classes(family="all"),
-    lambda: archive_worlds.three_classes(all_classes=True),
-    archive_worlds.four_regions,
-]
 
-
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", archive_worlds.COUNTS)
 def test_what_was_written_is_read(tmp_path, world):
     archive, path = world(), tmp_path / "certificates.json"
     archives.write(path, archive)
@@ -240,7 +231,7 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "no whole JSON"),
+        ("", "not complete JSON"),
         ("[" * 100_000, "nested too deeply"),
         ('{"format": ' * 50_000, "nested too deeply"),
         ("[1, 2]", "the file must be an object"),
@@ -251,7 +242,7 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
         ('{"format": "starcert certificates", "format": 1}', "'format' stands twice"),
         ('{"format": NaN}', "NaN"),
         ('{"format": 1e999}', "1e999"),
-        ('{"format": ' + "9" * 10_000 + "}", "no whole JSON"),
+        ('{"format": ' + "9" * 10_000 + "}", "not complete JSON"),
         (b"\xff\xfe{}", "UTF-8"),
     ],
 )
@@ -265,7 +256,7 @@ def test_a_file_that_was_cut_off_is_refused_wherever_it_was(tmp_path, valid):
 
 
 def test_a_file_too_large_is_not_even_read(tmp_path, valid, monkeypatch):
-    monkeypatch.setattr("starcert.files.reading.MOST_BYTES", 100)
+    monkeypatch.setattr("starcert.files.reading.MAX_BYTES", 100)
     assert "more than 100" in refused(tmp_path, valid)
 
 
@@ -379,7 +370,7 @@ def test_what_has_no_end_is_not_read(tmp_path, place):
     path = tmp_path / place
     if place == "pipe":
         os.mkfifo(path)
-    with pytest.raises(ArchiveError, match="it is no plain file"):
+    with pytest.raises(ArchiveError, match="it is not a plain file"):
         sc.archive.read(path)
 
 

@@ -66,8 +66,11 @@ def test_graphs_say_nothing_of_targets(tmp_path):
         ({"node": -1}, r"'graphs\[1\].node' must be a whole number"),
         ({"target": None}, r"'graphs\[1\]' must say which target of which graph it is, or neither"),
         ({"graph": None, "target": None}, r"'graphs\[1\]' must say which target"),
-        ({"graph": None, "target": None, "node": None}, r"'graphs\[1\].graph' is missing: other graphs have it"),
-        ({"node": None}, r"'graphs\[1\].node' is missing: other graphs have it"),
+        (
+            {"graph": None, "target": None, "node": None},
+            r"'graphs\[1\].graph' is missing or null: other graphs have it",
+        ),
+        ({"node": None}, r"'graphs\[1\].node' is missing or null: other graphs have it"),
         ({"target": 0}, "be different in the rows of one object"),
     ],
 )
@@ -81,7 +84,7 @@ def test_places_that_cannot_be_are_refused(tmp_path, change, reason):
 
 def test_as_many_nodes_as_rows():
     archive = Archive.from_result(nodes(Some()).certify([named_star()], **WANTED))
-    with pytest.raises(InvalidParameterError, match="'nodes' must have one entry for each of 2 rows"):
+    with pytest.raises(InvalidParameterError, match="'nodes' must have one entry for each of 2 graphs"):
         Archive(**{name: getattr(archive, name) for name in archive.__dataclass_fields__} | {"nodes": (1,)})
 
 

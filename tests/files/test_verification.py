@@ -8,46 +8,16 @@ from pathlib import Path
 
 import archive_worlds
 import pytest
+from archive_worlds import found, tampered, written
 
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates.metrics import certified_share
-from starcert.files.verification import Verification
 from starcert.math.confidence import bounds_of
 from starcert.system.errors import ArchiveError, PrecisionError
 
 
-def written(folder: Path, archive: archives.Archive) -> Path:
-    path = folder / "certificates.json"
-    archives.write(path, archive)
-    return path
-
-
-def tampered(path: Path, graph: int, **changes: object) -> Verification:
-    """The verification of a file in which claims about one graph are replaced."""
-    told = json.loads(path.read_text())
-    assert changes.keys() <= told["graphs"][graph]["claims"].keys()
-    told["graphs"][graph]["claims"] |= changes
-    other = path.with_name("tampered.json")
-    other.write_text(json.dumps(told))
-    return archives.verify(other)
-
-
-def found(result: Verification) -> list[tuple[int, str, str]]:
-    return [(each.graph, each.field, each.kind) for each in result.mismatches]
-
-
-@pytest.mark.parametrize(
-    "world",
-    [
-        archive_worlds.two_classes,
-        archive_worlds.three_classes,
-        lambda: archive_worlds.three_classes(selection=False),
-        lambda: archive_worlds.three_classes(family="all"),
-        lambda: archive_worlds.three_classes(all_classes=True),
-        archive_worlds.four_regions,
-    ],
-)
+@pytest.mark.parametrize("world", archive_worlds.COUNTS)
 def test_what_starcert_writes_is_proved_again(tmp_path, world):
     result = archives.verify(written(tmp_path, world()))
     assert (result.verdict, result.mismatches) == ("proved", ())
@@ -199,10 +169,10 @@ def test_a_box_without_end_is_an_error_that_names_the_file(tmp_path):
 def test_a_proof_that_disagrees_with_the_other_is_not_hidden(tmp_path, monkeypatch):
     path = written(tmp_path, archive_worlds.two_classes())
     with monkeypatch.context() as patch:
-        patch.setattr("starcert.files.verification.bounds_the_rest", lambda *_: None)
+        patch.setattr("starcert.files.verification.limit_holds", lambda *_: False)
         with pytest.raises(ArithmeticError, match="two proofs disagree about the bounds of graph 0"):
             archives.verify(path)
-    monkeypatch.setattr("starcert.files.second_proofs.CellListing.certifies", lambda *_: True)
+    monkeypatch.setattr("starcert.files.checker.arithmetic.CellListing.certifies", lambda *_: True)
     with pytest.raises(ArithmeticError, match="two proofs disagree at radius"):
         archives.verify(path)
 

@@ -250,25 +250,25 @@ def test_any_two_of_four_axes(shown, classes):
     browser = shown(archive, sites)
     assert len(texts(browser, "#frontier-axes select option")) == 8
     for up, across in ((0, 3), (2, 1), (3, 1)):
-        set_value(browser, "#frontier-axes select[data-role=up]", str(up), "change")
-        set_value(browser, "#frontier-axes select[data-role=across]", str(across), "change")
+        set_value(browser, "#frontier-axes select[data-role=yAxis]", str(up), "change")
+        set_value(browser, "#frontier-axes select[data-role=xAxis]", str(across), "change")
         pair = tuple(sorted((up, across)))
         for position in (0.9, 2.5, 5.5):
             set_value(browser, "#slider", position, "input")
             failure, radii = on_the_page(browser)
             assert radii == computed(archive, 0, failure, pair)
-        upright, lying, shares = browser.execute_script(
+        y_title, x_title, shares = browser.execute_script(
             "const plot = document.getElementById('surface-plot');"
             "return [plot.layout.yaxis.title.text, plot.layout.xaxis.title.text, plot.data[0].z.map((row) => [...row])]"
         )
-        assert (upright, lying) == (f"flips in {FOUR.axes[up]}", f"flips in {FOUR.axes[across]}")
+        assert (y_title, x_title) == (f"flips in {FOUR.axes[up]}", f"flips in {FOUR.axes[across]}")
         for y, row in enumerate(shares):
             for x, share in enumerate(row):
                 radius = [0] * 4
                 radius[up], radius[across] = y, x
                 assert share == archive.certificates.certified_accuracy(archive.labels, radius)
     # The same axis twice is no pair: the other one gives way.
-    set_value(browser, "#surface-axes select[data-role=across]", "3", "change")
+    set_value(browser, "#surface-axes select[data-role=xAxis]", "3", "change")
     script = "return [...document.querySelectorAll('#surface-axes select')].map((each) => each.value)"
     assert browser.execute_script(script) == ["1", "3"]
 

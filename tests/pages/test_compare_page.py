@@ -13,8 +13,10 @@ from starcert import files as archives
 from starcert.certificates.metrics import flip_verdicts, has_sites, right, shares_by_axis
 from starcert.files import Archive
 from starcert.objects.binding import bind_all
+from starcert.objects.noise import AnyFlips
 from starcert.pages.compare_page import compare, write_comparison
-from starcert.pages.difference_maps import run_pairs
+from starcert.pages.compared_runs import run_pairs
+from starcert.pages.findings import VerdictRow
 from starcert.pages.intervals import paired_difference
 from starcert.system.errors import InvalidParameterError
 
@@ -84,12 +86,14 @@ def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path
             )
             for name, row in rows
         ]
-        assert [(each.run, each.counts) for each in found.verdicts] == expected
-        assert [each.cells[0] for each in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
-        assert any(each.counts.n_broken for each in found.verdicts)
-    weighed_cells, plain_cells = (each.cells for each in found.verdicts[:2])
+        assert [(run, row) for run, row, _ in found.verdicts] == [
+            (name, VerdictRow.of(AnyFlips(row.flips).label, row)) for name, row in expected
+        ]
+        assert [row.flips for _, row, _ in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
+        assert any(row.counts[3] for _, row, _ in found.verdicts)
+    weighed_cells, plain_cells = (row.cells(has_evidence) for _, row, has_evidence in found.verdicts[:2])
     assert plain_cells[4:6] == ("–", "–")
-    assert weighed_cells[5] == str(found.verdicts[0].counts.n_broken)
+    assert weighed_cells[5] == str(found.verdicts[0][1].counts[3])
     page = tmp_path / "compare.html"
     write_comparison(page, runs)
     assert "certified with evidence" in page.read_text(encoding="utf-8")
@@ -411,7 +415,7 @@ def test_a_run_that_is_anchored_in_some_graphs_says_in_how_many():
     some = replace(second, anchored=tuple(f"Reason {k}." if k < 7 else "" for k in range(8)))
     (notice,) = compare({"a": first, "b": some}).notices
     assert "a is not anchored; b is anchored in 7 of 8 graphs (Reason 0. Reason 1." in notice.text
-    assert notice.text.endswith("Reason 4; and 2 further reasons).")
+    assert notice.text.endswith("Reason 4. And 2 further reasons).")
 
 
 def test_a_page_that_is_there_is_not_overwritten_by_another(here, tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ def test_names_of_nodes_are_kept_where_there_are_any():
 def test_large_graphs_and_too_many_are_not_drawn(monkeypatch):
     large = sc.Graph(DRAWN_NODES + 1, [(0, 1)])
     assert drawings([sc.Partition.everything("x").sites(large)], ("x",)).graphs == [None]
-    monkeypatch.setattr(module, "ROOM", 40)
+    monkeypatch.setattr(module, "MAX_NUMBERS", 40)
     sites = [sc.Partition.everything("x").sites(graph) for graph in graphs(6)]
     drawn = [drawing is not None for drawing in drawings(sites, ("x",)).graphs]
     assert drawn[0]

@@ -177,5 +177,5 @@ def test_axes_are_changed_without_an_error_in_the_page(shown):
     archive, sites = world(FOUR, random_counts(3, 2, seed=3))
     browser = shown(archive, sites)
     for axis in (3, 0, 2):
-        set_value(browser, "#surface-axes select[data-role=up]", str(axis), "change")
+        set_value(browser, "#surface-axes select[data-role=yAxis]", str(axis), "change")
         assert texts(browser, "#surface-plot .ytitle") == [f"flips in {FOUR.axes[axis]}"]

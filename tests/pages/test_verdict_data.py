@@ -13,8 +13,9 @@ from starcert.certificates.metrics import flip_verdicts
 from starcert.files import Archive
 from starcert.math.evidence import Evidence
 from starcert.pages import write_report
+from starcert.pages.drawings import verdict_data
+from starcert.pages.findings import verdict_rows
 from starcert.pages.report_page import page_data
-from starcert.pages.verdict_data import verdict_data, verdict_rows
 
 TONES = ("certified by p_A", "certified by evidence", "open", "broken")
 

@@ -10,7 +10,7 @@ import pytest
 import runs_worlds as worlds
 
 import starcert as sc
-from starcert.files.record import MOST_VOTES
+from starcert.files.record import MAX_VOTES
 from starcert.runs.certification import certify_run
 from starcert.runs.run_file import read_run_file
 from starcert.runs.setting_values import check_values
@@ -65,8 +65,8 @@ def test_names_that_no_file_can_hold_are_refused_before_the_first_vote(run, monk
 def test_more_votes_than_an_archive_holds_are_refused_before_the_first_vote(run, monkeypatch):
     refuse_votes(monkeypatch)
     for name in ("samples", "selection_samples"):
-        with pytest.raises(StarcertError, match=f"'{name}' must be a whole number from 1 to {MOST_VOTES:,}"):
-            certify_run(settings_of(run, **{name: MOST_VOTES + 1}))
+        with pytest.raises(StarcertError, match=f"'{name}' must be a whole number from 1 to {MAX_VOTES:,}"):
+            certify_run(settings_of(run, **{name: MAX_VOTES + 1}))
 
 
 PERMUTED = """

@@ -1,6 +1,6 @@
-"""The command itself: errors of the user's end in one line and status 2.
+"""The command itself: a user's error ends in one line and status 2; tables and lines are printed in one way.
 
-Ctrl-C, SIGTERM and SIGHUP end it in one line too, with status 128 and the number of the signal: 130, 143 and 129.
+Ctrl-C, SIGTERM and SIGHUP end it in one line too, with status 128 plus the number of the signal: 130, 143 and 129.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -28,18 +28,19 @@ from starcert.system.output import harden_streams, plain, say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
-__all__ = ["MOST_ROWS", "DebugOption", "JsonOption", "app", "main", "show"]
+__all__ = ["MAX_ROWS", "DebugOption", "JsonOption", "app", "facts", "main", "note", "show", "table"]
 
 RESUMABLE = {"certify", "sweep", "reproduce"}
-"""Commands that keep every vote as it is counted, and go on where they were."""
+"""Commands that keep every vote as it is counted, and continue where they stopped."""
 
-MOST_ROWS = 20
-"""So many rows of a table are printed."""
+MAX_ROWS = 20
+"""The most rows of a table that are printed."""
 
 
 class _Stopped(KeyboardInterrupt):
-    """A signal asks the command to end."""
+    """A signal that ends the command."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -47,7 +48,7 @@ class _Stopped(KeyboardInterrupt):
 
 
 class _Interruptible(TyperGroup):
-    """The group of all commands: it says itself what an interruption means, whatever typer would do."""
+    """The group of all commands: it handles interruptions itself, whatever typer would do."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  (typer has brought several of these types)
         """The commands as the help lists them."""
@@ -78,7 +79,7 @@ _debugging = False
 
 
 def _set_debugging(wanted: bool) -> None:
-    global _debugging  # noqa: PLW0603  (asked for inside the command, needed where it has ended)
+    global _debugging  # noqa: PLW0603  (set inside the command, needed where it has ended)
     _debugging = _debugging or wanted
 
 
@@ -95,13 +96,17 @@ def main() -> NoReturn:
             app()
     except KeyboardInterrupt as error:
         sys.exit(_interrupted(error))
-    except Exception as error:  # noqa: BLE001  (whatever it is: told in one line)
-        _fail(*_told(error))
+    except Exception as error:  # noqa: BLE001  (whatever it is: reported in one line)
+        message, status = _explain(error)
+        if _debugging:
+            traceback.print_exc()
+        say(f"Error: {message}")
+        sys.exit(status)
     sys.exit(0)
 
 
-def _told(error: Exception) -> tuple[str, int]:
-    """What a user is told of an error, and the exit status: 1 only where it is a fault in starcert."""
+def _explain(error: Exception) -> tuple[str, int]:
+    """The message for an error, and the exit status: 1 only where it is a fault in starcert."""
     if wanted := _lacks_memory(error):
         from starcert.system.processes import available_bytes, in_words  # noqa: PLC0415
 
@@ -113,29 +118,27 @@ def _told(error: Exception) -> tuple[str, int]:
         return str(error), 2
     from starcert.runs.user_code import place_of_user_code  # noqa: PLC0415
 
-    words = f"{type(error).__name__}: {error}"
+    what = f"{type(error).__name__}: {error}"
     if place := place_of_user_code(error):
-        return f"{place}: {words}. --debug shows the whole traceback.", 2
-    return f"{words}. This is a fault in starcert; --debug shows where.", 1
+        return f"{place}: {what}. --debug shows the whole traceback.", 2
+    return f"{what}. This is a fault in starcert; --debug shows where.", 1
 
 
 def _lacks_memory(error: BaseException | None) -> str:
-    """What could not be had, of an error that is want of memory or followed from it; "" of any other."""
+    """What could not be allocated, if an error is lack of memory or followed from it; "" otherwise."""
     while error is not None:
-        torch_says = isinstance(error, RuntimeError) and re.search(r"can't allocate|out of memory", str(error))
-        if isinstance(error, MemoryError) or torch_says:
-            said = re.search(
-                r"(Unable to allocate|you tried to allocate|Tried to allocate) .*?(?=\. |\.?$)", str(error)
-            )
-            return said[0] if said else "a part of the work could not be kept"
+        from_torch = isinstance(error, RuntimeError) and re.search(r"can't allocate|out of memory", str(error))
+        if isinstance(error, MemoryError) or from_torch:
+            amount = re.search(r"(Unable|you tried|Tried) to allocate .*?(?=\. |\.?$)", str(error))
+            return amount[0] if amount else "a part of the work could not be kept"
         error = error.__cause__ or error.__context__
     return ""
 
 
 def _open_streams() -> None:
-    """Gives a process that was started without standard output or error one that leads nowhere.
+    """Gives a process that was started without standard output or error a stream that leads nowhere.
 
-    It also takes the number of that stream, which the next file would have: whoever writes to it writes nowhere.
+    It takes the number of the missing stream, too, so that no other file gets it.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -147,30 +150,30 @@ def _show_warning(
 ) -> None:
     """A warning of starcert's own is a note, without the line of code that it comes from."""
     if issubclass(category, StarcertWarning):
-        say(f"Note: {message}")
+        note(str(message))
     else:
         show(message, category, *place, **more)
 
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Lets SIGTERM and SIGHUP do what Ctrl-C does; one that is ignored (nohup) stays so."""
+    """Lets SIGTERM and SIGHUP do what Ctrl-C does; a signal that is ignored (nohup) stays so."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    main_thread = threading.current_thread() is threading.main_thread()  # only that one may say so
+    main_thread = threading.current_thread() is threading.main_thread()  # only that one may set handlers
     before = {each: signal.getsignal(each) for each in numbers if main_thread}
-    heard = [each for each, handler in before.items() if handler != signal.SIG_IGN]
+    handled = [each for each, handler in before.items() if handler != signal.SIG_IGN]
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        for each in heard:  # both may come, and again: the first is enough, and what follows it shall not be cut short
+        for each in handled:  # both may come, repeatedly: the first is enough, and cleaning up is not cut short
             signal.signal(each, signal.SIG_IGN)
         raise _Stopped(number)
 
-    for each in heard:
+    for each in handled:
         signal.signal(each, stop)
     try:
         yield
     finally:
-        for each in heard:
+        for each in handled:
             signal.signal(each, before[each])
 
 
@@ -182,23 +185,16 @@ def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
 
 
 def _interrupted(error: KeyboardInterrupt, *, resumable: bool = False) -> int:
-    """Says that the command was interrupted, and what is kept of what it has done; its status.
+    """Says that the command was interrupted, and what is kept, and returns its status.
 
     Code that knows what became of its work has added a note to the interruption.
     """
     notes = getattr(error, "__notes__", ["What was counted is kept: the same command goes on."] if resumable else [])
     try:
         print(plain(" ".join(["Interrupted.", *notes])), file=sys.stderr, flush=True)
-    except OSError:  # the terminal is gone: nothing more can be said, not even at the very end
+    except OSError:  # the terminal is gone: nothing more can be printed, not even at the very end
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return 128 + (error.number if isinstance(error, _Stopped) else signal.SIGINT)
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    if _debugging:
-        traceback.print_exc()
-    say(f"Error: {message}")
-    sys.exit(status)
 
 
 def _show_version(wanted: bool) -> None:
@@ -215,6 +211,50 @@ def _root(
     _debug: DebugOption = False,
 ) -> None:
     pass
+
+
+def table(
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    left: Iterable[str] = (),
+    most: int = MAX_ROWS,
+    more: str = "--json has all",
+) -> Table:
+    """A table of at most `most` rows; its caption says where the others are.
+
+    Args:
+        title: stands above it.
+        heads: the names of the columns.
+        rows: the cells; names in them come from data, and nothing in them is read as markup.
+        left: the columns that are aligned on the left; numbers are on the right.
+        most: the most rows.
+        more: where all rows are.
+    """
+    from rich.table import Table  # noqa: PLC0415  (slow to import)
+    from rich.text import Text  # noqa: PLC0415
+
+    found, texts, cells = Table(title=title, title_justify="left"), set(left), [[*map(str, row)] for row in rows]
+    for head in heads:
+        found.add_column(Text(head), justify="left" if head in texts else "right", overflow="fold")
+    for row in cells[:most]:
+        found.add_row(*map(Text, row))
+    if len(cells) > most:
+        found.caption = f"… and {len(cells) - most:,} more ({more})"
+    return found
+
+
+def facts(title: str, rows: Iterable[tuple[str, object]]) -> Table:
+    """Names and values beside each other, without a head."""
+    found = table(title, ("", " "), rows, left=("", " "), most=1_000)
+    found.show_header = False
+    return found
+
+
+def note(text: str) -> None:
+    """Prints something that a user may want to know to standard error."""
+    say(f"Note: {text}")
 
 
 def show(*parts: RenderableType) -> None:

@@ -1,23 +1,27 @@
-"""`starcert verify` and `starcert votes`: are the claims in a file of certificates true, and what does a store hold?"""
+"""`starcert verify`, `compare` and `votes`: what is in files of certificates and of votes."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcert.cli.command_line import MOST_ROWS, JsonOption, app, show
+from starcert.cli.command_line import JsonOption, app, facts, show, table
+from starcert.system.errors import StarcertError
 from starcert.system.output import at_most
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starcert.files import Verification
+    from starcert.pages.compare_page import Comparison
     from starcert.voting.store import VoteStore
 
-__all__ = ["verify", "votes"]
+__all__ = ["anchored_notes", "compare", "verify", "votes"]
 
 
 @app.command()
@@ -58,17 +62,7 @@ def _verification_object(result: Verification) -> dict[str, object]:
         "proved_in_balls": result.enclosed,
         "taken_as_stated": TAKEN_AS_STATED,
         "anchored": sorted({reason for reason in result.archive.anchored if reason}),
-        "mismatches": [
-            {
-                "graph": each.graph,
-                "name": each.name,
-                "field": each.field,
-                "kind": each.kind,
-                "claimed": each.claimed,
-                "proved": each.proved,
-            }
-            for each in result.mismatches
-        ],
+        "mismatches": [asdict(each) for each in result.mismatches],
     }
 
 
@@ -76,39 +70,31 @@ def _verification_view(result: Verification) -> list[RenderableType]:
     from starcert.files.verification import TAKEN_AS_STATED  # noqa: PLC0415
 
     archive = result.archive
-    parts: list[RenderableType] = []
-    if result.mismatches:
-        parts += [_mismatches(result), ""]
-    abstained = sum(one.abstained for one in archive.certificates)
     one = "graph" if archive.nodes is None else "node"
     whose = f"each {one}" if archive.together == 1 else f"all {archive.together:,} {one}s together"
-    parts += [
+    abstained = sum(each.abstained for each in archive.certificates)
+    heads = ("graph", "name", "claim", "verdict", "claimed", "proved")
+    rows = [
+        (each.graph, each.name, each.field, each.kind, _short(each.claimed), _short(each.proved))
+        for each in (*result.refuted, *result.weaker)
+    ]
+    mismatches = table("Claims that are not what can be proved", heads, rows, left=heads[1:])
+    return [
+        *((mismatches, "") if rows else ()),
         str(result),
         f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
         f"{abstained:,} abstain.",
         f"Each verdict is proved in balls; those on {result.listed:,} of {result.listed + result.enclosed:,} radii "
         f"once more in whole numbers.",
         TAKEN_AS_STATED,
+        *anchored_notes(archive.anchored),
     ]
-    reasons = sorted({reason for reason in archive.anchored if reason})
-    parts += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
-    return parts
 
 
-def _mismatches(result: Verification) -> RenderableType:
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    table = Table(title="Claims that are not what can be proved", title_justify="left")
-    for name in ("graph", "name", "claim", "verdict", "claimed", "proved"):
-        table.add_column(name, justify="right" if name == "graph" else "left", overflow="fold")
-    for each in [*result.refuted, *result.weaker][:MOST_ROWS]:
-        said = (_short(each.claimed), _short(each.proved))
-        row = (str(each.graph), each.name, each.field, each.kind, *said)
-        table.add_row(*map(Text, row))  # names come from data: nothing in them is read as markup
-    if len(result.mismatches) > MOST_ROWS:
-        table.caption = f"… and {len(result.mismatches) - MOST_ROWS:,} more (--json has all)"
-    return table
+def anchored_notes(reasons: Sequence[str]) -> list[str]:
+    """A sentence for each reason why regions are anchored."""
+    different = sorted({reason for reason in reasons if reason})
+    return [f"Anchored: {reason} The certificates are about regions frozen at each graph." for reason in different]
 
 
 def _short(value: object, most: int = 4) -> str:
@@ -116,6 +102,73 @@ def _short(value: object, most: int = 4) -> str:
         return str(value)
     more = f" and {len(value) - most:,} more" if len(value) > most else ""
     return " ".join(map(str, value[:most])) + more or "none"
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
+    out: Annotated[Path, typer.Option("--out", help="The page to write; another one that is there is kept.")] = Path(
+        "compare.html"
+    ),
+    threat: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare under any 1, any 2, … flips, wherever they are, up to these: flips:2.",
+            metavar="flips:K",
+            show_default="as many as the runs were asked about, at least 2",
+        ),
+    ] = None,
+) -> None:
+    """Compares two or more runs on the same graphs: what is certified, broken and open, curves, maps, differences.
+
+    They may differ in model, noise, votes or argument. Graphs and axes that only some of them have are left out.
+
+    For example:
+
+    starcert compare runs/a runs/b --out compare.html
+
+    starcert compare runs/a runs/b --threat flips:3
+    """
+    from starcert.objects.noise import threat_of  # noqa: PLC0415
+
+    flips = None if threat is None else threat_of(threat, "--threat")
+    from starcert import files as archives  # noqa: PLC0415  (numba and flint: only where they are needed)
+    from starcert.pages.compare_page import write_comparison  # noqa: PLC0415
+    from starcert.runs.run_file import CERTIFICATES  # noqa: PLC0415
+
+    files = {str(each): each / CERTIFICATES if each.is_dir() else each for each in runs}
+    for name, file in files.items():
+        if not file.is_file():
+            raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
+    read = {name: archives.read(file).confirmed() for name, file in files.items()}
+    show(*_comparison_view(write_comparison(out, read, threat=flips)), f"Comparison: {out}")
+
+
+def _comparison_view(found: Comparison) -> list[RenderableType]:
+    from starcert.pages.findings import plural  # noqa: PLC0415
+
+    right = "right" if found.known else "answered"
+    heads = ("run", "flips", f"{found.one}s", right, "by p_A", "with evidence", "broken", "open")
+    verdicts = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
+    differences = [
+        (each.run, each.flips, f"{each.share:.1%}", f"{each.by:+.1%}", f"{each.low:+.1%} to {each.high:+.1%}")
+        for each in found.differences
+    ]
+    more, n = "the page has all", len(found.rows)
+    are, these = "is" if n == 1 else "are", "this" if found.n_graphs == 1 else "these"
+    return [
+        *(f"{notice.head}. {notice.text}" for notice in found.notices),
+        table("Certified, broken, open under flips wherever they are", heads, verdicts, left=heads[:2], more=more),
+        table(
+            f"Compared with {found.names[0]}",
+            ("run", "flips", "share", "difference", "95% interval"),
+            differences,
+            left=heads[:2],
+            more=more,
+        ),
+        f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
+        f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
+    ]
 
 
 @app.command()
@@ -141,14 +194,7 @@ def votes(
 def _votes_object(store: VoteStore) -> dict[str, object]:
     counts, chosen = store.counts("estimation"), store.counts("selection")
     return {
-        "settings": {
-            "noise": store.settings.noise,
-            "classifier": store.settings.classifier,
-            "n_classes": store.settings.n_classes,
-            "seed": store.settings.seed,
-            "chunk_size": store.settings.chunk_size,
-            "backend": store.settings.backend,
-        },
+        "settings": asdict(store.settings),
         "sessions": [{"time": session.time, **session.provenance} for session in store.sessions],
         "graphs": [
             {
@@ -168,12 +214,8 @@ def _votes_object(store: VoteStore) -> dict[str, object]:
 
 
 def _votes_view(store: VoteStore) -> list[RenderableType]:
-    from rich.table import Table  # noqa: PLC0415
-
-    settings, summary = store.settings, store.summary()
-    about = Table(title=str(store.path), title_justify="left", show_header=False)
-    last = store.sessions[-1]
-    for name, value in (
+    settings, summary, last = store.settings, store.summary(), store.sessions[-1]
+    about = (
         ("noise", json.dumps(settings.noise)),
         ("classifier", settings.classifier),
         ("classes", settings.n_classes),
@@ -184,18 +226,15 @@ def _votes_view(store: VoteStore) -> list[RenderableType]:
         ("sessions", f"{len(store.sessions)}, the last one {last.time}"),
         ("made by", ", ".join(f"{name} {value}" for name, value in last.provenance.items() if value)),
         ("file", f"{summary.file_bytes:,} bytes, {summary.integrity}"),
+    )
+    rows = []
+    for (graph, target), *counts in zip(
+        store.rows, store.counts("estimation").tolist(), store.counts("selection").tolist(), strict=True
     ):
-        about.add_row(name, str(value))
-    table = Table(title="Votes by graph", title_justify="left")
-    for name in ("graph", "estimation", "selection", "sites"):
-        table.add_column(name, justify="left" if name == "sites" else "right")
-    counts, chosen = store.counts("estimation"), store.counts("selection")
-    for number, (graph, target) in enumerate(store.rows[:MOST_ROWS]):
         record = store.graphs[graph]
-        sizes = ", ".join(f"{axis} {size:,}" for axis, size in record.sizes.items())
-        row = [" / ".join(f"{count:,}" for count in table_counts[number]) for table_counts in (counts, chosen)]
         name = (record.name or str(graph)) + (f".{target}" if record.n_targets > 1 else "")
-        table.add_row(name, *row, sizes + (" (anchored)" if record.anchored else ""))
-    if len(store.rows) > MOST_ROWS:
-        table.caption = f"… and {len(store.rows) - MOST_ROWS:,} more (--json has all)"
-    return [about, "", table]
+        sizes = ", ".join(f"{axis} {size:,}" for axis, size in record.sizes.items())
+        by_class = (" / ".join(f"{count:,}" for count in each) for each in counts)
+        rows.append((name, *by_class, sizes + (" (anchored)" if record.anchored else "")))
+    heads = ("graph", "estimation", "selection", "sites")
+    return [facts(str(store.path), about), "", table("Votes by graph", heads, rows, left=heads[3:])]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcert import __version__
-from starcert.cli.command_line import MOST_ROWS, JsonOption, app, show
+from starcert.cli.command_line import MAX_ROWS, JsonOption, app, show, table
+from starcert.cli.file_commands import anchored_notes
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
 from starcert.system.errors import InvalidParameterError, StarcertWarning, StoreError
@@ -115,28 +116,13 @@ def frontier(
     given = {"--p-lower": p_lower, "--votes": votes, "--store": store}
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
-        raise InvalidParameterError(
-            " / ".join(given),
-            "be given, one of them",
-            " and ".join(named) or "none",
-            "Write --p-lower 0.9995, or --votes 99950,50 --selection 995,5, or --store votes.db.",
-        )
+        hint = "Write --p-lower 0.9995, or --votes 99950,50 --selection 995,5, or --store votes.db."
+        raise InvalidParameterError(" / ".join(given), "be given, one of them", " and ".join(named) or "none", hint)
     if store is not None:
         for name, value in (("--noise", noise), ("--selection", selection)):
             if value is not None:
                 raise InvalidParameterError(name, "be left out with --store", value, "A store has its own.")
-        missing, certificates = _from_store(store, max_radius, 0.01 if alpha is None else alpha)
-        if as_json:
-            several = certificates.targets.any()
-            objects = [
-                {"graph": one.object} | ({"target": one.target} if several else {}) | _frontier_object(one)
-                for one in certificates
-            ]
-            print(json.dumps({"store": str(store), "graphs": objects, "without_votes": missing}))
-        elif len(certificates) == 1 and not missing:
-            show(*_frontier_view(certificates[0]))
-        else:
-            show(*_certificates_table(certificates, certificates.names, missing))
+        _show_store(store, *_from_store(store, max_radius, 0.01 if alpha is None else alpha), as_json=as_json)
         return
     from starcert.certificates.certify import certify  # noqa: PLC0415  (numba and flint: only where they are needed)
 
@@ -152,6 +138,20 @@ def frontier(
         show(*_frontier_view(certificate))
 
 
+def _show_store(store: Path, missing: list[int], certificates: Certificates, *, as_json: bool) -> None:
+    if as_json:
+        several = certificates.targets.any()
+        objects = [
+            {"graph": one.object} | ({"target": one.target} if several else {}) | _frontier_object(one)
+            for one in certificates
+        ]
+        print(json.dumps({"store": str(store), "graphs": objects, "without_votes": missing}))
+    elif len(certificates) == 1 and not missing:
+        show(*_frontier_view(certificates[0]))
+    else:
+        show(*_certificates_view(certificates, missing))
+
+
 def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float | None) -> Bounds:
     from starcert.math.confidence import Bounds, Votes, clopper_pearson  # noqa: PLC0415
 
@@ -159,17 +159,15 @@ def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alp
         if selection is not None:
             raise InvalidParameterError("--selection", "come with --votes", selection, "Drop it, or give --votes too.")
         if alpha is not None:
-            raise InvalidParameterError(
-                "--alpha", "come with votes", alpha, "--p-lower is taken for certain: drop --alpha."
-            )
+            hint = "--p-lower is taken for certain: drop --alpha."
+            raise InvalidParameterError("--alpha", "come with votes", alpha, hint)
         return Bounds.certain([0.0 if p_lower is None else p_lower])
-    counted = parse_counts(votes, "--votes")
-    if len(counted) < 2:
-        raise InvalidParameterError(
-            "--votes", "have a count for each class, two or more", votes, "Write --votes 970,30."
-        )
+    counts = parse_counts(votes, "--votes")
+    if len(counts) < 2:
+        hint = "Write --votes 970,30."
+        raise InvalidParameterError("--votes", "have a count for each class, two or more", votes, hint)
     chosen = None if selection is None else [parse_counts(selection, "--selection")]
-    return clopper_pearson(Votes([counted], selection=chosen), alpha=0.01 if alpha is None else alpha)
+    return clopper_pearson(Votes([counts], selection=chosen), alpha=0.01 if alpha is None else alpha)
 
 
 def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[int], Certificates]:
@@ -187,12 +185,8 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
         rows, graphs = stored.rows, [stored.graphs[graph] for graph, _ in stored.rows]
     voted = [i for i in range(len(rows)) if counts[i].any() and chosen[i].any()]
     if not voted:
-        raise InvalidParameterError(
-            "--store",
-            "hold selection and estimation votes of some graph",
-            f"none of {len(graphs)}",
-            "Let the run go on: it continues where it was when it is started again.",
-        )
+        must, hint = "hold selection and estimation votes of some graph", "Start the run again: it continues."
+        raise InvalidParameterError("--store", must, f"none of {len(graphs)}", hint)
     objects, targets = zip(*(rows[i] for i in voted), strict=True)
     votes = Votes(counts[voted], selection=chosen[voted], objects=objects, targets=targets, stopped=stopped)
     bounds = clopper_pearson(votes, alpha=alpha)
@@ -201,14 +195,14 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
         bounds,
         law,
         max_radius=None if max_radius is None else parse_radius(law, max_radius, "--max-radius"),
-        boxes=[dict(graphs[i].sizes) for i in voted],  # stored, not computed from sites here
+        boxes=[dict(graphs[i].sizes) for i in voted],  # as stored: no capacities, which come from sites
         anchored=[graphs[i].anchored for i in voted],
     )
     return [rows[i][0] for i in range(len(graphs)) if i not in set(voted)], certificates
 
 
 def _note_look(stored: VoteStore, estimation: list[int], selection: list[int]) -> None:
-    """Records in a store that certificates are computed from its votes; refuses those that a look before voids."""
+    """Records in a store that certificates are computed from its votes; refuses what an earlier look rules out."""
     from starcert.voting.store import VoteStore  # noqa: PLC0415
 
     reason = "graphs have different numbers of votes: the run is not finished"
@@ -229,7 +223,7 @@ def _note_look(stored: VoteStore, estimation: list[int], selection: list[int]) -
 
 
 def _frontier_object(certificate: Certificate) -> dict[str, object]:
-    """What there is to say about a certificate, as plain JSON values."""
+    """A certificate as JSON values."""
     found = certificate.frontier
     return {
         "axes": certificate.noise.axes,
@@ -255,44 +249,29 @@ def _frontier_object(certificate: Certificate) -> dict[str, object]:
 
 def _frontier_view(certificate: Certificate) -> list[RenderableType]:
     """The frontier of a certificate as a table, with a map of it and the sentence that it says."""
-    from rich.table import Table  # noqa: PLC0415
-
     found = certificate.frontier
     if certificate.abstained:
         return [str(certificate)]
-    table = Table(title="Maximal certified radii" + (", proved" if found.verified else ""), title_justify="left")
-    for axis in certificate.noise.axes:
-        table.add_column(axis, justify="right")
-    for radius in found.radii[:MOST_ROWS]:
-        table.add_row(*map(str, radius))
-    if len(found) > MOST_ROWS:
-        table.caption = f"… and {len(found) - MOST_ROWS:,} more (--json has all)"
-    return [table, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
+    title = "Maximal certified radii" + (", proved" if found.verified else "")
+    radii = table(title, certificate.noise.axes, found.radii)
+    return [radii, "", *_map(certificate), "", str(certificate), *_incomplete([certificate])]
 
 
-def _certificates_table(certificates: Certificates, graphs: list[str], missing: list[int]) -> list[RenderableType]:
+def _certificates_view(certificates: Certificates, missing: list[int]) -> list[RenderableType]:
     """Many certificates in a table: class, bound, and the maximal radii of each."""
-    from rich.table import Table  # noqa: PLC0415
-
-    axes = certificates.noise.axes
-    table = Table(title=f"Maximal certified radii ({', '.join(axes)}), proved", title_justify="left")
-    for name in ("graph", "class", "p_lower", "maximal radii"):
-        table.add_column(name, justify="left" if name == "maximal radii" else "right", overflow="fold")
-    for i, one in zip(graphs, certificates[:MOST_ROWS], strict=False):
-        radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii[:MOST_ROWS]))
-        if len(one.frontier) > MOST_ROWS:
-            radii += f" … and {len(one.frontier) - MOST_ROWS:,} more"
-        table.add_row(i, str(one.label), at_least(one.p_lower, decimals=6), radii)
-    if len(certificates) > MOST_ROWS:
-        table.caption = f"… and {len(certificates) - MOST_ROWS:,} more (--json has all)"
-    notes = _incomplete(certificates[:MOST_ROWS])
-    reasons = sorted({reason for reason in certificates.anchored if reason})
-    notes += [f"Anchored: {reason} The certificates speak of regions frozen at each graph." for reason in reasons]
+    rows, names = [], certificates.names
+    for name, one in zip(names, certificates, strict=True):
+        radii = "abstains" if one.abstained else " ".join(map(str, one.frontier.radii[:MAX_ROWS]))
+        more = f" … and {len(one.frontier) - MAX_ROWS:,} more" if len(one.frontier) > MAX_ROWS else ""
+        rows.append((name, one.label, at_least(one.p_lower, decimals=6), radii + more))
+    heads = ("graph", "class", "p_lower", "maximal radii")
+    title = f"Maximal certified radii ({', '.join(certificates.noise.axes)}), proved"
+    notes = _incomplete(certificates[:MAX_ROWS]) + anchored_notes(certificates.anchored)
     if missing:
         notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")
     if certificates.bounds.alpha is not None:
         notes.append(fails_at_most(certificates.bounds.alpha, certificates.bounds.together))
-    return [table, *notes, f"Graph {graphs[0]}, for example: {certificates[0]}"]
+    return [table(title, heads, rows, left=heads[3:]), *notes, f"Graph {names[0]}, for example: {certificates[0]}"]
 
 
 def _incomplete(certificates: Sequence[Certificate]) -> list[str]:
@@ -306,21 +285,21 @@ def _incomplete(certificates: Sequence[Certificate]) -> list[str]:
 
 
 def _map(certificate: Certificate, rows: int = 20, columns: int = 60) -> list[str]:
-    """A map of the first two axes, the others untouched: one character a radius, thinned out where it is large."""
+    """A map of the first two axes, the others at 0: one character a radius, thinned out where it is large."""
     axes, found = certificate.noise.axes, certificate.frontier
+    flat = len(axes) == 1
     limits = certificate.max_radius or tuple(map(max, zip(*found.radii, *found.beyond, strict=True)))
-    height, width = (*limits, 0)[:2] if len(limits) > 1 else (0, limits[0])
-    height = min(height, 2 + max(radius[0] for radius in found.radii)) if len(limits) > 1 else 0
+    height = 0 if flat else min(limits[0], 2 + max(radius[0] for radius in found.radii))
+    width, x_axis = (limits[0], axes[0]) if flat else (limits[1], axes[1])
     row_step, column_step = (math.ceil((limit + 1) / most) for limit, most in ((height, rows), (width, columns)))
-    slices = {radius[:2] if len(limits) > 1 else (0, *radius) for radius in found.radii}
+    points = {(0, *radius) if flat else radius[:2] for radius in found.radii}
     lines = []
     for row in range(0, height + 1, row_step):
-        reach = max((across for down, across in slices if down >= row), default=-1)
+        reach = max((x for y, x in points if y >= row), default=-1)
         cells = "".join("█" if column <= reach else "·" for column in range(0, width + 1, column_step))
-        lines.append(f"{row:>6} {cells}" if len(limits) > 1 else f"       {cells}")
-    across = axes[1] if len(axes) > 1 else axes[0]
-    legend = f"{across} from 0 to {width}" + (f", one mark for {column_step}" if column_step > 1 else "") + " →"
-    down = f"{axes[0]} ↓   " if len(axes) > 1 else ""
+        lines.append(f"{'' if flat else row:>6} {cells}")
+    legend = f"{x_axis} from 0 to {width}" + (f", one mark for {column_step}" if column_step > 1 else "") + " →"
+    y_axis = "" if flat else f"{axes[0]} ↓   "
     others = f"   ({', '.join(axes[2:])} at 0)" if len(axes) > 2 else ""
     otherwise = "not known to be" if found.incomplete else "not"
-    return [f"{down}{legend}   █ certified  · {otherwise}{others}", *lines]
+    return [f"{y_axis}{legend}   █ certified  · {otherwise}{others}", *lines]

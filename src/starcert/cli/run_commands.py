@@ -1,6 +1,6 @@
-"""`starcert init`, `certify`, `sweep` and `reproduce`: an example, the user's own model and data, the paper's studies.
+"""`starcert init`, `train`, `certify`, `sweep` and `reproduce`: an example, the user's model and data, the studies.
 
-The options of `certify` and `sweep` are the settings of a run.
+The options of `train`, `certify` and `sweep` are the settings of a run.
 """
 
 from __future__ import annotations
@@ -8,30 +8,28 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcert.cli.command_line import DebugOption, JsonOption, app, show
-from starcert.runs.setting_values import check_options
-from starcert.runs.settings import SETTINGS
+from starcert.cli.command_line import DebugOption, JsonOption, app, note, show
+from starcert.runs.setting_values import check_options, option_name
+from starcert.runs.settings import SETTINGS, TRAIN_SETTINGS
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import is_empty, write_whole
-from starcert.system.output import say
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from starcert.runs.run_file import RunFile
     from starcert.runs.setting_values import Setting
-    from starcert_studies.outcome import Finished
+    from starcert.runs.settings import RunSettings
 
-__all__ = ["RunArgument", "certify", "init", "reproduce", "sweep", "with_settings"]
+__all__ = ["certify", "init", "reproduce", "sweep", "train"]
 
 RunArgument = Annotated[
-    Path | None,
-    typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML"),
+    Path | None, typer.Argument(help="A file with any of these settings; options override it.", metavar="RUN.TOML")
 ]
 DryRunOption = Annotated[
     bool,
@@ -40,8 +38,7 @@ DryRunOption = Annotated[
     ),
 ]
 ProfileOption = Annotated[
-    bool,
-    typer.Option("--profile", help="Say where the time goes, at the end, in the report and in profile.json."),
+    bool, typer.Option("--profile", help="Say where the time goes, at the end, in the report and in profile.json.")
 ]
 GridOption = Annotated[
     list[str] | None,
@@ -56,7 +53,7 @@ GridOption = Annotated[
 BestOption = Annotated[
     str | None,
     typer.Option(
-        help="What the best level has most of: accuracy@motif=1,random=10 (certified against so many flips, all at "
+        help="What the best level has most of: accuracy@motif=1,random=10 (certified against these flips, all at "
         "once), accuracy@flips:2 (against any two flips), accuracy, flips@random (mean certified flips on that axis "
         "alone), or flips (wherever they fall).",
         show_default="accuracy, of the unbeaten levels that certify a flip",
@@ -65,10 +62,13 @@ BestOption = Annotated[
 ]
 
 
-def with_settings(
+AgainOption = Annotated[bool, typer.Option("--again", help="Train in any case, and replace weights that are there.")]
+
+
+def _with_settings(
     first: Mapping[str, object], settings: Mapping[str, Setting], *, sweep: bool = False
 ) -> Callable[[Callable[..., None]], Any]:
-    """Gives a command its options: some of its own, then one for each of these settings."""
+    """Gives a command its options: its own first, then one for each of these settings."""
     annotations = dict(first)
     for key, setting in settings.items():
         option = typer.Option(
@@ -97,7 +97,9 @@ def with_settings(
 
 
 @app.command()
-@with_settings({"run": RunArgument, "dry_run": DryRunOption, "profile": ProfileOption, "as_json": JsonOption}, SETTINGS)
+@_with_settings(
+    {"run": RunArgument, "dry_run": DryRunOption, "profile": ProfileOption, "as_json": JsonOption}, SETTINGS
+)
 def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debug: bool, **given: object) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
@@ -112,9 +114,8 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
     options = check_options(given, SETTINGS)
     from starcert.cli.run_views import certified_object, certified_view  # noqa: PLC0415  (slow to import)
     from starcert.runs.certification import certify_run, certify_settings  # noqa: PLC0415
-    from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
 
-    file = RunFile() if run is None else read_run_file(run)
+    file = _run_file(run)
     settings = certify_settings(file, options)
     if dry_run:
         from starcert.runs.forecast import forecast  # noqa: PLC0415
@@ -123,11 +124,9 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
             show(sentence)
         return
     if file.train and settings.weights is None:
-        _note(
-            "the run file says how to train, but not where the weights are: the model votes as its function makes it."
-        )
+        note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
-    outcome = certify_run(settings, expected=expected, profile=profile, note=_note, before=None if as_json else show)
+    outcome = certify_run(settings, expected=expected, profile=profile, note=note, before=None if as_json else show)
     if as_json:
         print(json.dumps(certified_object(outcome)))
     else:
@@ -135,7 +134,7 @@ def certify(run: Path | None, dry_run: bool, profile: bool, as_json: bool, _debu
 
 
 @app.command()
-@with_settings(
+@_with_settings(
     {"run": RunArgument, "grid": GridOption, "best": BestOption},
     {key: setting for key, setting in SETTINGS.items() if setting.in_sweeps},
     sweep=True,
@@ -163,24 +162,65 @@ def sweep(run: Path | None, grid: list[str] | None, best: str | None, _debug: bo
     options = check_options(given, SETTINGS)
     from starcert.cli.run_views import sweep_view  # noqa: PLC0415  (numpy and more: only where it is needed)
     from starcert.runs.grid import parse_grid  # noqa: PLC0415
-    from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
     from starcert.runs.sweep import run_sweep  # noqa: PLC0415
     from starcert.runs.sweep_result import sweep_settings  # noqa: PLC0415
 
     levels = parse_grid(grid) if grid else None
-    file = RunFile() if run is None else read_run_file(run)
+    file = _run_file(run)
     settings = sweep_settings(file, options, levels, best)
     expected = {} if "model" in options else file.expected
-    show(*sweep_view(run_sweep(settings, expected=expected, note=_note, before=show)))
+    show(*sweep_view(run_sweep(settings, expected=expected, note=note, before=show)))
 
 
-def _note(text: str) -> None:
-    """Tells a user something on the way."""
-    say(f"Note: {text}")
+@app.command()
+@_with_settings(
+    {"run": RunArgument, "again": AgainOption},
+    TRAIN_SETTINGS | {key: setting for key, setting in SETTINGS.items() if setting.in_training},
+)
+def train(run: Path | None, again: bool, _debug: bool, **given: object) -> None:
+    """Train your own PyG module with the noise that it will vote under, and keep its best epoch's weights in a file.
+
+    It learns from the training part of the data (80% of every class), and the validation part (10%) decides which epoch
+    is kept. Of nodes, the node data train_mask and val_mask say which are which. The setting weights names the file;
+    starcert certify reads it. A run file may hold the options of training in its table train. Interrupted, the same
+    command goes on where it was.
+
+    For example:
+
+    starcert init learned --example pyg && starcert train learned/run.toml
+
+    starcert train run.toml --epochs 100 --learning-rate 0.01 --again
+    """
+    how, others = (
+        {key: text for key, text in given.items() if (key in TRAIN_SETTINGS) is own} for own in (True, False)
+    )
+    checked, options = check_options(how, TRAIN_SETTINGS), check_options(others, SETTINGS)
+    from starcert.cli.run_views import trained_view  # noqa: PLC0415  (slow to import)
+    from starcert.runs.training_run import train_run, training_settings  # noqa: PLC0415
+
+    settings, training = training_settings(_run_file(run), options, checked)
+    outcome = train_run(settings, training, again=again)
+    show(*trained_view(outcome), f"Next: {_certify_command(run, others, settings)}")
+
+
+def _certify_command(run: Path | None, options: Mapping[str, object], settings: RunSettings) -> str:
+    """The certification with trained weights, of the part of the data that training has not seen."""
+    command = ["starcert", "certify", *([] if run is None else [str(run)])]
+    for key, text in options.items():
+        command += [] if text is None else [option_name(key), str(text)]
+    if settings.split == "all" and settings.targets == "graphs":
+        command += ["--split", "test"]
+    return shlex.join(command)
+
+
+def _run_file(path: Path | None) -> RunFile:
+    from starcert.runs.run_file import RunFile, read_run_file  # noqa: PLC0415
+
+    return RunFile() if path is None else read_run_file(path)
 
 
 def _still_expected(expected: Mapping[str, str], options: Mapping[str, object]) -> dict[str, str]:
-    """What a run file expects, as far as no option asks for something else."""
+    """The digests that a run file expects, except of what options change."""
     given = set(options)
     if given & {"data", "columns", "edge_types", "split", "splits", "split_seed"}:
         given |= {"data", "classifier", "regions"}  # a model may be trained on the data
@@ -237,12 +277,12 @@ def init(
     run = os.path.relpath(next(path for path in written if path.name == "run.toml"))
     if kind is None:
         place = os.path.relpath(graphs[0].parent)
-        told = f"Wrote run.toml, model.py, and {len(graphs)} graphs with their classes, in {place}."
+        wrote = f"Wrote run.toml, model.py, and {len(graphs)} graphs with their classes, in {place}."
     else:
         others = [path.name for path in written if path.suffix != ".graphml"]
         more = f", and {len(graphs)} graph{'s' * (len(graphs) > 1)}" if graphs else ""
-        told = f"Wrote {', '.join(others)}{more}."
-    show(told, f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
+        wrote = f"Wrote {', '.join(others)}{more}."
+    show(wrote, f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
 
 
 @app.command()
@@ -274,6 +314,7 @@ def reproduce(
 
     starcert reproduce all --out build/paper
     """
+    from starcert.cli.run_views import study_view  # noqa: PLC0415
     from starcert.system.processes import available_cores  # noqa: PLC0415
     from starcert_studies.outcome import all_page  # noqa: PLC0415  (slow to import)
     from starcert_studies.reproduce import STUDIES  # noqa: PLC0415
@@ -288,7 +329,7 @@ def reproduce(
     for each in [each for each, study in STUDIES.items() if not study.alone] if name == "all" else [name]:
         folder = out / each if name == "all" else out
         finished.append(run(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
-        show(*_study_view(finished[-1]))
+        show(*study_view(finished[-1]))
     if name == "all":
         write_whole(out / "index.html", [all_page(finished)])
         show(f"All of it: {out / 'index.html'}")
@@ -311,17 +352,3 @@ def _check_folder_of_all(out: Path, studies: Iterable[str]) -> None:
     if foreign or (out / "settings.json").exists():
         hint = "Give a new folder, or one that this command began."
         raise InvalidParameterError("--out", "be empty or hold the studies", str(out), hint)
-
-
-def _study_view(finished: Finished) -> Sequence[RenderableType]:
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(title=f"{finished.name}: the paper's claims", title_justify="left")
-    for column in ("claim", "published", "here", "verdict"):
-        table.add_column(column, overflow="fold")
-    for check in finished.checks:
-        table.add_row(check.claim, check.published, check.measured, check.verdict)
-    notes = [f"  {check.claim}: {check.note}" for check in finished.checks if check.holds is not True and check.note]
-    peak = finished.peak_bytes / 2**30
-    told = f"{finished.seconds:.0f} s, at most {peak:.1f} GiB of memory. Open {finished.folder / 'index.html'}"
-    return [table, *notes, told]

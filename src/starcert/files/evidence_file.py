@@ -1,6 +1,6 @@
 """The evidence of certificates, and the side file that keeps it: plain arrays of whole numbers, nothing pickled.
 
-The file is an `.npz` as numpy writes and reads it. All graphs with evidence lie one after the other in the same few
+The file is an `.npz` as numpy writes and reads it. The evidence of all graphs lies one after the other in the same few
 arrays (`ARRAYS`); `heads` says how much of each belongs to a graph. Equal evidence makes equal bytes. Where graphs have
 several targets, each target has a place as if it were a graph; the sites of a graph are there once.
 
@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO, overload
+from typing import TYPE_CHECKING, BinaryIO, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,23 +22,19 @@ from numpy.lib import format as npy
 
 from starcert.certificates.attack_axes import axes_from, first_axes
 from starcert.certificates.votes import OwnTally, RecordedVotes
-from starcert.files.fields import MalformedError
+from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attack_axis import AttackAxis, counted_sites, described
 from starcert.math.flips import FlipRecord
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
 from starcert.objects.laws import axis_moves
 from starcert.sampling.attacked import OWN_CHUNK, Attack
 from starcert.system.errors import InvalidParameterError
-from starcert.system.files import read_header, read_numbers
 
 if TYPE_CHECKING:
     from starcert.certificates.certificate import Verdicts
     from starcert.objects.noise import Noise
 
-__all__ = ["ARRAYS", "MOST_UNPACKED", "GraphEvidence", "pack", "unpack"]
-
-MOST_UNPACKED = 2**32
-"""All arrays together take so many bytes at most."""
+__all__ = ["ARRAYS", "GraphEvidence", "pack", "unpack"]
 
 ARRAYS = {
     "graphs": "<i8",  # the numbers of the graphs that have evidence
@@ -64,6 +59,9 @@ VALUED = {
 }
 """Further arrays of a file with graphs whose sites have more than two values. Files of other graphs have none."""
 
+FORMS = ("bits", "positions", "by_axis")
+"""The array of `FlipRecord` that tells each form of flips."""
+
 HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
 """Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
 the most flips of a level that was looked at (−1: any)."""
@@ -71,10 +69,8 @@ the most flips of a level that was looked at (−1: any)."""
 SITES = ("axes", "values")
 """The arrays that all targets of a graph share."""
 
-FORMS = (("bits",), ("starts", "positions"), ("by_axis", "sizes"))
-
 Whole = npt.NDArray[np.int64]
-Arrays = dict[str, npt.NDArray[Any]]
+Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +80,8 @@ class GraphEvidence:
     Attributes:
         record: the votes against the class, and which sites flipped in each.
         sites: the flat positions of the sites of each axis, in the order of `noise.axes`.
-        most: how many votes at attacked graphs there might be; None: none were asked for.
-        own: those that there were: of each attack its votes, chunk by chunk.
+        most: the most votes at attacked graphs that were allowed; None: none were requested.
+        own: the votes at attacked graphs, by attack, chunk by chunk.
         max_flips: levels of more flips in all were not looked at; None: all were.
         values: the clean value of every site, where some have more than two; else None.
     """
@@ -95,7 +91,7 @@ class GraphEvidence:
     most: int | None
     own: Mapping[Attack, Sequence[OwnTally]]
     max_flips: int | None = None
-    values: npt.NDArray[np.uint8] | None = None
+    values: Bytes | None = None
 
     @classmethod
     def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
@@ -117,8 +113,16 @@ class GraphEvidence:
 
     def axes(self, noise: Noise) -> tuple[AttackAxis, ...]:
         """The axes of the noise on the graph."""
-        axes = zip(axes_from(noise, _first_axes(self), self.values), self.sites, strict=True)
+        axes = zip(axes_from(noise, self._first_axes, self.values), self.sites, strict=True)
         return tuple(axis._replace(sites=sites) for axis, sites in axes)  # once in memory, for all targets of a graph
+
+    @property
+    def _first_axes(self) -> npt.NDArray[np.uint16]:
+        """The number of the first axis of every site."""
+        axes = np.full(self.record.n_sites, NO_AXIS, dtype=np.uint16)
+        for axis in reversed(range(len(self.sites))):
+            axes[self.sites[axis]] = axis
+        return axes
 
     def votes_again(self, n_classes: int) -> RecordedVotes | None:
         """The votes at attacked graphs, to be handed out again."""
@@ -169,7 +173,7 @@ class GraphEvidence:
                 raise InvalidParameterError(name, f"have the clean values {axis.starts} there", self.values[sites])
         if record.shown is not None:
             alphabets = np.array([*(axis.alphabet for axis in moves), 256])
-            most = alphabets[np.minimum(_first_axes(self), len(moves))][record.flipped]
+            most = alphabets[np.minimum(self._first_axes, len(moves))][record.flipped]
             if (record.shown >= np.where(most > 2, most, 256)).any():
                 raise InvalidParameterError(name, "show values that their sites have", record.shown)
         return self.axes(noise)
@@ -179,31 +183,26 @@ class GraphEvidence:
         if not isinstance(other, GraphEvidence):
             return NotImplemented
         mine, theirs = _parts(self), _parts(other)
-        if len(mine) != len(theirs):
+        if [name for name, _ in mine] != [name for name, _ in theirs]:
             return False
-        return all(a == b and np.array_equal(x, y) for (a, x), (b, y) in zip(mine, theirs, strict=True))
+        return all(np.array_equal(x, y) for (_, x), (_, y) in zip(mine, theirs, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None = None) -> bytes:
-    """The side file of graphs, as bytes.
-
-    Args:
-        evidence: that of each graph, or of each target.
-        objects: for each of them the number of the graph; None: each is another one.
-    """
+    """The side file of graphs, or of targets; `objects` are then the numbers of their graphs."""
     arrays = ARRAYS | (VALUED if any(graph is not None and graph.values is not None for graph in evidence) else {})
     parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
-    told: set[int] = set()
+    written: set[int] = set()
     for number, graph in enumerate(evidence):
         if graph is not None:
             parts["graphs"].append([number])
-            known = number if objects is None else objects[number]
+            of_object = number if objects is None else objects[number]
             for name, part in _parts(graph):
-                if known not in told or name not in SITES:
+                if of_object not in written or name not in SITES:
                     parts[name].append(part)
-            told.add(known)
+            written.add(of_object)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
         for name, dtype in arrays.items():
@@ -215,34 +214,24 @@ def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None
             member.create_system, member.external_attr = 3, 0o644 << 16
             file.writestr(member, content.getbuffer(), zipfile.ZIP_DEFLATED, 6)
         size = sum(each.file_size for each in file.infolist())
-    if size > MOST_UNPACKED:
+    if size > MAX_UNPACKED:
         hint = "Write fewer graphs into one archive."
-        raise InvalidParameterError("evidence", f"take at most {MOST_UNPACKED:,} bytes in all", size, hint)
+        raise InvalidParameterError("evidence", f"take at most {MAX_UNPACKED:,} bytes in all", size, hint)
     return packed.getvalue()
 
 
-def _first_axes(graph: GraphEvidence) -> npt.NDArray[np.uint16]:
-    """The first axis of every site."""
-    axes = np.full(graph.record.n_sites, NO_AXIS, dtype=np.uint16)
-    for axis in reversed(range(len(graph.sites))):
-        axes[graph.sites[axis]] = axis
-    return axes
-
-
 def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
-    record, axes = graph.record, _first_axes(graph)
-    form = 0 if record.bits is not None else 1 if record.positions is not None else 2
+    """The numbers of a graph and the arrays that they belong to."""
+    record = graph.record
+    arrays = record.to_arrays()
+    form = next(number for number, name in enumerate(FORMS) if name in arrays)
+    if (starts := arrays.pop("starts", None)) is not None:
+        arrays["lengths"] = np.diff(starts)
     most, flips = (-1 if number is None else number for number in (graph.most, graph.max_flips))
     head = (record.label, record.n_sites, len(record.samples), len(record), form, most, len(graph.own), flips)
-    parts: list[tuple[str, npt.ArrayLike]] = [("heads", head), ("axes", axes)]
-    parts += [("samples", record.samples), ("against", record.against), ("classes", record.classes)]
-    if record.bits is not None:
-        parts.append(("bits", record.bits))
-    elif record.positions is not None and record.starts is not None:
-        parts += [("lengths", np.diff(record.starts)), ("positions", record.positions)]
-    elif record.by_axis is not None:
-        parts.append(("by_axis", record.by_axis))
-    parts += [(name, part) for name, part in (("values", graph.values), ("shown", record.shown)) if part is not None]
+    parts: list[tuple[str, npt.ArrayLike]] = [("heads", head), ("axes", graph._first_axes)]
+    parts += [(name, array) for name, array in arrays.items() if name in ARRAYS or name in VALUED]
+    parts += [] if graph.values is None else [("values", graph.values)]
     for attack, tallies in graph.own.items():
         parts += [("own_sizes", [len(attack)]), ("own_sites", attack), ("own_chunks", [len(tallies)])]
         for tally in tallies:
@@ -255,80 +244,102 @@ def unpack(
 ) -> list[GraphEvidence | None]:
     """What `pack` made, checked as if it came from anywhere; `GraphEvidence.check` says whether it fits its votes.
 
-    No more is unpacked than so many votes can take.
-
     Args:
         side: the side file.
-        counts: for each graph, or each target, its votes for each class.
+        counts: for each graph, or each target, its votes for each class: no more is unpacked than these can take.
         noise: the noise that they were drawn with.
-        objects: for each of them the number of the graph; None: each is another one.
-
-    Raises:
-        MalformedError: it is something else, or takes more than it may.
+        objects: as in `pack`.
     """
-    with _unpacking():
-        _check_directory(side)
-        rest = _Rest(zipfile.ZipFile(side), ARRAYS | (VALUED if noise.is_valued else {}))
+    arrays = PackedArrays(side, ARRAYS | (VALUED if noise.is_valued else {}))
     n_graphs = len(counts)
-    numbers = rest.take("graphs", min(rest.left["graphs"], n_graphs)).tolist()
-    if rest.left["graphs"] or any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
+    numbers = arrays.take("graphs", min(arrays.left["graphs"], n_graphs)).tolist()
+    if arrays.left["graphs"] or any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
         raise MalformedError(f"'graphs' must be numbers of graphs below {n_graphs}, in ascending order.")
     found: list[GraphEvidence | None] = [None] * n_graphs
-    told: dict[int, GraphEvidence] = {}
+    by_object: dict[int, GraphEvidence] = {}
     for number in numbers:
-        known = number if objects is None else objects[number]
+        of_object = number if objects is None else objects[number]
         try:
-            found[number] = graph = _graph(rest, noise, counts[number], told.get(known))
-            told.setdefault(known, graph)
+            found[number] = graph = _graph(arrays, noise, counts[number], by_object.get(of_object))
         except InvalidParameterError as error:
-            raise MalformedError(f"the evidence of graph {number} is none: {error}") from None
-    rest.check_empty()
+            raise MalformedError(f"the evidence of graph {number} is malformed: {error}") from None
+        by_object.setdefault(of_object, graph)
+    arrays.check_empty()
     return found
 
 
-def _graph(rest: _Rest, noise: Noise, counts: Sequence[int], same: GraphEvidence | None) -> GraphEvidence:
+def _graph(unread: PackedArrays, noise: Noise, counts: Sequence[int], same: GraphEvidence | None) -> GraphEvidence:
     """The evidence that comes next; its sites are those of another target of the same graph, if there is one."""
     n_axes, firsts = len(noise.axes), first_axes(noise)
-    head = dict(zip(HEAD, rest.take("heads", len(HEAD)).tolist(), strict=True))
+    head = dict(zip(HEAD, unread.take("heads", len(HEAD)).tolist(), strict=True))
     label, n_sites, votes, form = head["label"], head["n_sites"], head["votes"], head["form"]
     known = 0 <= n_sites <= MAX_EVIDENCE_SITES and form in range(len(FORMS))
     if not known or min(head["most"], head["max_flips"]) < -1:
         raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
-    in_all = sum(counts)
-    if not (0 <= label < len(counts) and votes == in_all - counts[label] and 0 <= head["chunks"] <= in_all):
+    total = sum(counts)
+    if not (0 <= label < len(counts) and votes == total - counts[label] and 0 <= head["chunks"] <= total):
         raise InvalidParameterError("heads", f"be of the votes {list(counts)}", head)
-    sites, values = _sites(rest, noise, n_sites) if same is None else (same.sites, same.values)
+    sites, values = _sites(unread, noise, n_sites) if same is None else (same.sites, same.values)
     if same is not None and n_sites != same.record.n_sites:
         raise InvalidParameterError("heads", f"have the {same.record.n_sites} sites of the graph", n_sites)
-    arrays: Arrays = {name: np.array(head[name]) for name in ("label", "n_sites")}
-    arrays |= {name: rest.take(name, head["chunks"]) for name in ("samples", "against")}
-    arrays["classes"] = rest.take("classes", votes)
+    arrays = {name: np.array(head[name]) for name in ("label", "n_sites")}
+    arrays |= {name: unread.take(name, head["chunks"]) for name in ("samples", "against")}
+    arrays["classes"] = unread.take("classes", votes)
     if form == 0:
         width = -(-n_sites // 8)
-        arrays["bits"] = rest.take("bits", votes * width).reshape(votes, width)
+        arrays["bits"] = unread.take("bits", votes * width).reshape(votes, width)
     elif form == 1:
-        lengths = rest.take("lengths", votes)
+        lengths = unread.take("lengths", votes)
         if (lengths < 0).any() or (lengths > n_sites).any():
             raise InvalidParameterError("lengths", f"be numbers of sites from 0 to {n_sites}", lengths)
         arrays["starts"] = np.concatenate([[0], np.cumsum(lengths)])
-        arrays["positions"] = rest.take("positions", int(lengths.sum()))
+        arrays["positions"] = unread.take("positions", int(lengths.sum()))
     else:
-        arrays["by_axis"] = rest.take("by_axis", votes * n_axes).reshape(votes, n_axes)
-        arrays["sizes"] = np.array(
-            [len(each) * (first == i) for i, (each, first) in enumerate(zip(sites, firsts, strict=True))]
-        )
+        arrays["by_axis"] = unread.take("by_axis", votes * n_axes).reshape(votes, n_axes)
+        arrays["sizes"] = np.array([len(each) * (firsts[i] == i) for i, each in enumerate(sites)])
     if values is not None and form < 2:
-        arrays["shown"] = rest.take("shown", FlipRecord.from_arrays(arrays).n_flips)
+        arrays["shown"] = unread.take("shown", FlipRecord.from_arrays(arrays).n_flips)
     record = FlipRecord.from_arrays(arrays)
     most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
-    own = _own_votes(rest, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
+    own = _own_votes(unread, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
     return GraphEvidence(record, sites, most, own, flips, values)
+
+
+def _sites(unread: PackedArrays, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], Bytes | None]:
+    """The sites of each axis of a graph, and the clean values of all, where some have more than two."""
+    axes, n_axes, firsts = unread.take("axes", n_sites), len(noise.axes), first_axes(noise)
+    if ((axes >= n_axes) & (axes != NO_AXIS)).any():
+        raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
+    by_first = {first: np.flatnonzero(axes == first) for first in set(firsts)}
+    return tuple(by_first[first] for first in firsts), unread.take("values", n_sites) if noise.is_valued else None
+
+
+def _own_votes(
+    unread: PackedArrays, attacks: int, most: int, *, label: int, n_classes: int, n_axes: int
+) -> dict[Attack, _Tallies]:
+    """The votes at attacked graphs, at most `most` in all."""
+    left = most // OWN_CHUNK
+    if not 0 <= attacks <= left:
+        raise InvalidParameterError("heads", f"have at most {left} attacks with votes of their own", attacks)
+    own: dict[Attack, _Tallies] = {}
+    for _ in range(attacks):
+        size, chunks = (int(unread.take(name, 1)[0]) for name in ("own_sizes", "own_chunks"))
+        attack = tuple(unread.take("own_sites", size).tolist())
+        if attack in own:
+            raise InvalidParameterError("own_sites", "name each attack once", attack)
+        if not 1 <= chunks <= left:
+            raise InvalidParameterError("own_chunks", f"be 1 or more, for at most {most} votes in all", chunks)
+        left -= chunks
+        counts = unread.take("own_counts", chunks * n_classes).reshape(chunks, n_classes)
+        lost = counts.sum(axis=1, dtype=np.int64) - counts[:, label]
+        own[attack] = _Tallies(counts, unread.take("own_numbers", int(lost.sum()) * n_axes).reshape(-1, n_axes), lost)
+    return own
 
 
 class _Tallies(Sequence[OwnTally]):
     """The votes at one attacked graph, chunk by chunk, in as little memory as the file has them in."""
 
-    def __init__(self, counts: npt.NDArray[np.uint8], numbers: npt.NDArray[np.uint32], lost: Whole) -> None:
+    def __init__(self, counts: Bytes, numbers: npt.NDArray[np.uint32], lost: Whole) -> None:
         self._counts, self._numbers, self._ends = counts, numbers, np.cumsum(lost, dtype=np.uint32)
 
     def __len__(self) -> int:
@@ -344,107 +355,3 @@ class _Tallies(Sequence[OwnTally]):
         row = range(len(self))[index]
         numbers = self._numbers[int(self._ends[row - 1]) if row else 0 : int(self._ends[row])]
         return OwnTally(self._counts[row].astype(np.int64), numbers.astype(np.int64))
-
-
-def _own_votes(
-    rest: _Rest, attacks: int, most: int, *, label: int, n_classes: int, n_axes: int
-) -> dict[Attack, _Tallies]:
-    """The votes at attacked graphs, which are at most `most` in all."""
-    left = most // OWN_CHUNK
-    if not 0 <= attacks <= left:
-        raise InvalidParameterError("heads", f"have at most {left} attacks with votes of their own", attacks)
-    own: dict[Attack, _Tallies] = {}
-    for _ in range(attacks):
-        size, chunks = (int(rest.take(name, 1)[0]) for name in ("own_sizes", "own_chunks"))
-        attack = tuple(rest.take("own_sites", size).tolist())
-        if attack in own:
-            raise InvalidParameterError("own_sites", "name each attack once", attack)
-        if not 1 <= chunks <= left:
-            raise InvalidParameterError("own_chunks", f"be 1 or more, for at most {most} votes in all", chunks)
-        left -= chunks
-        counts = rest.take("own_counts", chunks * n_classes).reshape(chunks, n_classes)
-        lost = counts.sum(axis=1, dtype=np.int64) - counts[:, label]
-        own[attack] = _Tallies(counts, rest.take("own_numbers", int(lost.sum()) * n_axes).reshape(-1, n_axes), lost)
-    return own
-
-
-def _sites(rest: _Rest, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], npt.NDArray[np.uint8] | None]:
-    """The sites of each axis of a graph, and the clean values of all, where some have more than two."""
-    axes, n_axes = rest.take("axes", n_sites), len(noise.axes)
-    if ((axes >= n_axes) & (axes != NO_AXIS)).any():
-        raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
-    by_first = {first: np.flatnonzero(axes == first) for first in set(first_axes(noise))}
-    sites = tuple(by_first[first] for first in first_axes(noise))
-    return sites, rest.take("values", n_sites) if noise.is_valued else None
-
-
-class _Rest:
-    """What is left of the arrays of a file: each is unpacked only as far as it is asked for.
-
-    Attributes:
-        left: how many numbers of each array are left.
-    """
-
-    def __init__(self, file: zipfile.ZipFile, wanted: Mapping[str, str]) -> None:
-        members = file.infolist()
-        if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
-            raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
-        if (size := sum(each.file_size for each in members)) > MOST_UNPACKED:
-            raise MalformedError(f"its arrays take {size:,} bytes; more than {MOST_UNPACKED:,} are not unpacked.")
-        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
-            raise MalformedError("its arrays must be deflated, or as they are.")
-        self._file = file  # stays open as long as it is read from
-        self.left: dict[str, int] = {}
-        self._taken = dict.fromkeys(wanted, 0)
-        self._kinds = {name: np.dtype(kind) for name, kind in wanted.items()}
-        self._streams = {name: file.open(member) for name, member in zip(wanted, members, strict=True)}
-        for name, member in zip(wanted, members, strict=True):
-            header, kind = read_header(self._streams[name]), self._kinds[name]
-            if header.dtype.str != kind.str or header.by_columns or len(header.shape) != 1:
-                got = f"{header.dtype} {header.shape}"
-                raise MalformedError(f"'{name}' must be one row of numbers of the type {kind.str}. Got {got}.")
-            if header.size != member.file_size:
-                raise MalformedError(f"'{name}' must be as long as it says.")
-            self.left[name] = header.shape[0]
-
-    def take(self, name: str, length: int) -> npt.NDArray[Any]:
-        at = self._taken[name]
-        if not 0 <= length <= self.left[name]:
-            raise MalformedError(f"'{name}' must be longer: {length:,} numbers were looked for from {at:,} on.")
-        self.left[name] -= length
-        self._taken[name] += length
-        with _unpacking():
-            return read_numbers(self._streams[name], length, self._kinds[name])
-
-    def check_empty(self) -> None:
-        for name, left in self.left.items():
-            if left:
-                raise MalformedError(f"'{name}' must be shorter: {left:,} numbers are of no graph.")
-
-
-@contextmanager
-def _unpacking() -> Iterator[None]:
-    """Says of whatever a foreign file makes the unpacking raise that it cannot be unpacked."""
-    try:
-        yield
-    except MalformedError:
-        raise
-    except Exception as error:
-        raise MalformedError(f"it cannot be unpacked ({error}).") from error
-
-
-END = 22
-"""So many bytes has the last record of a zip file that has no comment."""
-
-MOST_DIRECTORY = 2**13
-"""More than the list of the members of the file takes."""
-
-
-def _check_directory(side: BinaryIO) -> None:
-    """Refuses a zip file whose list of members is long, or somewhere else: it would be read whole."""
-    side.seek(max(0, side.seek(0, io.SEEK_END) - END - 20))
-    last = side.read()
-    end = last[-END:]
-    directory = int.from_bytes(end[12:16], "little")
-    if end[:4] != b"PK\x05\x06" or directory > MOST_DIRECTORY or last.startswith(b"PK\x06\x07"):
-        raise MalformedError("it is no file of arrays, or holds others.")

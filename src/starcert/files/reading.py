@@ -15,8 +15,8 @@ from stat import S_ISREG
 from typing import NamedTuple, TypeVar
 
 from starcert.files.evidence_file import GraphEvidence, unpack
-from starcert.files.fields import Field, MalformedError, parse
-from starcert.files.record import MARGINS, MOST_VOTES, Archive, BrokenLevel, Claims
+from starcert.files.record import MARGINS, MAX_VOTES, Archive, BrokenLevel, Claims
+from starcert.files.untrusted import Field, MalformedError, parse
 from starcert.files.writing import FORMAT, SIDE, VERSION, exact, says, states_margins
 from starcert.math.audit import Audit
 from starcert.math.channels import MAX_RADIUS
@@ -27,19 +27,19 @@ from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import MAX_SITES, Noise
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
-__all__ = ["MOST_BYTES", "read", "read_with_claims"]
+__all__ = ["MAX_BYTES", "read", "read_with_claims"]
 
-MOST_BYTES = 2**31
+MAX_BYTES = 2**31
 """Larger files are refused before they are read."""
 
 LAWS = {"categorical": ("categorical", "values"), "change": ("delete", "add", "change", "types"), "flip": ("flip",)}
-"""The numbers of a law, by the name that tells which it is; without such a name, they are delete and add."""
+"""The numbers of a law, by the name that tells laws apart; without such a name, they are delete and add."""
 
-MOST_ROWS = 2**31
-"""No graph has so many nodes, and no file so many graphs."""
+MAX_ROWS = 2**31
+"""More nodes than any graph has, and more graphs than any file."""
 
-MOST_VALUES = 256
-"""Sites have no more values than a byte."""
+MAX_VALUES = 256
+"""A value of a site fits in a byte."""
 
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
@@ -47,11 +47,9 @@ _ADVICE = "Give a certificates.json that starcert certify has written."
 def read(path: str | PathLike[str]) -> Archive:
     """The archive in a file that `write` has written.
 
-    The claims in the file are looked at for their form alone: the certificates of the archive are made afresh from its
-    votes and its noise. `verify` says whether the claims are true.
-
-    Where the file names a side file with evidence that is not beside it, a warning says so, and the certificates are
-    those of the counts of votes.
+    Only the form of its claims is checked: the certificates of the archive are made afresh from its votes and its
+    noise. `verify` says whether the claims are true. Where a side file with evidence is missing, a warning says so,
+    and the certificates are those of the counts of votes.
     """
     return read_with_claims(path)[0]
 
@@ -63,10 +61,14 @@ def read_with_claims(path: str | PathLike[str], *, whole: bool = False) -> tuple
         with _opened(Path(path), _ADVICE) as file:
             text = file.read().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ArchiveError(name, f"is no UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
+        raise ArchiveError(name, f"is not UTF-8 text ({error.reason} at byte {error.start:,}). {_ADVICE}") from None
     try:
         top = parse(text)
-        _check_kind(top)
+        inside = top.mapping()
+        kind, version = (Field(inside.get(name), name) for name in ("format", "version"))
+        kind.check(kind.value == FORMAT, f"be {FORMAT!r}")
+        known = type(version.value) is int and version.value == VERSION
+        version.check(known, f"be {VERSION}, the version that this starcert reads")
     except MalformedError as error:  # some other file
         raise ArchiveError(name, f"{error} {_ADVICE}") from None
     try:
@@ -81,193 +83,129 @@ def _opened(path: Path, advice: str) -> Iterator[BufferedReader]:
     name = fspath(path)
     try:
         found = path.stat()
-        if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing to say
-            raise ArchiveError(name, f"cannot be read (it is no plain file). {advice}")
-        if found.st_size > MOST_BYTES:
-            raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MOST_BYTES:,} are not read.")
+        if not S_ISREG(found.st_mode):  # a pipe or a device may have no end, or nothing in it
+            raise ArchiveError(name, f"cannot be read (it is not a plain file). {advice}")
+        if found.st_size > MAX_BYTES:
+            raise ArchiveError(name, f"has {found.st_size:,} bytes; more than {MAX_BYTES:,} are not read.")
         with path.open("rb") as file:
             yield file
     except OSError as error:
         raise ArchiveError(name, f"cannot be read ({error.strerror or error}). {advice}") from error
 
 
-class _Side(NamedTuple):
-    """What a file says about its side file."""
-
-    name: str
-    size: int
-    sha256: str
-
-    @classmethod
-    def of(cls, field: Field) -> _Side | None:
-        said = field.members("file", "bytes", "sha256")
-        if said["file"].value is None:
-            return None
-        name = said["file"].text()
-        if not name.endswith(SIDE) or Path(name).name != name or "\0" in name:
-            said["file"].refuse(f"be the name of a file in the same folder that ends in {SIDE}")
-        return cls(name, said["bytes"].whole(MOST_BYTES), said["sha256"].text())
-
-    def is_there(self, path: Path, *, needed: bool) -> bool:
-        """Whether it is beside the file; one that is not there may not be needed."""
-        missing = f"What evidence certifies or breaks is proved from {self.name}, which is not beside the file."
-        if path.with_name(self.name).exists():
-            return True
-        if needed:
-            raise ArchiveError(fspath(path), f"{missing} Put it there.")
-        warnings.warn(
-            f"{path}: {missing} Without it, certificates are those of the counts of votes (p_A) alone.",
-            StarcertWarning,
-            stacklevel=1,
-        )
-        return False
-
-    @contextmanager
-    def opened(self, path: Path) -> Iterator[BufferedReader]:
-        """The side file, once it is known to have the bytes that it was written with."""
-        side = path.with_name(self.name)
-        with _opened(side, f"It was written together with {path.name}.") as file:
-            if os.fstat(file.fileno()).st_size != self.size or file_digest(file, "sha256").hexdigest() != self.sha256:
-                raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
-            yield file
-
-
 def _evidence(
     field: Field, path: Path, *, needed: bool, noise: Noise, counts: Sequence[Sequence[int]], objects: Sequence[int]
 ) -> tuple[GraphEvidence | None, ...]:
-    side = _Side.of(field)
-    if side is None or not side.is_there(path, needed=needed):
-        return (None,) * len(objects)
-    try:
-        with side.opened(path) as file:
+    """The content of the side file that a field describes; one that is missing may not be needed."""
+    entry = field.members("file", "bytes", "sha256")
+    nothing = (None,) * len(objects)
+    if entry["file"].value is None:
+        return nothing
+    name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_BYTES), entry["sha256"].text()
+    beside = name.endswith(SIDE) and Path(name).name == name and "\0" not in name
+    entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
+    side = path.with_name(name)
+    if not side.exists():
+        missing = f"What evidence certifies or breaks is proved from {name}, which is not beside the file."
+        if needed:
+            raise ArchiveError(fspath(path), f"{missing} Put it there.")
+        less = "Without it, certificates are those of the counts of votes (p_A) alone."
+        warnings.warn(f"{path}: {missing} {less}", StarcertWarning, stacklevel=1)
+        return nothing
+    with _opened(side, f"It was written together with {path.name}.") as file:
+        if os.fstat(file.fileno()).st_size != size or file_digest(file, "sha256").hexdigest() != digest:
+            raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
+        try:
             return tuple(unpack(file, counts=counts, noise=noise, objects=objects))
-    except MalformedError as error:
-        raise ArchiveError(fspath(path.with_name(side.name)), str(error)) from None
+        except MalformedError as error:
+            raise ArchiveError(fspath(side), str(error)) from None
 
 
 def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, list[Claims]]:
     top = whole.members(
-        "format",
-        "version",
-        "says",
-        "noise",
-        "axes",
-        "alpha",
-        "alpha_exact",
-        "max_radius",
-        "classes",
-        "settings",
-        "provenance",
-        "graphs",
+        *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
+        *("provenance", "graphs"),
         optional=("together", "margins", "bounds", "evidence", "audit"),
     )
-    if top["says"].value != says(together=2 if "together" in top else 1, evidence="evidence" in top):
-        top["says"].refuse("be the sentence that every such file has")
+    sentence = says(together=2 if "together" in top else 1, evidence="evidence" in top)
+    top["says"].check(top["says"].value == sentence, "be the sentence that every such file has")
     noise = _noise(top["noise"])
-    if top["axes"].value != list(noise.axes):
-        top["axes"].refuse(f"be the axes of the noise, {', '.join(noise.axes)}")
+    top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha = check_alpha(top["alpha"].number())
     _check_exact(top["alpha_exact"], alpha)
     classes = tuple(name.text() for name in top["classes"].items())
-    if len(classes) < 2:
-        top["classes"].refuse("name two classes at least")
-    graphs = top["graphs"].items()
-    if not graphs:
-        top["graphs"].refuse("hold at least one graph")
-    read = [_graph(each, noise, len(classes)) for each in graphs]
-    chosen = [graph.selection for graph in read if graph.selection is not None]
-    if 0 < len(chosen) < len(read):
-        i = [graph.selection for graph in read].index(None)
-        raise MalformedError(f"'graphs[{i}].selection' must not be null where other graphs have selection votes.")
-    places = _all_or_none([graph.place for graph in read], "graph")
-    evidence = (
-        _evidence(
-            top["evidence"],
-            path,
-            needed=all_of_it,
-            noise=noise,
-            counts=[graph.estimation for graph in read],
-            objects=range(len(read)) if places is None else [graph for graph, _ in places],
-        )
-        if "evidence" in top
-        else None
-    )
-    kept = evidence or (None,) * len(read)
-    for i, (graph, stated) in enumerate(zip(kept, read, strict=True)):
-        if graph is not None and stated.box != graph.sizes:
-            raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {graph.sizes}.")
-    records = [None if graph is None else graph.record for graph in kept]
-    stopped = _stopped(top, apart=bool(chosen))
+    top["classes"].check(len(classes) >= 2, "name two classes at least")
+    graphs = [_graph(each, noise, len(classes)) for each in top["graphs"].items()]
+    top["graphs"].check(bool(graphs), "hold at least one graph")
+    selection = _all_or_none([graph.selection for graph in graphs], "selection")
+    places = _all_or_none([graph.place for graph in graphs], "graph")
+    counts = [graph.estimation for graph in graphs]
+    evidence = None
+    if "evidence" in top:
+        objects = range(len(graphs)) if places is None else [number for number, _ in places]
+        evidence = _evidence(top["evidence"], path, needed=all_of_it, noise=noise, counts=counts, objects=objects)
+    kept = evidence or (None,) * len(graphs)
+    for i, (found, graph) in enumerate(zip(kept, graphs, strict=True)):
+        if found is not None and graph.box != found.sizes:
+            raise MalformedError(f"'graphs[{i}].capacity' must be the sizes of its axes, {found.sizes}.")
+    if "bounds" in top:
+        anytime = top["bounds"].value == "anytime" and selection is not None
+        top["bounds"].check(anytime, "be 'anytime', with selection votes, or not there")
+    together = top["together"].whole(MAX_VOTES) if "together" in top else 1
+    if "together" in top:
+        enough = together >= max(2, len(graphs))
+        top["together"].check(enough, f"be 2 or more, and no fewer than the {len(graphs)} graphs of the file")
     keys = {} if places is None else dict(zip(("objects", "targets"), zip(*places, strict=True), strict=True))
     votes = Votes(
-        [graph.estimation for graph in read],
-        chosen or None,
+        counts,
+        selection,
         **keys,
-        stopped=stopped,
-        records=records,
+        stopped="bounds" in top,
+        records=[None if found is None else found.record for found in kept],
         audit=_audit(top["audit"]) if "audit" in top else None,
     )
+    provenance = top["provenance"].mapping().items()
     archive = Archive(
         noise=noise,
         votes=votes,
         alpha=alpha,
         max_radius=_limits(top["max_radius"], noise, MAX_RADIUS),
-        # Nobody here knows, but where the axis of every site is stated, and proofs rest on it.
-        capacities=tuple(None if graph is None else graph.sizes for graph in kept),
-        anchored=tuple(graph.anchored for graph in read),
-        names=tuple(graph.name for graph in read),
-        labels=tuple(graph.true_class for graph in read),
+        # Not known, except where the axis of every site is stated and proofs rest on it.
+        capacities=tuple(None if found is None else found.sizes for found in kept),
+        anchored=tuple(graph.anchored for graph in graphs),
+        names=tuple(graph.name for graph in graphs),
+        labels=tuple(graph.true_class for graph in graphs),
         class_names=classes,
         settings=top["settings"].mapping(),
-        provenance={
-            name: Field(text, f"provenance.{name}").text() for name, text in top["provenance"].mapping().items()
-        },
-        boxes=tuple(graph.box for graph in read),
-        together=_together(top, len(read)),
+        provenance={name: Field(text, f"provenance.{name}").text() for name, text in provenance},
+        boxes=tuple(graph.box for graph in graphs),
+        together=together,
         all_classes=_bounds_all_classes(top, votes),
         evidence=evidence,
-        nodes=_all_or_none([graph.node for graph in read], "node"),
+        nodes=_all_or_none([graph.node for graph in graphs], "node"),
     )
-    return archive, [graph.claims for graph in read]
+    return archive, [graph.claims for graph in graphs]
 
 
 Value = TypeVar("Value")
 
 
 def _all_or_none(values: Sequence[Value | None], member: str) -> tuple[Value, ...] | None:
-    """What every row says, None if none does."""
+    """A member of every graph; None if no graph has it."""
     known = tuple(value for value in values if value is not None)
     if known and len(known) < len(values):
-        raise MalformedError(f"'graphs[{values.index(None)}].{member}' is missing: other graphs have it.")
+        raise MalformedError(f"'graphs[{values.index(None)}].{member}' is missing or null: other graphs have it.")
     return known or None
 
 
-def _together(top: dict[str, Field], n_graphs: int) -> int:
-    if "together" not in top:
-        return 1
-    if (count := top["together"].whole(MOST_VOTES)) < max(2, n_graphs):
-        top["together"].refuse(f"be 2 or more, and no fewer than the {n_graphs} graphs of the file")
-    return count
-
-
 def _audit(field: Field) -> Audit:
-    said = field.members(*(each.name for each in fields(Audit)), "says")
-    audit = Audit(*(said[each.name].whole(MOST_VOTES) for each in fields(Audit)))
-    if audit.clean_alone > audit.clean or audit.attacked_alone > audit.attacked:
-        field.refuse("have no more copies alone than copies")
-    if audit.independent > audit.clean:
-        field.refuse("have no more independent copies than copies of the graphs")
-    if said["says"].value != str(audit):
-        said["says"].refuse("be the sentence that these numbers make")
+    inside = field.members(*(each.name for each in fields(Audit)), "says")
+    audit = Audit(*(inside[each.name].whole(MAX_VOTES) for each in fields(Audit)))
+    alone = audit.clean_alone <= audit.clean and audit.attacked_alone <= audit.attacked
+    field.check(alone, "have no more copies alone than copies")
+    field.check(audit.independent <= audit.clean, "have no more independent copies than copies of the graphs")
+    inside["says"].check(inside["says"].value == str(audit), "be the sentence that these numbers make")
     return audit
-
-
-def _stopped(top: dict[str, Field], *, apart: bool) -> bool:
-    if "bounds" not in top:
-        return False
-    if top["bounds"].value != "anytime" or not apart:
-        top["bounds"].refuse("be 'anytime', with selection votes, or not there")
-    return True
 
 
 def _bounds_all_classes(top: dict[str, Field], votes: Votes) -> bool:
@@ -276,17 +214,8 @@ def _bounds_all_classes(top: dict[str, Field], votes: Votes) -> bool:
         return True
     if not states_margins(votes):
         raise MalformedError("'margins' does not belong there: it is for three classes and more, with selection votes.")
-    if top["margins"].value != "chosen":
-        top["margins"].refuse("be 'chosen', or not there")
+    top["margins"].check(top["margins"].value == "chosen", "be 'chosen', or not there")
     return False
-
-
-def _check_kind(whole: Field) -> None:
-    inside = whole.mapping()
-    if inside.get("format") != FORMAT:
-        Field(inside.get("format"), "format").refuse(f"be {FORMAT!r}")
-    if type(inside.get("version")) is not int or inside["version"] != VERSION:
-        Field(inside.get("version"), "version").refuse(f"be {VERSION}, the version that this starcert reads")
 
 
 def _noise(laws: Field) -> Noise:
@@ -296,9 +225,11 @@ def _noise(laws: Field) -> Noise:
         names = next((names for mark, names in LAWS.items() if mark in marks), ("delete", "add"))
         law = each.members("region", *names, "exact", optional=("added",) if len(names) <= 2 else ())
         region = law["region"].text()
-        if region in found:
-            law["region"].refuse("name a region once")
-        given = {name: _law_number(law[name], name) for name in names}
+        law["region"].check(region not in found, "name a region once")
+        given = {
+            name: law[name].whole(MAX_VALUES) if name in ("values", "types") else law[name].probability()
+            for name in names
+        }
         for name, fraction in law["exact"].members(*names).items():
             _check_exact(fraction, given[name])
         rule = {"added": law["added"].value} if "added" in law else {}
@@ -306,17 +237,12 @@ def _noise(laws: Field) -> Noise:
     return Noise(found)
 
 
-def _law_number(field: Field, name: str) -> float:
-    return field.whole(MOST_VALUES) if name in ("values", "types") else field.probability()
-
-
 def _check_exact(field: Field, value: float) -> None:
-    if field.value != exact(value):
-        field.refuse(f"be the fraction that {value!r} is")
+    field.check(field.value == exact(value), f"be the fraction that {value!r} is")
 
 
 class _GraphEntry(NamedTuple):
-    """What a file says of one graph; its box is called capacity there."""
+    """The entry of one graph in a file, where its box is called capacity."""
 
     name: str
     true_class: int | None
@@ -334,13 +260,12 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
         *("name", "true_class", "estimation", "selection", "capacity", "anchored", "claims"),
         optional=("graph", "target", "node"),
     )
-    if ("graph" in inside) != ("target" in inside) or ("node" in inside and "graph" not in inside):
-        graph.refuse("say which target of which graph it is, or neither")
+    complete = ("graph" in inside) == ("target" in inside) and ("graph" in inside or "node" not in inside)
+    graph.check(complete, "say which target of which graph it is, or neither")
 
     def votes(name: str) -> tuple[int, ...]:
-        counts = inside[name].wholes(n_classes, MOST_VOTES)
-        if not 0 < sum(counts) <= MOST_VOTES:
-            inside[name].refuse(f"hold from 1 to {MOST_VOTES:,} votes")
+        counts = inside[name].wholes(n_classes, MAX_VOTES)
+        inside[name].check(0 < sum(counts) <= MAX_VOTES, f"hold from 1 to {MAX_VOTES:,} votes")
         return counts
 
     true_class, selection = inside["true_class"], inside["selection"]
@@ -352,46 +277,46 @@ def _graph(graph: Field, noise: Noise, n_classes: int) -> _GraphEntry:
         box=_limits(inside["capacity"], noise, MAX_SITES),
         anchored=inside["anchored"].text(),
         claims=_claims(inside["claims"], noise, n_classes),
-        place=(inside["graph"].whole(MOST_ROWS), inside["target"].whole(MOST_ROWS)) if "graph" in inside else None,
-        node=inside["node"].whole(MOST_ROWS) if "node" in inside else None,
+        place=(inside["graph"].whole(MAX_ROWS), inside["target"].whole(MAX_ROWS)) if "graph" in inside else None,
+        node=inside["node"].whole(MAX_ROWS) if "node" in inside else None,
     )
 
 
 def _claims(claims: Field, noise: Noise, n_classes: int) -> Claims:
-    said = claims.members(
+    inside = claims.members(
         *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
         optional=("any_flips", "broken"),
     )
-    if said["margin"].value not in MARGINS:
-        said["margin"].refuse(f"be one of {', '.join(MARGINS)}")
+    inside["margin"].check(inside["margin"].value in MARGINS, f"be one of {', '.join(MARGINS)}")
+    broken = inside["broken"].items() if "broken" in inside else []
 
     def radii(name: str) -> tuple[Radius, ...]:
-        return tuple(radius.wholes(len(noise.axes), MAX_RADIUS) for radius in said[name].items())
+        return tuple(radius.wholes(len(noise.axes), MAX_RADIUS) for radius in inside[name].items())
 
     return Claims(
-        label=said["class"].whole(n_classes - 1),
-        abstained=said["abstained"].flag(),
-        p_lower=said["p_lower"].probability(),
-        failure=said["failure"].probability(),
-        other=said["other"].probability(),
-        margin_kind=said["margin"].text(),
+        label=inside["class"].whole(n_classes - 1),
+        abstained=inside["abstained"].flag(),
+        p_lower=inside["p_lower"].probability(),
+        failure=inside["failure"].probability(),
+        other=inside["other"].probability(),
+        margin_kind=inside["margin"].text(),
         radii=radii("frontier"),
         beyond=radii("beyond"),
-        verified=said["proved"].flag(),
-        any_flips=said["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in said else None,
-        broken=tuple(_broken(each, noise, n_classes) for each in said["broken"].items()) if "broken" in said else (),
+        verified=inside["proved"].flag(),
+        any_flips=inside["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in inside else None,
+        broken=tuple(_broken(each, noise, n_classes) for each in broken),
     )
 
 
 def _broken(claim: Field, noise: Noise, n_classes: int) -> BrokenLevel:
-    said = claim.members("level", "sites", "votes", "delta", optional=("values",))
-    values = said["values"].items() if "values" in said else []
+    inside = claim.members("level", "sites", "votes", "delta", optional=("values",))
+    values = inside["values"].items() if "values" in inside else []
     return BrokenLevel(
-        said["level"].wholes(len(noise.axes), MAX_RADIUS),
-        tuple(site.whole(MAX_EVIDENCE_SITES) for site in said["sites"].items()),
-        said["votes"].wholes(n_classes, MOST_VOTES),
-        said["delta"].probability(),
-        tuple(None if value.value is None else value.whole(MOST_VALUES) for value in values),
+        inside["level"].wholes(len(noise.axes), MAX_RADIUS),
+        tuple(site.whole(MAX_EVIDENCE_SITES) for site in inside["sites"].items()),
+        inside["votes"].wholes(n_classes, MAX_VOTES),
+        inside["delta"].probability(),
+        tuple(None if value.value is None else value.whole(MAX_VALUES) for value in values),
     )
 
 

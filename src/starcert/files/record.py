@@ -1,11 +1,11 @@
-"""The archive: everything that certificates are made from, what they are about, and what a file claims of each graph.
+"""The archive: what certificates are made from, what they are about, and what a file claims about each graph.
 
-An archive holds no verdicts. Its certificates are made from the votes and the noise whenever they are asked for: from
-their counts, and, with evidence, from where their flips fell.
+An archive holds no verdicts. Its certificates are made from the votes and the noise on request: from the counts of
+votes and, with evidence, from where their flips fell.
 
 How many sites a graph has, its *capacity*, decides what more flips than that mean: nothing further, if it is known. The
-archive of a result knows it. One that was read from a file knows none: what the file states is a *box*, how far the
-frontier was searched, and no certificate rests on it.
+archive of a result knows it. An archive read from a file does not: the file states a *box*, how far the frontier was
+searched, and no certificate rests on it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from starcert.certificates.certificate import Certificate, Verdicts
 
-__all__ = ["MARGINS", "MOST_VOTES", "Archive", "BrokenLevel", "Claims"]
+__all__ = ["MARGINS", "MAX_VOTES", "Archive", "BrokenLevel", "Claims"]
 
-MOST_VOTES = 10**10
-"""So many votes a graph at most: what a proof sums grows with their square root."""
+MAX_VOTES = 10**10
+"""The most votes of a graph: what a proof sums grows with their square root."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,25 +48,25 @@ class Archive:
 
     Attributes:
         noise: the noise that the votes were drawn with.
-        votes: estimation votes, and selection votes if there were any. Those of a plan that looked (`stopped`) have
-            bounds that hold at any time. Their audit is what the run reports: it is no part of any proof.
+        votes: estimation votes, and selection votes if there were any. Where the plan looked at them (`stopped`),
+            bounds hold at any time. Their audit is what the run reports: no proof rests on it.
         alpha: the failure probability of each certificate, or of `together` certificates, evidence included.
-        max_radius: the box of radii that was asked about, in the order of `noise.axes`; None: no end.
-        capacities: for each graph, how many sites an attacker finds on each axis, as its sites tell; None: not known.
+        max_radius: the box of requested radii, in the order of `noise.axes`; None: no end.
+        capacities: for each graph, how many sites an attacker finds on each axis; None: not known.
         anchored: for each graph, why its regions are anchored, "" if they are not.
         names: for each graph, what its data calls it.
         labels: for each graph, its true class; None: not known.
         class_names: what the classes are called.
-        settings: how the run was made (model, data, regions, samples, seed, …), as JSON can say it.
+        settings: how the run was made (model, data, regions, samples, seed, …), as JSON values.
         provenance: the versions that made it.
         boxes: for each graph, how far its frontier is searched, at most as far as its capacity; None: no end. A file
             calls it capacity.
-        together: alpha is the failure probability of so many certificates together; 1: of each by itself.
+        together: the number of certificates that alpha is the joint failure probability of; 1: of each by itself.
         all_classes: whether alpha is spent on bounds of all of more than two classes, as version 0.1.0 did everywhere.
         evidence: for each graph, what its verdicts are proved from, None where nothing is kept; alpha is shared with
-            it (`AlphaShares`). None as a whole: nobody asked, and the bounds have all of alpha.
-        nodes: where the nodes of graphs are classified, for each row the index of its node; else None. Which target
-            of which graph a row is about, its votes know.
+            it (`AlphaShares`). None as a whole: a run without evidence, whose bounds have all of alpha.
+        nodes: where the nodes of graphs are classified, for each row the index of its node; else None. The votes
+            know which target of which graph a row is about.
 
     Example:
         >>> from starcert.math.confidence import clopper_pearson
@@ -102,58 +102,45 @@ class Archive:
         n_graphs, n_classes = self.votes.counts.shape
         if self.boxes == ():
             object.__setattr__(self, "boxes", (None,) * n_graphs)
-        for name in ("capacities", "boxes", "anchored", "names", "labels"):
-            if len(given := getattr(self, name)) != n_graphs:
+        for name in ("capacities", "boxes", "anchored", "names", "labels", "nodes", "evidence"):
+            if (given := getattr(self, name)) is not None and len(given) != n_graphs:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
-        if self.nodes is not None and len(self.nodes) != n_graphs:
-            raise InvalidParameterError("nodes", f"have one entry for each of {n_graphs} rows", len(self.nodes))
         if len(self.class_names) != n_classes:
             raise InvalidParameterError("class_names", f"name each of {n_classes} classes", list(self.class_names))
-        if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MOST_VOTES:
-            raise InvalidParameterError("votes", f"be at most {MOST_VOTES:,} a graph", largest)
-        for name in ("anchored", "names", "class_names"):
-            object.__setattr__(self, name, tuple(_text(each, f"{name}[{i}]") for i, each in _numbered(self, name)))
-        limits = None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius")
-        capacities, boxes = (
-            [
-                None if each is None else self.noise.capacity(each, f"{name}[{i}]")  # type: ignore[arg-type]
-                for i, each in _numbered(self, name)
-            ]
-            for name in ("capacities", "boxes")
-        )
+        if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MAX_VOTES:
+            raise InvalidParameterError("votes", f"be at most {MAX_VOTES:,} a graph", largest)
         if self.together != 1 and not (isinstance(self.together, int) and self.together >= n_graphs):
             raise InvalidParameterError("together", f"be 1, or no fewer than {n_graphs} graphs", self.together)
-        settled = {
+        capacities, boxes = (
+            [None if each is None else self.noise.capacity(each, f"{name}[{i}]") for i, each in enumerate(given)]
+            for name, given in (("capacities", self.capacities), ("boxes", self.boxes))
+        )
+        checked: dict[str, object] = {
             "alpha": check_alpha(self.alpha),
-            "max_radius": limits,
+            "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
             "capacities": tuple(capacities),
-            "boxes": tuple(map(_both, capacities, boxes)),
+            "boxes": tuple(map(_intersection, capacities, boxes)),
             # With two classes, or with no selection votes, it makes no difference: one word for one thing.
             "all_classes": self.all_classes and n_classes > 2 and self.votes.selection is not None,
-            "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in _numbered(self, "labels")),
+            "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in enumerate(self.labels)),
             "settings": _plain(self.settings, "settings"),
             "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
         }
-        for name, value in settled.items():
+        for name in ("anchored", "names", "class_names"):
+            checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
-        self._check_evidence()
+        for i, graph in enumerate(self.evidence or ()):
+            if graph is not None:
+                self._check_evidence(i, graph)
 
-    def _check_evidence(self) -> None:
-        """Refuses evidence of other votes than these."""
-        if self.evidence is None:
-            return
-        if len(self.evidence) != len(self):
-            must = f"have one entry, or None, for each of {len(self)} graphs"
-            raise InvalidParameterError("evidence", must, len(self.evidence))
-        for i, graph in enumerate(self.evidence):
-            if graph is None:
-                continue
-            if self.votes.selection is None:
-                raise InvalidParameterError(f"evidence[{i}]", "come with selection votes", None)
-            label = int(self.votes.selection[i].argmax())
-            graph.check(f"evidence[{i}]", label, self.votes.counts[i], self.noise)
-            if self.boxes[i] != graph.sizes:
-                raise InvalidParameterError(f"boxes[{i}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[i])
+    def _check_evidence(self, row: int, graph: GraphEvidence) -> None:
+        if self.votes.selection is None:
+            raise InvalidParameterError(f"evidence[{row}]", "come with selection votes", None)
+        label = int(self.votes.selection[row].argmax())
+        graph.check(f"evidence[{row}]", label, self.votes.counts[row], self.noise)
+        if self.boxes[row] != graph.sizes:
+            raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])
 
     @classmethod
     def from_result(
@@ -173,7 +160,7 @@ class Archive:
                 of their targets).
             labels: the true classes, None where one is not known; see `Certificates.truth`.
             class_names: what the classes are called; by default their numbers.
-            settings: how the run was made, as JSON can say it.
+            settings: how the run was made, as JSON values.
         """
         if not isinstance(certificates, Certificates):
             hint = "Give what SmoothedClassifier.certify or certify returned."
@@ -204,28 +191,28 @@ class Archive:
             nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
         )
         if certificates.bounds.agrees_with(archive.bounds):
-            vars(archive)["certificates"] = certificates.numbered  # they are handed on, with what was proved already
+            vars(archive)["certificates"] = certificates.numbered  # with what was proved already
         return archive
 
     def confirmed(self) -> Archive:
-        """The same archive, once somebody has compared its boxes with the sites of its graphs: they are capacities."""
+        """The same archive, after its boxes were compared with the sites of its graphs: they are capacities."""
         if self.capacities == self.boxes:
             return self
         found = replace(self, capacities=self.boxes)
         if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
-            vars(found)["certificates"] = found._counted().with_verdicts(verdicts)
+            vars(found)["certificates"] = found._by_counts().with_verdicts(verdicts)
         return found
 
     @cached_property
     def certificates(self) -> Certificates:
         """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
-        counted = self._counted()
+        by_counts = self._by_counts()
         if self.evidence is None or not any(self.evidence):
-            return counted
-        return counted.with_verdicts([self._judged(row, one) for row, one in enumerate(counted)])
+            return by_counts
+        return by_counts.with_verdicts([self._verdicts(row, one) for row, one in enumerate(by_counts)])
 
-    def _counted(self) -> Certificates:
-        """The certificates that the counts of votes make by themselves."""
+    def _by_counts(self) -> Certificates:
+        """The certificates by the counts of votes alone."""
         return certify(
             self.bounds,
             self.noise,
@@ -243,22 +230,20 @@ class Archive:
     @property
     def bounds(self) -> Bounds:
         """The bounds on the class probabilities."""
-        alpha = self.counts_alpha
         if self.votes.stopped:
-            return anytime_bounds(self.votes, alpha=alpha, together=self.together)
-        return bounds_of(self.votes, alpha=alpha, together=self.together, all_classes=self.all_classes)
+            return anytime_bounds(self.votes, alpha=self.counts_alpha, together=self.together)
+        return bounds_of(self.votes, alpha=self.counts_alpha, together=self.together, all_classes=self.all_classes)
 
-    def _judged(self, row: int, one: Certificate) -> Verdicts | None:
+    def _verdicts(self, row: int, one: Certificate) -> Verdicts | None:
         graph = None if self.evidence is None else self.evidence[row]
         if graph is None or self.votes.selection is None:
             return None
         votes = Votes(self.votes.counts[[row]], self.votes.selection[[row]], records=[graph.record])
-        again = graph.votes_again(len(self.class_names))
-        axes = graph.axes(self.noise)
-        return verdicts_of(one, votes, axes, alpha=self.alpha, own=again, max_flips=graph.max_flips)
+        own, axes = graph.votes_again(len(self.class_names)), graph.axes(self.noise)
+        return verdicts_of(one, votes, axes, alpha=self.alpha, own=own, max_flips=graph.max_flips)
 
     def rows(self) -> list[dict[str, object]]:
-        """One row a graph, as a CSV file can hold it: the frontier is JSON text, what is not known is None.
+        """One row a graph, for a CSV file: the frontier is JSON text, what is not known is None.
 
         The columns are those of `Certificates.rows` after the graph's name, its true class and the answer, each with
         its name, and whether the answer is `right`: given, and the true class.
@@ -304,12 +289,7 @@ class Archive:
         return self.votes.counts.tolist(), selection, self.votes.stopped, self.votes.audit, *keys, *plain
 
 
-def _numbered(archive: Archive, name: str) -> enumerate[object]:
-    return enumerate(getattr(archive, name))
-
-
-def _both(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """What lies in both."""
+def _intersection(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None) -> tuple[int, ...] | None:
     if capacity is None or box is None:
         return capacity or box
     return tuple(map(min, capacity, box))
@@ -331,7 +311,7 @@ def _label(value: object, name: str, n_classes: int) -> int | None:
 
 
 def _plain(value: Mapping[str, object], name: str) -> dict[str, object]:
-    """A copy of what JSON can say: tuples become lists, and nobody else holds it."""
+    """A copy of what JSON can hold: tuples become lists."""
     try:
         plain = json.loads(json.dumps(dict(value), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -346,15 +326,7 @@ MARGINS = ("two-class", "multi-class")
 
 
 class BrokenLevel(NamedTuple):
-    """A level that is broken, and the attack that does it.
-
-    Attributes:
-        level: how many flips there are on each axis.
-        sites: the flat positions of the flipped sites.
-        votes: what the base classifier said on noisy copies of the attacked graph, for each class.
-        delta: with which probability such votes come about though the answer stays.
-        values: the new value of each of these sites, None for one that has two; empty where all have.
-    """
+    """A broken level, and the attack that breaks it, as `FoundAttack` describes it."""
 
     level: Radius
     sites: tuple[int, ...]
@@ -365,20 +337,15 @@ class BrokenLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The verdicts about one graph, as a certificate gives them and a file repeats them.
+    """The verdicts about one graph, as a `Certificate` gives them and a file repeats them.
 
     Attributes:
-        label: the class.
-        abstained: whether the answer on the graph itself is too uncertain to be given.
-        p_lower: the lower bound on the probability of the class.
         failure: the upper bound on the probability of any other answer.
         other: the upper bound on the probability of every single other class.
-        margin_kind: which margin decides, "two-class" or "multi-class".
         radii: the maximal certified radii.
         beyond: the minimal radii that are not certified.
         verified: whether every verdict on `radii` and `beyond` was proved.
-        any_flips: so many flips change nothing, wherever they are; None without evidence.
-        broken: the levels that are broken.
+        any_flips: the number of flips that change nothing, wherever they are; None without evidence.
     """
 
     label: int
@@ -397,7 +364,7 @@ class Claims:
     def of(cls, certificate: Certificate) -> Claims:
         """What a certificate says."""
         frontier = certificate.frontier
-        attacks = [(level, certificate.attack(level)) for level in certificate.broken]
+        attacks = ((level, certificate.attack(level)) for level in certificate.broken)
         return cls(
             label=certificate.label,
             abstained=certificate.abstained,
@@ -410,8 +377,8 @@ class Claims:
             verified=frontier.verified,
             any_flips=None if certificate.verdicts is None else certificate.any_flips,
             broken=tuple(
-                BrokenLevel(level, found.sites, found.votes, found.delta, found.values)
-                for level, found in attacks
-                if found is not None
+                BrokenLevel(level, each.sites, each.votes, each.delta, each.values)
+                for level, each in attacks
+                if each is not None
             ),
         )

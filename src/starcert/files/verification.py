@@ -3,14 +3,13 @@
 `TAKEN_AS_STATED` names what no file can prove. Everything under "claims" follows from that, or not:
 
 1. the class is the most frequent selection vote, and the margin is chosen on these votes, too; the bounds are computed
-   afresh, and their binomial tails are proved twice, as a sum in `core.limits` and as an incomplete beta function in
-   `second_proofs`;
+   afresh, and their binomial tails are proved twice, by `math.limits` and in `checker`;
 2. the frontier is searched afresh in the box of capacity and max_radius, and each of its verdicts proved in balls;
-   where the cells are few enough, each is proved once more in whole numbers, by their listing;
-3. what evidence certifies or breaks is judged afresh, with the votes of the side file, and every such verdict is proved
-   once more in `evidence_proofs`;
+   where the cells are few enough, `checker` proves each once more in whole numbers, by listing them;
+3. what evidence certifies or breaks is judged afresh, with the votes of the side file, and `checker` proves every such
+   verdict once more;
 4. a claimed radius stands if it lies below a proved one. It is proved as it stands, without the help of a capacity.
-   The same goes for whatever the archive that was read is asked afterwards.
+   The same goes for anything that the archive that was read is asked afterwards.
 
 A claim that says more than can be proved is false, and refutes the file. One that says less is weaker: true, but a
 better one could be had.
@@ -24,17 +23,20 @@ from fractions import Fraction
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal
 
-from starcert.files.evidence_proofs import EvidenceCheck, check_verdicts
+from starcert.certificates.evidence import evidence_of
+from starcert.files.checker.arithmetic import CellListing, anytime_limit_holds, can_list, limit_holds
+from starcert.files.checker.evidence import EvidenceCheck, EvidenceChecker
 from starcert.files.reading import read_with_claims
 from starcert.files.record import Archive, BrokenLevel, Claims
-from starcert.files.second_proofs import CellListing, bounds_at_any_time, bounds_the_rest, can_list
-from starcert.math.confidence import spends_on_all_classes
-from starcert.math.frontier import Frontier, Radius
+from starcert.math.confidence import Votes, spends_on_all_classes
+from starcert.math.evidence import AlphaShares
+from starcert.math.frontier import Radius
 from starcert.system.errors import ArchiveError, InvalidParameterError
 from starcert.system.output import progress_bar
 
 if TYPE_CHECKING:
     from starcert.certificates.certificate import Certificate
+    from starcert.math.evidence import Evidence
 
 __all__ = ["TAKEN_AS_STATED", "Mismatch", "Verification", "verify"]
 
@@ -44,10 +46,12 @@ TAKEN_AS_STATED = (
     "before anyone looked, and what the graphs are: their names, their true classes, their regions, how many sites "
     "these have (capacity) and whether they are anchored."
 )
-"""What a proof from a file rests on. Documentation and commands say it in these words."""
+"""What a proof from a file rests on. Documentation and commands use these words."""
 
 SAME = 1 + Fraction(1, 10**9)
 """A bound that is larger than ours by less than this factor is no weaker: the last digits differ between platforms."""
+
+Kind = Literal["false", "weaker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +70,14 @@ class Mismatch:
     graph: int
     name: str
     field: str
-    kind: Literal["false", "weaker"]
+    kind: Kind
     claimed: object
     proved: object
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What became of the claims of a file.
+    """The result of checking the claims of a file.
 
     Attributes:
         path: the file.
@@ -110,36 +114,31 @@ class Verification:
         what = "graph" if self.archive.nodes is None else "node"
         graphs = f"{len(self.archive):,} {what}{'s' if len(self.archive) != 1 else ''}"
         false, weaker = len(self.refuted), len(self.weaker)
-        if self.verdict == "proved":
-            return f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise.{self._twice}"
-        said = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
-        more = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
+        if not self.mismatches:
+            twice = [each for each in self.evidence if each is not None]
+            levels, broken, attacks, _ = (sum(column) for column in zip(*twice, strict=True)) if twice else (0,) * 4
+            by_evidence = (
+                f" By evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by another "
+                f"way, from the flips of the votes; {attacks:,} attacks were weighed twice."
+            )
+            proved = f"{self.path}: proved. Every claim about {graphs} follows from the votes and the noise."
+            return proved + (by_evidence if twice else "")
+        first = f"{false} claim{'s are' if false != 1 else ' is'} false" if false else "every claim is true"
+        second = f"{weaker} say{'s' if weaker == 1 else ''} less than can be proved" if weaker else ""
         verdict = "refuted" if false else "proved"
-        return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (said, more)))}."
-
-    @property
-    def _twice(self) -> str:
-        """What was proved twice from evidence, as a sentence; "" if there is none."""
-        found = [each for each in self.evidence if each is not None]
-        if not found:
-            return ""
-        levels, broken, attacks, _ = (sum(column) for column in zip(*found, strict=True))
-        return (
-            f" By evidence {levels:,} levels are certified and {broken:,} broken: proved again, and by another way, "
-            f"from the flips of the votes; {attacks:,} attacks were weighed twice."
-        )
+        return f"{self.path}: {verdict}. Of {graphs}, {' and '.join(filter(None, (first, second)))}."
 
 
 def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verification:
     """Proves the claims in a file of certificates again, from its votes and its noise alone.
 
     Args:
-        path: a file that `write` has written, or that says to be one.
+        path: a file that `write` has written, or that claims to be one.
         progress: whether to draw a progress bar; None: on a terminal only.
     """
     archive, claimed = read_with_claims(path, whole=True)
     mismatches: list[Mismatch] = []
-    verdicts, checks = _Verdicts(), list[EvidenceCheck | None]()
+    verdicts, checks = _CountVerdicts(), list[EvidenceCheck | None]()
     all_classes = spends_on_all_classes(
         archive.votes, alpha=archive.counts_alpha, together=archive.together, all_classes=archive.all_classes
     )
@@ -158,11 +157,36 @@ def verify(path: str | PathLike[str], *, progress: bool | None = False) -> Verif
             counts = _Counts.of(archive, i, proved, all_classes=bool(all_classes[i]) and not archive.votes.stopped)
             found = _compare(claimed[i], proved, counts, certificate)
             mismatches += [Mismatch(i, archive.names[i], *each) for each in found]
-            verdicts.note(proved, certificate.counted)
-            checks.append(check_verdicts(archive, i, certificate))
+            verdicts.note(proved, certificate)
+            checks.append(_check_evidence(archive, i, certificate, proved))
             advance(1)
     listed, enclosed = verdicts.check(archive, progress)
     return Verification(fspath(path), archive, tuple(mismatches), listed, enclosed, tuple(checks))
+
+
+def evidence_checker(archive: Archive, row: int, certificate: Certificate) -> EvidenceChecker:
+    """What proves the verdicts of evidence on one graph, with the engine's choices handed in."""
+    graph, selection = (archive.evidence or ())[row], archive.votes.selection
+    assert graph is not None
+    assert selection is not None
+    axes, box = graph.axes(archive.noise), certificate.max_radius
+
+    def choices(chunks: int) -> Evidence:
+        votes = Votes(archive.votes.counts[[row]], selection[[row]], records=[graph.record.first(chunks)])
+        return evidence_of(votes, axes, alpha=AlphaShares.of(alpha).certified, box=box)
+
+    alpha = Fraction(archive.alpha) / archive.together
+    return EvidenceChecker(graph, axes, label=certificate.label, alpha=alpha, box=box, choices=choices)
+
+
+def _check_evidence(archive: Archive, row: int, certificate: Certificate, proved: Claims) -> EvidenceCheck | None:
+    """Proves the verdicts of evidence on one graph a second time; None if it has none."""
+    if certificate.verdicts is None or archive.evidence is None or archive.evidence[row] is None:
+        return None
+    if len(proved.broken) < len(certificate.broken):
+        raise ArithmeticError(f"a broken level of graph {row} has no attack: please report this as a bug")
+    checker = evidence_checker(archive, row, certificate)
+    return checker.check(certificate.verdicts.certified, proved.broken, f"graph {row}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +198,7 @@ class _Counts:
         rival: votes for the best other class; None if alpha is spent on the class alone, and none is left for others.
         total: all votes.
         share: alpha's part for each bound.
-        stopped: whether somebody looked at the votes, so that bounds must hold at any time.
+        stopped: whether the plan looked at the votes, so that bounds must hold at any time.
     """
 
     against: int
@@ -187,7 +211,7 @@ class _Counts:
     def of(cls, archive: Archive, graph: int, proved: Claims, *, all_classes: bool) -> _Counts:
         counts = archive.votes.counts[graph].tolist()
         rivals = counts[: proved.label] + counts[proved.label + 1 :]
-        # The table of `core.confidence`: so many bounds, and a choice of the class on the same votes counts double.
+        # The table of `math.confidence`: that many bounds, and choosing the class on the same votes counts double.
         bounded = (len(counts) if all_classes else 1) * (2 if archive.votes.selection is None else 1)
         share = Fraction(archive.counts_alpha) / (bounded * archive.together)
         self = cls(sum(rivals), max(rivals) if all_classes else None, sum(counts), share, archive.votes.stopped)
@@ -197,17 +221,16 @@ class _Counts:
 
     def bound_all(self, limit: Fraction) -> bool:
         """Whether `limit` bounds the probability of any other answer."""
-        if self.stopped:
-            return bounds_at_any_time(self.against, self.total, limit, self.share)
-        return bounds_the_rest(self.against, self.total, limit, self.share) is True
+        holds = anytime_limit_holds if self.stopped else limit_holds
+        return holds(self.against, self.total, limit, self.share)
 
     def bound_each(self, limit: Fraction) -> bool:
-        """Whether it bounds every single other class: by its own votes, or because it bounds all of them together."""
-        by_votes = self.rival is not None and bounds_the_rest(self.rival, self.total, limit, self.share) is True
+        """Whether it bounds every single other class: by its own votes, or because it bounds all of them at once."""
+        by_votes = self.rival is not None and limit_holds(self.rival, self.total, limit, self.share)
         return by_votes or self.bound_all(limit)
 
 
-_Difference = tuple[str, Literal["false", "weaker"], object, object]
+_Difference = tuple[str, Kind, object, object]
 
 
 def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Certificate) -> Iterator[_Difference]:
@@ -215,15 +238,15 @@ def _compare(claimed: Claims, proved: Claims, counts: _Counts, certificate: Cert
         yield "class", "false", claimed.label, proved.label
     if claimed.abstained != proved.abstained:
         yield "abstained", "weaker" if claimed.abstained else "false", claimed.abstained, proved.abstained
-    for field, said, best, rest, least, holds in (
+    for field, claim, best, rest, least, holds in (
         ("p_lower", claimed.p_lower, proved.p_lower, 1 - Fraction(claimed.p_lower), proved.failure, counts.bound_all),
         ("failure", claimed.failure, proved.failure, Fraction(claimed.failure), proved.failure, counts.bound_all),
         ("other", claimed.other, proved.other, Fraction(claimed.other), proved.other, counts.bound_each),
     ):
         if rest < least and not holds(rest):  # what is no less than a proved bound is proved with it
-            yield field, "false", said, best
+            yield field, "false", claim, best
         elif rest > least * SAME:
-            yield field, "weaker", said, best
+            yield field, "weaker", claim, best
     if claimed.margin_kind != proved.margin_kind:
         yield "margin", "false", claimed.margin_kind, proved.margin_kind
     yield from _compare_frontiers(claimed, proved, certificate)
@@ -247,7 +270,7 @@ def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate
         elif left_out := [radius for radius in proved.radii if not _below_any(radius, claimed.radii)]:
             yield "frontier", "weaker", claimed.radii, left_out
     if claimed.beyond != proved.beyond:
-        # Who leaves a radius out of "beyond" says that it is certified.
+        # Leaving a radius out of "beyond" claims that it is certified.
         if hidden := [radius for radius in proved.beyond if not any(_is_below(b, radius) for b in claimed.beyond)]:
             yield "beyond", "false", claimed.beyond, hidden
         elif certified := [radius for radius in claimed.beyond if _below_any(radius, proved.radii)]:
@@ -255,15 +278,14 @@ def _compare_frontiers(claimed: Claims, proved: Claims, certificate: Certificate
 
 
 def _compare_evidence(claimed: Claims, proved: Claims) -> Iterator[_Difference]:
-    said, best = claimed.any_flips or 0, proved.any_flips or 0
-    if said != best:
-        yield "any_flips", "false" if said > best else "weaker", claimed.any_flips, proved.any_flips
+    claim, best = claimed.any_flips or 0, proved.any_flips or 0
+    if claim != best:
+        yield "any_flips", "false" if claim > best else "weaker", claimed.any_flips, proved.any_flips
     attacks = {each.level: each for each in proved.broken}
 
     def stands(one: BrokenLevel) -> bool:
         other = attacks.get(one.level)
-        same = other is not None and (*one[:3], one.values) == (*other[:3], other.values)
-        return same and other is not None and one.delta * SAME >= other.delta
+        return other is not None and one._replace(delta=other.delta) == other and one.delta * SAME >= other.delta
 
     if unproved := [one for one in claimed.broken if not stands(one)]:
         yield "broken", "false", unproved, proved.broken
@@ -279,8 +301,8 @@ def _below_any(radius: Radius, others: Sequence[Radius]) -> bool:
     return any(_is_below(radius, other) for other in others)
 
 
-class _Verdicts:
-    """The verdicts that the engine has proved, gathered by radius to be proved once more.
+class _CountVerdicts:
+    """The verdicts that the engine proved from counts, collected by radius to be proved once more.
 
     More failure is harder to withstand. So of all two-class verdicts on a radius, the boldest of each side is enough.
     """
@@ -289,18 +311,18 @@ class _Verdicts:
         self._certified: dict[Radius, set[tuple[float, float]]] = {}
         self._open: dict[Radius, set[tuple[float, float]]] = {}
 
-    def note(self, proved: Claims, counted: Frontier) -> None:
-        """Notes what follows from the bounds alone: the frontier of the counts."""
-        bounds = (proved.failure, proved.other)
+    def note(self, proved: Claims, certificate: Certificate) -> None:
+        """Notes what follows from the bounds alone."""
+        bounds, counted = (proved.failure, proved.other), certificate.counted
         for side, radii, boldest in ((self._certified, counted.radii, max), (self._open, counted.beyond, min)):
             for radius in radii:
-                asked = side.setdefault(radius, set())
+                known = side.setdefault(radius, set())
                 if proved.failure > proved.other:
-                    asked.add(bounds)
+                    known.add(bounds)
                     continue
-                rivals = [pair for pair in asked if pair[0] == pair[1]]
-                asked.difference_update(rivals)
-                asked.add(boldest([bounds, *rivals]))
+                rivals = [pair for pair in known if pair[0] == pair[1]]
+                known.difference_update(rivals)
+                known.add(boldest([bounds, *rivals]))
 
     def check(self, archive: Archive, progress: bool | None) -> tuple[int, int]:
         """Lists the cells of every radius that has few enough; how many radii have, and how many have not."""

@@ -1,7 +1,7 @@
 """An archive as JSON: the premises of its certificates, and beside them what they claim.
 
 One line a graph, so that a file of ten thousand can be read, searched and compared by eye. Floats are written so that
-they come back to the last bit; those that a proof starts from are given as exact fractions, too.
+they come back to the last bit; the premises of proofs are given as exact fractions, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
     from starcert.files.record import Archive
-    from starcert.math.audit import Audit
     from starcert.math.confidence import Votes
     from starcert.objects.noise import Noise
 
@@ -40,14 +39,14 @@ SAYS = (
 SAYS_TOGETHER = SAYS.replace(
     "For each graph by itself", "For all of 'together' graphs at once, these among them"
 ).replace("the sampling of its votes", "the sampling of their votes")
-"""The sentence of a file in which alpha is the failure probability of all certificates together."""
+"""The sentence of a file in which alpha is the joint failure probability of all certificates."""
 
 SAYS_MORE = (
     " What is claimed beyond the counts of the votes follows from where their flips fell, and from votes at attacked "
     "graphs: both are in the file that 'evidence' names. A quarter of alpha is for the bounds. Of each level in "
     "'broken', an attack is known that changes the answer."
 )
-"""What a file with evidence says besides."""
+"""What a file with evidence says in addition."""
 
 SIDE = ".evidence.npz"
 """How the name of a side file ends."""
@@ -80,7 +79,7 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
 
 
 def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
-    """Writes the side file, if there is anything to be in it; what the head of the JSON file says about it."""
+    """Writes the side file, if anything belongs in it, and returns the JSON file's entry about it."""
     if archive.evidence is None:
         return {}
     if not any(archive.evidence):
@@ -101,7 +100,7 @@ def exact(value: float) -> str:
 
 
 def states_margins(votes: Votes) -> bool:
-    """Whether a file says how its margins were settled on: where there are more than two classes, chosen apart.
+    """Whether a file says how margins were chosen: where there are more than two classes, and selection votes.
 
     Version 0.1.0 took the multi-class margin there, and said nothing.
     """
@@ -121,7 +120,7 @@ def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
         **({"margins": "chosen"} if states_margins(archive.votes) and not archive.all_classes else {}),
         **({"bounds": "anytime"} if archive.votes.stopped else {}),
         **evidence,
-        **_audit(archive.votes.audit),
+        **({} if (audit := archive.votes.audit) is None else {"audit": asdict(audit) | {"says": str(audit)}}),
         "max_radius": archive.max_radius,
         "classes": archive.class_names,
         "settings": archive.settings,
@@ -135,11 +134,6 @@ def _parts(archive: Archive, evidence: dict[str, object]) -> Iterator[str]:
     yield "\n]\n}\n"
 
 
-def _audit(audit: Audit | None) -> dict[str, object]:
-    """How far the run was audited, in numbers and in words; nothing where that is not known."""
-    return {} if audit is None else {"audit": asdict(audit) | {"says": str(audit)}}
-
-
 def _text(value: object) -> str:
     return json.dumps(value, allow_nan=False)
 
@@ -148,17 +142,18 @@ def _noise(noise: Noise) -> list[dict[str, object]]:
     laws: list[dict[str, object]] = []
     for region in noise:
         law = noise[region]
-        said = law.to_json()
-        given = said if isinstance(said, dict) else law.numbers  # a rule how types are drawn stands beside the numbers
+        form = law.to_json()
+        given = form if isinstance(form, dict) else law.numbers  # how added types are drawn stands beside the numbers
         laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in law.numbers.items()}})
     return laws
 
 
 def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
     selection = archive.votes.selection
+    beyond_counts = {"any_flips": claims.any_flips, "broken": [_broken(each) for each in claims.broken]}
     return {
         "name": archive.names[i],
-        **_row_of(archive, i),
+        **_target(archive, i),
         "true_class": archive.labels[i],
         "estimation": archive.votes.counts[i].tolist(),
         "selection": None if selection is None else selection[i].tolist(),
@@ -174,12 +169,12 @@ def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
             "frontier": claims.radii,
             "beyond": claims.beyond,
             "proved": claims.verified,
-            **({} if claims.any_flips is None else _beyond_counts(claims)),
+            **({} if claims.any_flips is None else beyond_counts),
         },
     }
 
 
-def _row_of(archive: Archive, i: int) -> dict[str, object]:
+def _target(archive: Archive, i: int) -> dict[str, object]:
     """Which target of which graph a row is about, and which node that is, where graphs have several targets."""
     if archive.nodes is None and not archive.votes.targets.any():
         return {}
@@ -187,11 +182,7 @@ def _row_of(archive: Archive, i: int) -> dict[str, object]:
     return {"graph": int(archive.votes.objects[i]), "target": int(archive.votes.targets[i]), **node}
 
 
-def _beyond_counts(claims: Claims) -> dict[str, object]:
-    return {"any_flips": claims.any_flips, "broken": [_broken(each) for each in claims.broken]}
-
-
 def _broken(level: BrokenLevel) -> dict[str, object]:
-    """A broken level; values are said where sites have more than two."""
-    said = level._asdict()
-    return said if level.values else {name: value for name, value in said.items() if name != "values"}
+    """A broken level; with values where sites have more than two."""
+    fields = level._asdict()
+    return fields if level.values else {name: value for name, value in fields.items() if name != "values"}

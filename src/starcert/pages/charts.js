@@ -9,12 +9,12 @@ const Charts = (() => {
   // Differences go from orange, less, through white to blue, more.
   const DIFFERENCES = ["#8a3a00", "#cc6a1f", "#eeb285", "#f8f6f4", "#93c1e0", "#3c87bd", "#0b4a80"];
 
-  // Certified by p_A, certified by evidence, open, broken: told apart by colour-blind readers, and in grey.
+  // Certified by p_A, certified by evidence, open, broken: distinct to colour-blind readers, and in grey.
   const TONES = [["certified by p_A", "#0072B2"], ["certified by evidence", "#7CC4EE"], ["open", "#e3e7eb"], ["broken", "#D55E00"]];
 
   const layout = (xTitle, yTitle, more) => ({ ground: "#eef1f4", xaxis: { title: { text: xTitle } }, yaxis: { title: { text: yTitle } }, ...more });
 
-  // The upright axis of shares.
+  // The y axis of shares.
   const SHARE_AXIS = { range: [-0.02, 1.04], percent: true, grid: true };
 
   // On a narrow screen the scale of colours lies below the plot.

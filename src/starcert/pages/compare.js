@@ -51,24 +51,24 @@
     const z = differences(map, state.pair);
     const clear = map.clear[state.pair];
     const one = map.axes.length === 1;
-    const [up, across] = one ? [[0], map.ticks[0]] : map.ticks;
+    const [yAxis, xAxis] = one ? [[0], map.ticks[0]] : map.ticks;
     const counts = data.pairs[state.pair].map((run) => map.counts[run]);
-    const where = (i, j) => [...(one ? [] : [`${up[i]} flips in ${map.axes[0]}`]), `${across[j]} flips in ${map.axes[map.axes.length - 1]}`].join(", ");
+    const where = (i, j) => [...(one ? [] : [`${yAxis[i]} flips in ${map.axes[0]}`]), `${xAxis[j]} flips in ${map.axes[map.axes.length - 1]}`].join(", ");
     const told = (i, j) => `${where(i, j)}\n${after}: ${Text.percent(counts[1][i][j] / map.graphs)}\n${before}: ${Text.percent(counts[0][i][j] / map.graphs)}\n`
       + `difference ${signed(z[i][j], 1)}${clear[i][j] ? ", its interval does not hold 0" : ", its interval holds 0"}`;
     const div = $("difference-plot");
     const marks = [-1, -0.5, 0, 0.5, 1].map((share) => share * most);
     const traces = [{
-      type: "heatmap", x: across, y: up, z, zmin: -most, zmax: most, colours: Charts.DIFFERENCES,
+      type: "heatmap", x: xAxis, y: yAxis, z, zmin: -most, zmax: most, colours: Charts.DIFFERENCES,
       colorbar: Charts.scale(div, "", { tickvals: marks, ticktext: marks.map((share) => (share ? signed(share) : "0")) }),
       hovertext: z.map((row, i) => row.map((_, j) => told(i, j))),
     }];
     const shown = Charts.layout(`flips in ${map.axes[map.axes.length - 1]}`, one ? "" : `flips in ${map.axes[0]}`, {
-      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: across[j], y: up[i], text: (share ? signed(share) : "0") + (clear[i][j] ? "*" : "") }))),
+      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: xAxis[j], y: yAxis[i], text: (share ? signed(share) : "0") + (clear[i][j] ? "*" : "") }))),
     });
-    step(shown.xaxis, across);
+    step(shown.xaxis, xAxis);
     if (one) Object.assign(shown.yaxis, { hidden: true, range: [-0.5, 0.5] });
-    else step(shown.yaxis, up);
+    else step(shown.yaxis, yAxis);
     SvgPlot.draw(div, traces, shown);
     const sure = clear.flat().filter(Boolean).length;
     $("difference-caption").replaceChildren("Blue: ", Text.name(after), " has more, orange: ", Text.name(before), " has more. ",

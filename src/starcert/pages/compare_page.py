@@ -17,37 +17,36 @@ import numpy as np
 
 from starcert.certificates.metrics import FlipOutcome, FlipVerdicts, flip_steps
 from starcert.files import Archive
-from starcert.objects.noise import AnyFlips, Threat, threat_of
-from starcert.pages.compare_notices import comparison_notices
-from starcert.pages.compared_runs import ComparedRun, Mask, compared_runs, same_sites, shared_axes
-from starcert.pages.difference_maps import DifferenceMap, difference_maps, run_pairs
-from starcert.pages.document import KeyFigure, as_bytes, assemble, resources, target, write_page
-from starcert.pages.findings import Notice, counted, several
+from starcert.objects.laws.law import Move
+from starcert.objects.noise import AnyFlips, Noise, Threat, threat_of
+from starcert.pages.compared_runs import (
+    ComparedRun,
+    DifferenceMap,
+    Mask,
+    compared_runs,
+    difference_maps,
+    run_pairs,
+    shared_axes,
+)
+from starcert.pages.document import KeyFigure, Notice, as_bytes, assemble, resources, target, write_page
+from starcert.pages.findings import VerdictRow, flips_asked, plural, quantity, reasons_of
 from starcert.pages.intervals import paired_difference
-from starcert.pages.verdict_data import flips_asked
 from starcert.system.errors import StarcertError
 
-__all__ = ["Comparison", "Difference", "RunVerdicts", "compare", "write_comparison"]
+__all__ = ["Comparison", "Difference", "compare", "write_comparison"]
 
-MOST_FLIPS = 60
-"""Curves end after so many flips."""
-MOST_COMPARED = 5
-"""Differences are told up to so many flips on each axis."""
-MOST_DIFFERENT = 300
-"""So many graphs on which runs differ are listed."""
+MAX_FLIPS = 60
+"""Where curves end."""
+MAX_COMPARED = 5
+"""The most flips on each axis for which differences are given."""
+MAX_DIFFERENT = 300
+"""The most graphs on which runs differ that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How a run differs from the first one, in the share of graphs that are right and certified.
+class Difference(NamedTuple):
+    """How a run differs from the first one, in the share of graphs that are right and certified against some flips.
 
-    Attributes:
-        run: its name.
-        flips: against which attacker, in words.
-        share: its own share.
-        by: its share less that of the first run.
-        low: the lower end of an interval for this difference.
-        high: its upper end.
+    `by` is its share less that of the first run, `low` and `high` are an interval for it.
     """
 
     run: str
@@ -59,51 +58,23 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class RunVerdicts:
-    """What becomes of the graphs in one run under any so many flips.
-
-    Attributes:
-        run: its name.
-        counts: how many graphs are certified, broken and open.
-        weighed: whether the run has evidence: without it, nothing is broken.
-    """
-
-    run: str
-    counts: FlipVerdicts
-    weighed: bool
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Flips, graphs, right, certified by p_A, with evidence, broken, open; "–" where the run has no evidence."""
-        found = self.counts
-        beyond = (f"{n:,}" if self.weighed else "–" for n in (found.n_certified, found.n_broken))
-        plain = (f"{n:,}" for n in (found.n_graphs, found.n_right, found.n_by_p_A))
-        return (AnyFlips(found.flips).label, *plain, *beyond, f"{found.n_open:,}")
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """What a comparison says.
 
     Attributes:
-        names: of the runs.
         one: what is compared: a graph, a node, a row of a table.
         n_graphs: how many graphs count: those with a known class, all where none is known.
         known: whether classes are known, so that only right answers count.
-        verdicts: of each run, what becomes of the graphs under any 1, any 2, … flips.
+        verdicts: what becomes of the graphs under any 1, any 2, … flips: name of the run, row, whether it has evidence.
         curves: for each run and axis, the shares by the number of flips there alone.
-        differences: of each run but the first.
-        maps: how many graphs each run certifies over two axes, and where that differs for sure.
-        notices: what a reader must know: what is left out, other data, other attackers.
-        heads: the columns of `rows`.
-        rows: the graphs on which answers or radii differ, the most different first.
+        rows: the graphs on which answers or radii differ, the most different first, with columns `heads`.
     """
 
     names: tuple[str, ...]
     one: str
     n_graphs: int
     known: bool
-    verdicts: tuple[RunVerdicts, ...]
+    verdicts: tuple[tuple[str, VerdictRow, bool], ...]
     curves: tuple[dict[str, object], ...]
     differences: tuple[Difference, ...]
     maps: tuple[DifferenceMap, ...]
@@ -117,20 +88,19 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
 
     Args:
         runs: the archives of two or more runs, by name.
-        threat: up to how many flips, wherever they are, runs are compared, such as "flips:2"; by default as many as the
-            run that was asked about most, and at least 2.
+        threat: up to how many flips, wherever they are, runs are compared, such as "flips:2"; by default as many as
+            any of the runs was asked about, and at least 2.
 
     Raises:
         InvalidParameterError: if there are fewer than two, or they have no graphs in common.
     """
     found = compared_runs(runs)
-    first = found[0]
+    first, one = found[0], found[0].one
     known = any(label is not None for label in first.labels)
-    all_of_them = np.ones(len(first.rows), bool)
-    among = np.array([label is not None for label in first.labels]) if known else all_of_them
-    hits = [each.right if known else all_of_them for each in found]
+    everything = np.ones(len(first.rows), bool)
+    among = np.array([label is not None for label in first.labels]) if known else everything
+    hits = [each.right if known else everything for each in found]
     shared = shared_axes(found)
-    one = first.one
     most = max(2, *map(flips_asked, runs.values())) if threat is None else threat_of(threat).most
     outcomes = [each.outcomes(most) for each in found]
     return Comparison(
@@ -139,25 +109,22 @@ def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) 
         n_graphs=int(among.sum()),
         known=known,
         verdicts=tuple(_verdicts(found, outcomes, hits, among)),
-        curves=tuple(curve for each in found for curve in _curves(each, known)),
+        curves=tuple(curve for each, hit in zip(found, hits, strict=True) for curve in _curves(each, hit, among)),
         differences=tuple(_differences(found, outcomes, hits, among, shared)),
         maps=tuple(difference_maps(found, hits, among)),
-        notices=tuple(comparison_notices(found, shared)),
+        notices=tuple(_notices(found, shared)),
         heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *shared))),
         rows=tuple(_rows(found, shared)),
     )
 
 
-def _curves(run: ComparedRun, known: bool) -> Iterator[dict[str, object]]:
-    most = max(run.furthest(axis) for axis in run.axes)
-    flips = list(range(min(most + 1, MOST_FLIPS) + 1))
-    counts = np.array([label is not None for label in run.labels]) if known else np.ones(len(run.rows), bool)
-    hits = run.right if known else counts
+def _curves(run: ComparedRun, hit: Mask, among: Mask) -> Iterator[dict[str, object]]:
+    furthest = max(max(run.reach(axis)) for axis in run.axes)
     for axis in run.axes:
-        there = counts & run.has_sites([axis])
-        asked = run.asked(axis)
-        x = [n for n in flips if there.any() and (asked is None or n <= asked)]
-        y = [float((run.certified({axis: n}) & hits)[there].mean()) for n in x]
+        there, asked = among & run.has_sites([axis]), run.asked(axis)
+        end = min(furthest + 1, MAX_FLIPS) if asked is None else min(furthest + 1, MAX_FLIPS, asked)
+        x = list(range(end + 1)) if there.any() else []
+        y = [float((run.certified({axis: n}) & hit)[there].mean()) for n in x]
         yield {"run": run.name, "axis": axis, "x": x, "y": y}
 
 
@@ -168,7 +135,8 @@ def _differences(
     among: Mask,
     shared: Sequence[str],
 ) -> Iterator[Difference]:
-    for attacker in chain(_no_flip(runs), _any_flips(runs, outcomes), _axis_flips(runs, shared)):
+    no_flip = _Attacker("no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs])
+    for attacker in chain([no_flip], _any_flips(runs, outcomes), _axis_flips(runs, shared)):
         there = among & attacker.asked
         masks = [(mask & hit)[there] for mask, hit in zip(attacker.certified, hits, strict=True)]
         for run, mask in zip(runs[1:], masks[1:], strict=True):
@@ -177,48 +145,49 @@ def _differences(
 
 
 class _Attacker(NamedTuple):
-    """Some flips, in words; the graphs that have so many sites in all runs; and for each run the certified graphs."""
+    """Some flips, in words; the graphs with enough sites in all runs; and for each run the certified graphs."""
 
     flips: str
     asked: Mask
     certified: list[Mask]
 
 
-def _no_flip(runs: Sequence[ComparedRun]) -> Iterator[_Attacker]:
-    yield _Attacker("no flip", np.ones(len(runs[0].rows), bool), [run.answered for run in runs])
-
-
 def _any_flips(runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]]) -> Iterator[_Attacker]:
     """Any 1, any 2, … flips, if these are the same attacker in all runs."""
-    for flips in _flips(outcomes) if same_sites(runs) else ():
+    for flips in _steps(outcomes) if _same_sites(runs) else ():
         asked = np.array([all(one.asked >= flips for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
         certified = [np.array([one.certified >= flips for one in of_run], dtype=np.bool_) for of_run in outcomes]
         yield _Attacker(AnyFlips(flips).label, asked, certified)
 
 
 def _axis_flips(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[_Attacker]:
-    """So many flips on one axis that all runs have."""
+    """Flips on one axis that all runs have."""
     for axis in shared:
-        looked = [limit for run in runs if (limit := run.asked(axis)) is not None]
-        far = min([MOST_COMPARED, max(run.furthest(axis) for run in runs), *looked])
+        limits = [limit for run in runs if (limit := run.asked(axis)) is not None]
+        far = min([MAX_COMPARED, max(max(run.reach(axis)) for run in runs), *limits])
         asked = np.all([run.has_sites([axis]) for run in runs], axis=0)
         for n in range(1, far + 1):
             yield _Attacker(f"{n} in {axis}", asked, [run.certified({axis: n}) for run in runs])
 
 
-def _flips(outcomes: Sequence[Sequence[FlipOutcome]]) -> list[int]:
-    """Some numbers of flips that all runs are asked about."""
-    asked = [min(of_graph, key=lambda one: one.asked) for of_graph in zip(*outcomes, strict=True)]
-    return flip_steps(asked)
+def _steps(outcomes: Sequence[Sequence[FlipOutcome]]) -> list[int]:
+    """Some numbers of flips that were requested of all runs."""
+    return flip_steps([min(of_graph, key=lambda one: one.asked) for of_graph in zip(*outcomes, strict=True)])
+
+
+def _same_sites(runs: Sequence[ComparedRun]) -> bool:
+    """Whether an attacker finds as many sites to flip in every graph, whichever run it is."""
+    return all(run.n_sites == runs[0].n_sites for run in runs)
 
 
 def _verdicts(
     runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutcome]], hits: Sequence[Mask], among: Mask
-) -> Iterator[RunVerdicts]:
-    for flips in _flips(outcomes):
+) -> Iterator[tuple[str, VerdictRow, bool]]:
+    for flips in _steps(outcomes):
         for run, found, hit in zip(runs, outcomes, hits, strict=True):
             counts = FlipVerdicts.of(flips, found, among, hit & run.answered)
-            yield RunVerdicts(run.name, counts, run.archive.certificates.verdicts is not None)
+            weighed = run.archive.certificates.verdicts is not None
+            yield run.name, VerdictRow.of(AnyFlips(flips).label, counts), weighed
 
 
 def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str, ...]]:
@@ -231,17 +200,89 @@ def _rows(runs: Sequence[ComparedRun], shared: Sequence[str]) -> list[tuple[str,
         apart = sum(abs(a - b) for each in counts[1:] for a, b in zip(each, counts[0], strict=True))
         if len(set(answers)) == 1 and not apart:
             continue
-        cells = [
-            cell for answer, of_run in zip(answers, counts, strict=True) for cell in (answer, *map(_count, of_run))
-        ]
+        texts = (("–" if reach < 0 else f"{reach:,}" for reach in of_run) for of_run in counts)
+        cells = [cell for answer, of_run in zip(answers, texts, strict=True) for cell in (answer, *of_run)]
         truth = "unknown" if label is None else archive.class_names[label]
         found.append((len(set(answers)), apart, (archive.names[row], truth, *cells)))
     found.sort(key=lambda each: (-each[0], -each[1]))
     return [cells for _, _, cells in found]
 
 
-def _count(reach: int) -> str:
-    return "–" if reach < 0 else f"{reach:,}"
+def _notices(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Notice]:
+    """What a reader must know: what is left out, other data, and attackers that are not the same."""
+    first, one = runs[0], runs[0].one
+    others = {run.name: len(run.archive) - len(run.rows) for run in runs if len(run.archive) > len(run.rows)}
+    if others:
+        left = "; ".join(f"{name}, {quantity(n, one)}" for name, n in others.items())
+        text = f"What only some runs have is left out: {left}. Graphs are matched by their names."
+        yield Notice(f"Compared on the {quantity(len(first.rows), one)} that all runs have", text)
+    for run in runs[1:]:
+        digests = [each.archive.settings.get("digests") for each in (first, run)]
+        before, now = (each.get("data") if isinstance(each, Mapping) else None for each in digests)
+        if run.archive.names == first.archive.names and before and now and before != now:
+            text = f"Their {one}s have the same names and classes as those of {first.name}, but not the same content."
+            yield Notice(f"{run.name} was made from other data", text)
+    anchored = {run.name: [run.archive.anchored[row] for row in run.rows] for run in runs}
+    if any(each != anchored[first.name] for each in anchored.values()):
+        reasons = "; ".join(f"{name} {_anchors(each, one)}" for name, each in anchored.items())
+        text = f"What an attacker may change is not the same in all of them: {reasons}."
+        yield Notice("The runs do not have the same threat model", text)
+    yield from _other_laws(runs, shared)
+    alone = {run.name: [axis for axis in run.axes if axis not in shared] for run in runs}
+    if axes := "; ".join(f"{name}: {', '.join(own)}" for name, own in alone.items() if own):
+        head = "Some axes are not those of all runs" if shared else "The runs have no axis in common"
+        text = f"Axes that only some runs have are shown in curves alone ({axes})."
+        yield Notice(head, text if shared else f"{text} Without flips their answers are compared all the same.")
+    if not _same_sites(runs):
+        yield _other_sites(runs)
+
+
+def _anchors(reasons: Sequence[str], one: str) -> str:
+    """Whether a run is anchored, in how many of its graphs, and why."""
+    if not any(reasons):
+        return "is not anchored"
+    n = sum(map(bool, reasons))
+    where = "" if n == len(reasons) else f" in {n:,} of {quantity(len(reasons), one)}"
+    return f"is anchored{where} ({reasons_of(reasons, ' And {} further reasons.').rstrip('.')})"
+
+
+def _other_laws(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Notice]:
+    """Says which axes have one name, but count other moves of an attacker, since they are of other laws."""
+    known = [_moves(run.archive.noise) for run in runs]
+    differ = [axis for axis in shared if len({each[axis][1:] for each in known}) > 1]
+    if differ:
+        laws = "; ".join(
+            f"{run.name}: {', '.join(f'{region} under {run.archive.noise[region]!r}' for region in regions)}"
+            for run, each in zip(runs, known, strict=True)
+            if (regions := list(dict.fromkeys(each[axis][0] for axis in differ)))
+        )
+        text = f"The same number of flips there does not mean the same attacker in all runs ({laws})."
+        yield Notice(f"One name, different laws: {', '.join(differ)}", text)
+
+
+def _moves(noise: Noise) -> dict[str, tuple[str, int, frozenset[Move]]]:
+    """For each axis its region, how many values a site has there, and the moves that it counts."""
+    return {
+        region + suffix: (region, noise[region].alphabet, frozenset(moves))
+        for region in noise
+        for suffix, moves in zip(noise[region].suffixes, noise[region].moves, strict=True)
+    }
+
+
+def _other_sites(runs: Sequence[ComparedRun]) -> Notice:
+    """Says that "any flip" is not the same attacker in all runs."""
+    sites = list(zip(*(run.n_sites for run in runs), strict=True))
+    graph = next(number for number, each in enumerate(sites) if len(set(each)) > 1)
+    numbers = ", ".join(
+        f"{'an unknown number' if n is None else f'{n:,}'} in {run.name}"
+        for run, n in zip(runs, sites[graph], strict=True)
+    )
+    name = runs[0].archive.names[runs[0].rows[graph]]
+    text = (
+        f"An attacker flips sites in the regions of a run, and these differ (sites of {name}: {numbers}). Certified, "
+        "broken and open are counted for each run by itself, and no differences are given."
+    )
+    return Notice("Any flip is not the same attacker in all runs", text)
 
 
 def write_comparison(
@@ -257,28 +298,34 @@ def write_comparison(
     file = target(path)
     found = compare(runs, threat=threat)
     what, n_rows = "right and certified" if found.known else "certified", len(found.rows)
-    said = {
+    content = {
         "found": found,
-        "same": found.one if found.n_graphs == 1 else counted(found.n_graphs, found.one),
+        "same": found.one if found.n_graphs == 1 else quantity(found.n_graphs, found.one),
         "what": what,
-        "shown": found.rows[:MOST_DIFFERENT],
+        "shown": found.rows[:MAX_DIFFERENT],
         "numbers": [
             KeyFigure(f"{len(found.names)}", "runs", "number-runs"),
-            KeyFigure(f"{found.n_graphs:,}", several(found.n_graphs, found.one), "number-graphs"),
-            KeyFigure(f"{n_rows:,}", f"{several(n_rows, found.one)} on which they differ", "number-different"),
+            KeyFigure(f"{found.n_graphs:,}", plural(found.n_graphs, found.one), "number-graphs"),
+            KeyFigure(f"{n_rows:,}", f"{plural(n_rows, found.one)} on which they differ", "number-different"),
         ],
         "notices": found.notices,
         "origin": [{name: list(_about(archive))} for name, archive in runs.items()],
     }
     html = assemble(
         "pages/templates/compare.html",
-        said,
+        content,
         title=f"Compared: {', '.join(found.names)}",
         style=resources("starcert.pages", ["page.css"]),
         script=resources("starcert.pages", ["text.js", "charts.js", "compare.js"]),
-        data={"curves": list(found.curves), "runs": list(found.names), "what": what, "one": found.one}
-        | {"differences": [asdict(each) for each in found.differences]}
-        | {"pairs": run_pairs(len(found.names)), "maps": [asdict(each) for each in found.maps]},
+        data={
+            "curves": list(found.curves),
+            "runs": list(found.names),
+            "what": what,
+            "one": found.one,
+            "differences": [each._asdict() for each in found.differences],
+            "pairs": run_pairs(len(found.names)),
+            "maps": [asdict(each) for each in found.maps],
+        },
     )
     if not _is_there(file, html):
         write_page(file, html)
@@ -292,18 +339,18 @@ def _is_there(file: Path, html: str) -> bool:
     try:
         same = file.read_bytes() == as_bytes(html)
     except OSError:
-        same = False  # nobody knows what it holds
+        same = False  # its content is not known
     if not same:
         raise StarcertError(f"{file}: is there already, with other content. Name another file: --out another.html")
     return True
 
 
-_TOLD = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")
-"""What is told of the settings of a run."""
+SHOWN_SETTINGS = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")
 
 
 def _about(archive: Archive) -> Iterator[tuple[str, str]]:
+    settings = archive.settings
     yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
-    yield from ((name, str(archive.settings[name])) for name in _TOLD if archive.settings.get(name) is not None)
+    yield from ((name, str(settings[name])) for name in SHOWN_SETTINGS if settings.get(name) is not None)
     yield "alpha", f"{archive.alpha:g}" + (f" for all {archive.together:,} together" if archive.together > 1 else "")
     yield "evidence", "no" if archive.evidence is None else "yes"

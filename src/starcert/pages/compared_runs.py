@@ -1,11 +1,15 @@
-"""Runs side by side: the graphs that all of them have, in one order, and what each run says of these."""
+"""Runs side by side: the graphs that all of them have, in one order, and what each run says about these.
+
+Maps show over two axes how many graphs each run certifies, and where two runs differ for sure.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -13,25 +17,30 @@ import numpy.typing as npt
 from starcert.certificates.metrics import FlipOutcome, Radii, flip_outcomes, has_sites, open_ended, right
 from starcert.files import Archive
 from starcert.math.frontier import Frontier
-from starcert.pages.radius_tables import Slices, project
+from starcert.pages.intervals import difference_interval
+from starcert.pages.radius_tables import Slices, project, ticks
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["ComparedRun", "Mask", "compared_runs", "same_sites", "shared_axes"]
+__all__ = ["ComparedRun", "DifferenceMap", "Mask", "compared_runs", "difference_maps", "run_pairs", "shared_axes"]
 
-MOST_NAMED = 20
-"""So many classes are named in a message."""
+MAX_NAMED = 20
+"""The most classes that are named in a message."""
+MAX_TICKS = 16
+"""The most counts of flips on an axis of a map."""
+MAX_ALL_PAIRS = 4
+"""Of more runs than this, each is compared with the first only."""
 
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run, as far as its graphs are those of the others.
+    """One run, restricted to the graphs that all runs have.
 
     Attributes:
         name: what it is called.
         archive: its certificates.
-        rows: where the graphs that are compared stand in it, in the order of the first run.
+        rows: where the compared graphs stand in it, in the order of the first run.
     """
 
     name: str
@@ -61,49 +70,44 @@ class ComparedRun:
         return right(self.archive.certificates, self.archive.labels)[list(self.rows)]
 
     @cached_property
-    def frontiers(self) -> list[Frontier]:
-        """The frontier of each graph."""
-        found = self.archive.certificates.frontiers()
-        return [found[row] for row in self.rows]
+    def answered(self) -> Mask:
+        """Which graphs it gives an answer for."""
+        return self.certified({})
 
     @cached_property
     def answers(self) -> list[str]:
-        """What it answers for each graph, in words."""
+        """Its answer for each graph, in words."""
         labels, names = self.archive.certificates.labels, self.archive.class_names
         rows = zip(self.rows, self.answered, strict=True)
         return [names[labels[row]] if given else "abstains" for row, given in rows]
 
+    def certified(self, flips: Mapping[str, int]) -> Mask:
+        """Which graphs are certified against these numbers of flips on some axes, and none on the others."""
+        radius = tuple(flips.get(axis, 0) for axis in self.axes)
+        return self.archive.certificates.certified(radius)[list(self.rows)]
+
+    @cached_property
+    def _frontiers(self) -> list[Frontier]:
+        found = self.archive.certificates.frontiers()
+        return [found[row] for row in self.rows]
+
     def reach(self, axis: str) -> list[int]:
         """For each graph the most flips that are certified on one axis alone; −1 after an abstention."""
         place = self.axes.index(axis)
-        return [max((radius[place] for radius in each.radii), default=-1) for each in self.frontiers]
-
-    def furthest(self, axis: str) -> int:
-        """The most flips on one axis alone that any graph is certified against."""
-        return max(self.reach(axis))
+        return [max((radius[place] for radius in each.radii), default=-1) for each in self._frontiers]
 
     def asked(self, axis: str) -> int | None:
         """How far it looked on an axis; None: to the end."""
         return None if self.archive.max_radius is None else self.archive.max_radius[self.axes.index(axis)]
 
-    def certified(self, flips: Mapping[str, int]) -> Mask:
-        """Which graphs are certified against so many flips on some axes, and none on the others."""
-        radius = tuple(flips.get(axis, 0) for axis in self.axes)
-        return self.archive.certificates.certified(radius)[list(self.rows)]
-
     def outcomes(self, most: int) -> list[FlipOutcome]:
-        """What is known about each graph under at most so many flips, wherever they are."""
+        """What is known about each graph under at most this many flips, wherever they are."""
         found = flip_outcomes(self.archive.certificates, most)
         return [found[row] for row in self.rows]
 
     @cached_property
-    def answered(self) -> Mask:
-        """Which graphs it gives an answer for."""
-        return self.archive.certificates.certified((0,) * len(self.axes))[list(self.rows)]
-
-    @cached_property
     def n_sites(self) -> list[int | None]:
-        """How many sites of each graph an attacker may flip, all axes together; None: not known."""
+        """How many sites of each graph an attacker may flip, on all axes; None: not known."""
         sizes = [self.archive.capacities[row] for row in self.rows]
         return [None if each is None else sum(each) for each in sizes]
 
@@ -127,7 +131,7 @@ class ComparedRun:
 
 
 def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
-    """The runs with the graphs that all of them have, told by their names.
+    """The runs with the graphs that all of them have, matched by name.
 
     Raises:
         InvalidParameterError: if there are fewer than two runs, they have no graph in common, or a graph has not the
@@ -155,16 +159,25 @@ def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
     return found
 
 
+def _places(archive: Archive, first: Archive) -> dict[int, int]:
+    """For the graphs of the first run, where they stand in another; names of several graphs match nothing."""
+    if archive.names == first.names:
+        return {row: row for row in range(len(first))}
+    here, there = ({name: row for row, name in enumerate(each.names)} for each in (first, archive))
+    often = Counter(first.names) + Counter(archive.names)
+    return {row: there[name] for name, row in here.items() if name in there and often[name] == 2}
+
+
 def _differs(run: ComparedRun, first: ComparedRun) -> tuple[str, str] | None:
-    """What a run says otherwise than the first about classes, and a sentence about it; None: nothing."""
+    """How the classes of a run differ from those of the first, and a sentence about it; None: not at all."""
     here, there = (each.archive.class_names for each in (run, first))
     if here != there:
-        called, others = (", ".join(names[:MOST_NAMED]) for names in (here, there))
-        return "other class names", f"Its classes are called {called}, those of {first.name} {others}."
-    for row, own, other in zip(first.rows, run.labels, first.labels, strict=True):
-        if own != other:
-            true, told = ("not known" if label is None else here[label] for label in (own, other))
-            return "other labels", f"The true class of {first.archive.names[row]} is {true} here, and {told} there."
+        own, others = (", ".join(names[:MAX_NAMED]) for names in (here, there))
+        return "other class names", f"Its classes are called {own}, those of {first.name} {others}."
+    for row, *labels in zip(first.rows, run.labels, first.labels, strict=True):
+        if labels[0] != labels[1]:
+            own, others = ("not known" if label is None else here[label] for label in labels)
+            return "other labels", f"The true class of {first.archive.names[row]} is {own} here, and {others} there."
     return None
 
 
@@ -178,20 +191,100 @@ def _apart(run: ComparedRun, first: ComparedRun) -> tuple[str, str]:
     return "other names", f"No {run.one}'s name is in both: here is for example {own}, there {other}."
 
 
-def _places(archive: Archive, first: Archive) -> dict[int, int]:
-    """For the graphs of the first run, where they stand in another; a name that several graphs have tells nothing."""
-    if archive.names == first.names:
-        return {row: row for row in range(len(first))}
-    here, there = ({name: row for row, name in enumerate(each.names)} for each in (first, archive))
-    often = Counter(first.names) + Counter(archive.names)
-    return {row: there[name] for name, row in here.items() if name in there and often[name] == 2}
-
-
 def shared_axes(runs: Sequence[ComparedRun]) -> list[str]:
     """The axes that the noises of all runs have."""
     return [axis for axis in runs[0].axes if all(axis in each.axes for each in runs)]
 
 
-def same_sites(runs: Sequence[ComparedRun]) -> bool:
-    """Whether an attacker finds as many sites to flip in every graph, whichever run it is."""
-    return all(run.n_sites == runs[0].n_sites for run in runs)
+@dataclass(frozen=True, slots=True)
+class DifferenceMap:
+    """How many graphs each run certifies over one or two axes, all others at 0.
+
+    Attributes:
+        axes: the names of the axes: the y axis and the x axis, or the x axis alone.
+        ticks: the counts of flips on each of them.
+        graphs: how many graphs count: those with sites on these axes (and a known class).
+        counts: for each run, how many of them are certified (and right) at each radius: a row for each y.
+        clear: for each pair of runs, where the interval of their difference does not hold 0.
+    """
+
+    axes: tuple[str, ...]
+    ticks: tuple[tuple[int, ...], ...]
+    graphs: int
+    counts: tuple[tuple[tuple[int, ...], ...], ...]
+    clear: tuple[tuple[tuple[bool, ...], ...], ...]
+
+
+def run_pairs(n_runs: int) -> list[tuple[int, int]]:
+    """Which runs are compared with which: all of them, or each with the first where they are many.
+
+    Example:
+        >>> run_pairs(3), len(run_pairs(9))
+        ([(0, 1), (0, 2), (1, 2)], 8)
+    """
+    every = list(combinations(range(n_runs), 2))
+    return every if n_runs <= MAX_ALL_PAIRS else [pair for pair in every if pair[0] == 0]
+
+
+def difference_maps(runs: Sequence[ComparedRun], hits: Sequence[Mask], among: Mask) -> list[DifferenceMap]:
+    """The maps of all pairs of axes that the runs share; one along a single axis if they share no more.
+
+    Args:
+        runs: what is compared.
+        hits: for each run, which graphs may count as certified: all, or those that it answers right.
+        among: which graphs count at all.
+    """
+    axes = shared_axes(runs)
+    found = (_map(runs, hits, among, pair) for pair in combinations(axes, min(2, len(axes))) if pair)
+    return [each for each in found if each.graphs]
+
+
+def _map(runs: Sequence[ComparedRun], hits: Sequence[Mask], among: Mask, axes: tuple[str, ...]) -> DifferenceMap:
+    there = np.flatnonzero(among & np.all([run.has_sites(axes) for run in runs], axis=0)).tolist()
+    at = tuple(tuple(ticks(_end(runs, axis), MAX_TICKS)) for axis in axes)
+    grids = [_certified(run, hit, axes, there, at) for run, hit in zip(runs, hits, strict=True)]
+    clear = []
+    for before, after in run_pairs(len(runs)):
+        gained, lost = ((grids[one] & ~grids[other]).sum(axis=0) for one, other in ((after, before), (before, after)))
+        clear.append(
+            tuple(
+                tuple(_is_clear(int(more), int(less), len(there)) for more, less in zip(*row, strict=True))
+                for row in zip(gained, lost, strict=True)
+            )
+        )
+    counts = tuple(tuple(map(tuple, grid.sum(axis=0).tolist())) for grid in grids)
+    return DifferenceMap(axes, at, len(there), counts, tuple(clear))
+
+
+def _end(runs: Sequence[ComparedRun], axis: str) -> int:
+    """How far a map goes: one flip beyond what any run certifies, and no further than all of them looked."""
+    asked = [limit for run in runs if (limit := run.asked(axis)) is not None]
+    return max(0, min([max(max(run.reach(axis)) for run in runs) + 1, *asked]))
+
+
+def _certified(
+    run: ComparedRun, hit: Mask, axes: tuple[str, ...], graphs: Sequence[int], at: tuple[tuple[int, ...], ...]
+) -> Mask:
+    """Which of the graphs are certified at each radius: shape (graphs, y, x), with one y on a single axis."""
+    known: dict[Radii, Mask] = {}
+    shape = (len(at[0]) if len(at) > 1 else 1, len(at[-1]))
+    found = np.zeros((len(graphs), *shape), dtype=np.bool_)
+    for place, graph in enumerate(graphs):
+        if not hit[graph]:
+            continue
+        radii = run.radii(axes, graph)
+        if radii not in known:
+            known[radii] = np.zeros(shape, dtype=np.bool_)
+            for radius in radii:
+                y = np.searchsorted(at[0], radius[0], "right") if len(at) > 1 else 1
+                known[radii][:y, : np.searchsorted(at[-1], radius[-1], "right")] = True
+        found[place] = known[radii]
+    return found
+
+
+@cache
+def _is_clear(gained: int, lost: int, total: int) -> bool:
+    if not total:
+        return False
+    _, low, high = difference_interval(gained, lost, total)
+    return low > 0 or high < 0

@@ -24,7 +24,7 @@ from starcert.system.files import write_whole
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["KeyFigure", "as_bytes", "assemble", "render", "resources", "target", "templates", "write_page"]
+__all__ = ["KeyFigure", "Notice", "as_bytes", "assemble", "render", "resources", "target", "templates", "write_page"]
 
 LONGEST_VALUE = 2_000
 """A value with more characters is cut: a page is for reading, the settings file for repeating."""
@@ -32,13 +32,9 @@ LONGEST_VALUE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """One of the numbers that stand first.
+    """One of the numbers that stand first: its value, what it is, and the name of its element.
 
-    Attributes:
-        value: the number.
-        what: what it is.
-        name: of its element.
-        class_name: the class that it is about, shown in brackets; None: it is about none.
+    `class_name` is the class that it is about, shown in brackets; None: it is about none.
     """
 
     value: str
@@ -47,30 +43,29 @@ class KeyFigure:
     class_name: str | None = None
 
 
-def render(template: str, said: Mapping[str, object]) -> str:
-    """The text that a template makes of what it is told.
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing that a reader must know: a heading and what it means."""
 
-    Args:
-        template: a file of the package, by its path there.
-        said: what it says; everything is escaped.
+    head: str
+    text: str
+
+
+def render(template: str, content: Mapping[str, object]) -> str:
+    """A template, by its path in the package, filled with content, in which everything is escaped.
 
     Example:
         >>> "<title>a &lt; b</title>" in render("pages/templates/studies.html", {"title": "a < b", "finished": []})
         True
     """
-    return templates().get_template(template).render(said)
+    return templates().get_template(template).render(content)
 
 
-def assemble(template: str, said: Mapping[str, object], *, title: str, style: str, script: str, data: object) -> str:
-    """The page with plots that a template makes, which extends `pages/templates/page.html`.
+def assemble(template: str, content: Mapping[str, object], *, title: str, style: str, script: str, data: object) -> str:
+    """A page with plots, of a template that extends `pages/templates/page.html`.
 
-    Args:
-        template: as `render` takes it.
-        said: what the page says: `numbers`, `notices`, `origin`, and what its own sections want.
-        title: the heading, as text.
-        style: the style sheet.
-        script: the page's own script.
-        data: what the script draws from, as JSON can say it.
+    Its content are `numbers`, `notices`, `origin`, and whatever its own sections need; `data`, a JSON value, is what
+    its script draws from.
     """
     drawing = resources("starcert.pages", ["svg_plot.js"])
     policy = (
@@ -79,7 +74,7 @@ def assemble(template: str, said: Mapping[str, object], *, title: str, style: st
     )
     ours = {"style": style, "data": _json(data), "drawing": drawing, "script": script}
     trusted = {name: _Trusted(text) for name, text in ours.items()}
-    return render(template, {**said, "policy": policy, "title": title, **trusted})
+    return render(template, {**content, "policy": policy, "title": title, **trusted})
 
 
 class _Trusted(str):
@@ -92,7 +87,7 @@ class _Trusted(str):
 
 
 def as_bytes(html: str) -> bytes:
-    """A page as its file holds it; a lone surrogate, as file names may have, is no text: it is shown as its number."""
+    """A page as its file holds it; a lone surrogate, as file names may have, is shown as its number."""
     return html.encode("utf-8", "backslashreplace")
 
 
@@ -102,7 +97,7 @@ def write_page(path: Path, html: str) -> None:
 
 
 def target(path: str | os.PathLike[str]) -> Path:
-    """The file that a page shall be written to, in a folder that is there."""
+    """The file to write a page to, in a folder that exists."""
     try:
         found = Path(path)
     except TypeError:
@@ -121,7 +116,7 @@ def resources(package: str, names: Sequence[str]) -> str:
 
 @cache
 def templates() -> Environment:
-    """The templates of the package: text is escaped, and a name that nobody gave is an error."""
+    """The templates of the package: text is escaped, and a missing name is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (only where a page is written)
 
     found = Environment(

@@ -1,5 +1,5 @@
 // A graph as a drawing: edges in the colour of their region, absent pairs of a region hinted at, fixed edges grey. Arcs have
-// heads, and types of edges are told apart by their dashes.
+// heads, and types of edges differ in their dashes.
 // With evidence, node pairs are as wide as their influence is great, and the pairs of a known attack are red.
 const Drawing = (() => {
   // Okabe and Ito's colours, which colour-blind readers tell apart; the eight repeat with dashes.

@@ -1,50 +1,53 @@
-"""What a reader must know before believing the numbers: accuracy beside the majority class, and warnings."""
+"""What a reader must know before believing the numbers: accuracy beside the majority class, verdicts, and warnings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from starcert.certificates.metrics import FlipVerdicts, flip_verdicts, has_sites, right, too_few_votes, votes_needed
+from starcert.certificates.metrics import (
+    FlipVerdicts,
+    RadiusVerdicts,
+    flip_verdicts,
+    has_sites,
+    radii_of_flips,
+    radius_verdicts,
+    right,
+    too_few_votes,
+    votes_needed,
+)
 from starcert.files import Archive
 from starcert.objects.binding import object_word
 from starcert.objects.layers import ARCS, PAIRS
-from starcert.objects.noise import AnyFlips
+from starcert.objects.noise import AnyFlips, threat_of
 from starcert.objects.sites import Sites
 from starcert.objects.vectors import COLUMNS
-from starcert.pages.radius_tables import Limits, Slices, box_of, most_frequent
+from starcert.pages.document import KeyFigure, Notice
+from starcert.pages.radius_tables import Slices, box_of, most_frequent
+from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "Notice",
-    "ReportSummary",
-    "Words",
-    "counted",
-    "fixed_pairs",
-    "nothing_to_flip",
-    "notices",
-    "out_of_reach",
-    "several",
-    "summary",
-    "votes_to_settle",
-    "what_evidence_adds",
-]
+MAX_REASONS = 5
+"""The most reasons that are written out."""
 
-MOST_REASONS = 5
-"""So many different reasons are written out."""
+MAX_RADII = 20
+"""The most radii with a row in a table of verdicts."""
+
+
+def plural(n: int, noun: str) -> str:
+    """The noun for this many: graph, graphs."""
+    return f"{noun}{'s' * (n != 1)}"
+
+
+def quantity(n: int, noun: str) -> str:
+    """A number with its noun: 1 graph, 2 graphs."""
+    return f"{n:,} {plural(n, noun)}"
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the rows of a page and the sites of an attacker are called.
-
-    Attributes:
-        one: a row: a graph, a node, or an object.
-        many: several of them.
-        site: what an attacker changes: a node pair, an arc, or a site of whatever kind.
-        sites: several of them.
-        present: what sites that are not 0 are called.
-    """
+    """What the rows of a page, the sites of an attacker, and sites that are not 0 (`present`) are called."""
 
     one: str = "graph"
     many: str = "graphs"
@@ -58,7 +61,7 @@ class Words:
         one = "node" if nodes else object_word(each.clean for each in sites)
         layers = {block.layer for each in sites for block in each.blocks}
         known = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present"), COLUMNS: ("column", "not 0")}
-        site, present = known.get(layers.pop(), OTHER_SITES) if len(layers) == 1 else OTHER_SITES
+        site, present = known.get(layers.pop() if len(layers) == 1 else "", ("site", "not 0"))
         return cls(one, f"{one}s", site, f"{site}s", present)
 
     @property
@@ -68,7 +71,6 @@ class Words:
 
 
 GRAPHS = Words()
-OTHER_SITES = ("site", "not 0")
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,6 @@ class ReportSummary:
     """The numbers that stand first.
 
     Attributes:
-        n_graphs: how many graphs were certified.
-        n_labelled: how many of them have a known class.
-        n_abstained: for how many no answer is certain enough to be given.
         answers: how often each class is answered, abstentions left out.
         n_right: how many of the labelled graphs are answered right, not counting abstentions.
         majority: the most frequent true class and how many graphs have it; None without labels.
@@ -92,64 +91,151 @@ class ReportSummary:
     majority: tuple[int, int] | None
 
 
-@dataclass(frozen=True)
-class Notice:
-    """One thing that a reader must know: a heading and what it means."""
-
-    head: str
-    text: str
-
-
-def summary(archive: Archive, abstained: list[bool]) -> ReportSummary:
+def summary(archive: Archive) -> ReportSummary:
     """Counts what the smoothed classifier answered, and how often that is right."""
-    answers = archive.certificates.labels.tolist()
-    given = [answer for answer, none in zip(answers, abstained, strict=True) if not none]
+    certificates = archive.certificates
+    answered = certificates.certified((0,) * len(archive.noise.axes))
     truth = Counter(label for label in archive.labels if label is not None)
     return ReportSummary(
         n_graphs=len(archive),
         n_labelled=truth.total(),
-        n_abstained=sum(abstained),
-        answers=dict(Counter(given)),
-        n_right=int(right(archive.certificates, archive.labels).sum()),
+        n_abstained=int((~answered).sum()),
+        answers=dict(Counter(certificates.labels[answered].tolist())),
+        n_right=int(right(certificates, archive.labels).sum()),
         majority=most_frequent(truth),
     )
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """A row of the table: what becomes of the graphs that are answered right, under some flips.
+
+    Attributes:
+        flips: as text: any two, or a radius.
+        n_graphs: how many graphs have this many sites.
+        n_right: how many of these are answered right, or answered where no class is known.
+        counts: how many of those are certified by p_A, certified by evidence beyond that, open, and broken.
+    """
+
+    flips: str
+    n_graphs: int
+    n_right: int
+    counts: tuple[int, int, int, int]
+
+    @classmethod
+    def of(cls, flips: str, found: FlipVerdicts | RadiusVerdicts) -> VerdictRow:
+        """The row with these counts."""
+        counts = (found.n_by_p_A, found.n_certified - found.n_by_p_A, found.n_open, found.n_broken)
+        return cls(flips, found.n_graphs, found.n_right, counts)
+
+    @property
+    def n_certified(self) -> int:
+        """How many are certified, by either argument."""
+        return self.counts[0] + self.counts[1]
+
+    def percent(self, count: int) -> float:
+        """A share of all the graphs."""
+        return 100 * count / max(1, self.n_graphs)
+
+    def cells(self, weighed: bool) -> tuple[str, ...]:
+        """Flips, graphs, right, certified by p_A, with evidence, broken, open; "–" where there is no evidence."""
+        by_evidence = (f"{n:,}" if weighed else "–" for n in (self.n_certified, self.counts[3]))
+        plain = (f"{n:,}" for n in (self.n_graphs, self.n_right, self.counts[0]))
+        return self.flips, *plain, *by_evidence, f"{self.counts[2]:,}"
+
+
+def flips_asked(archive: Archive) -> int:
+    """Up to how many flips, wherever they are, results are counted: those of the threat, 2 with evidence, else 0."""
+    with suppress(InvalidParameterError):  # settings are what a file says
+        return threat_of(archive.settings.get("threat")).most
+    if archive.certificates.verdicts is None:
+        return 0
+    return max((each.max_flips or 0 for each in archive.evidence or () if each is not None), default=0) or 2
+
+
+def any_flips_of(archive: Archive) -> list[FlipVerdicts]:
+    """What becomes of the graphs under any 1, any 2, … flips, as many as were requested."""
+    return flip_verdicts(archive.certificates, _known_labels(archive), most=flips_asked(archive))
+
+
+def verdict_rows(archive: Archive) -> list[VerdictRow]:
+    """The rows for any 1, any 2, … flips; with evidence also those for radii of one and two flips."""
+    certificates = archive.certificates
+    rows = [VerdictRow.of(AnyFlips(each.flips).label, each) for each in any_flips_of(archive)]
+    if certificates.verdicts is None:
+        return rows
+    radii = radii_of_flips(certificates, min(2, flips_asked(archive)))[:MAX_RADII]
+    for each in radius_verdicts(certificates, _known_labels(archive), radii=radii):
+        flips = [f"{n} in {axis}" for axis, n in zip(archive.noise.axes, each.radius, strict=True) if n]
+        rows.append(VerdictRow.of(", ".join(flips), each))
+    return rows
+
+
+def _known_labels(archive: Archive) -> Sequence[int | None] | None:
+    """The true classes; None where none is known."""
+    return archive.labels if any(label is not None for label in archive.labels) else None
+
+
+def any_flip(archive: Archive) -> Iterator[KeyFigure]:
+    """With evidence, the share of graphs that withstand any one flip, beside the share by p_A."""
+    certificates, labels = archive.certificates, _known_labels(archive)
+    if certificates.verdicts is None or None in archive.capacities:
+        return
+    with_evidence, by_counts = (
+        sum(
+            one.any_flips > 0 and (labels is None or truth == one.label)
+            for one, truth in zip(each, archive.labels, strict=True)
+        )
+        for each in (certificates, certificates.counted)
+    )
+    whole = len(archive) if labels is None else sum(label is not None for label in labels)
+    what = "certified" if labels is None else "right and certified"
+    alone = f"{what} against any one flip (by p_A alone {by_counts / whole:.1%})"
+    yield KeyFigure(f"{with_evidence / whole:.1%}", alone, "number-any-flip")
 
 
 def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> list[Notice]:
     """The warnings that apply, the weightiest first."""
     without = (~has_sites(archive.certificates)).sum(axis=0).tolist()
+    too_few = out_of_reach(archive)
     found = (
         _anchored(archive, words),
         _constant(archive, counts, words),
-        _too_few_samples(archive, slices),
+        Notice("There are axes where no flip can be certified", too_few) if too_few else None,
         nothing_to_flip(dict(zip(archive.noise.axes, without, strict=True)), len(archive), words),
         _abstentions(counts, words),
+        None
+        if slices.verified
+        else Notice(
+            "Some frontiers may reach further",
+            "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open.",
+        ),
     )
-    given = [notice for notice in found if notice is not None]
-    if not slices.verified:
-        text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
-        given.append(Notice("Some frontiers may reach further", text))
-    return given
+    return [notice for notice in found if notice is not None]
+
+
+def reasons_of(anchored: Sequence[str], more: str) -> str:
+    """Why regions are anchored, the most frequent reasons first; `more` with the number of those left out."""
+    reasons = [reason for reason, _ in Counter(filter(None, anchored)).most_common()]
+    left_out = len(reasons) - MAX_REASONS
+    return " ".join(reasons[:MAX_REASONS]) + (more.replace("{}", f"{left_out:,}") if left_out > 0 else "")
 
 
 def _anchored(archive: Archive, words: Words) -> Notice | None:
-    reasons = Counter(reason for reason in archive.anchored if reason)
-    if not reasons:
+    n_anchored = sum(map(bool, archive.anchored))
+    if not n_anchored:
         return None
-    named = " ".join(reason for reason, _ in reasons.most_common(MOST_REASONS))
-    if len(reasons) > MOST_REASONS:
-        named += f" (And {len(reasons) - MOST_REASONS:,} further reasons; each {words.one} shows its own.)"
+    reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
     text = (
-        f"{named} The certificates of these {words.many} speak of a classifier whose regions are frozen at the clean "
-        f"{words.whole}: an attacked {words.whole} would have other regions, and about a classifier that draws them "
-        "anew nothing is certified."
+        f"{reasons} These certificates are about a classifier whose regions are frozen at the clean {words.whole}: "
+        f"an attacked {words.whole} would have other regions, and about a classifier that draws them anew nothing is "
+        "certified."
     )
-    return Notice(f"Anchored regions in {_of(reasons.total(), len(archive), words)}", text)
+    return Notice(f"Anchored regions in {_of(n_anchored, len(archive), words)}", text)
 
 
 def _constant(archive: Archive, counts: ReportSummary, words: Words) -> Notice | None:
-    answered = sum(counts.answers.values())
-    if len(counts.answers) == 1 and answered > 1:
+    if len(counts.answers) == 1 and sum(counts.answers.values()) > 1:
         name = archive.class_names[next(iter(counts.answers))]
         text = (
             f"Every {words.one} that gets an answer gets {name!r}. A constant classifier is robust against everything, "
@@ -168,21 +254,22 @@ def _constant(archive: Archive, counts: ReportSummary, words: Words) -> Notice |
     return Notice("No more accurate than a constant classifier", text)
 
 
-def _too_few_samples(archive: Archive, slices: Slices) -> Notice | None:
-    """Warns of axes where not even unanimous votes could certify one flip."""
-    text = out_of_reach(archive, slices.box)
-    if not text:
+def _abstentions(counts: ReportSummary, words: Words) -> Notice | None:
+    if not counts.n_abstained:
         return None
-    return Notice("There are axes where no flip can be certified", text)
+    text = (
+        "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not certified, "
+        "and where the class is known as not right. More samples may help where the votes are close."
+    )
+    return Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
 
 
-def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
-    """Says on which axes there are too few votes to certify a single flip, whatever they say; "" if on none.
+def _of(part: int, whole: int, words: Words) -> str:
+    return f"{part:,} of {quantity(whole, words.one)} ({part / whole:.1%})"
 
-    Args:
-        archive: the certificates.
-        box: on each axis the most flips that any graph has, if that is worked out already.
-    """
+
+def out_of_reach(archive: Archive) -> str:
+    """Says on which axes there are too few votes to certify a single flip, even if they agree; "" if on none."""
     needed = votes_needed(
         archive.noise,
         archive.alpha,
@@ -192,14 +279,13 @@ def out_of_reach(archive: Archive, box: Limits | None = None) -> str:
         evidence=archive.evidence is not None,
         plan="decided" if archive.votes.stopped else "fixed",
     )
-    box = box_of(archive) if box is None else box
-    there = {axis: votes for (axis, votes), limit in zip(needed.items(), box, strict=True) if limit != 0}
+    there = {axis: votes for (axis, votes), limit in zip(needed.items(), box_of(archive), strict=True) if limit != 0}
     how = "" if archive.certificates.verdicts is None else "by p_A"
     return too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
 
 
 def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GRAPHS) -> Notice | None:
-    """Warns of axes on which graphs, so many on each, have no sites; None if there are none.
+    """Warns of axes on which graphs have no sites (`without`: how many graphs); None if there are none.
 
     Example:
         >>> nothing_to_flip({"ring": 3, "rest": 0}, 12).head
@@ -208,7 +294,7 @@ def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GR
     empty = {axis: n for axis, n in without.items() if n}
     if not empty:
         return None
-    where = "; ".join(f"{axis} has none in {n:,} of {counted(n_graphs, words.one)}" for axis, n in empty.items())
+    where = "; ".join(f"{axis} has none in {n:,} of {quantity(n_graphs, words.one)}" for axis, n in empty.items())
     text = (
         f"Of sites to flip, {where}. Such {words.many} would count as certified against any number of flips there, for "
         f"there are none: they are counted apart, and shares and means on these axes are of the other {words.many}."
@@ -227,29 +313,28 @@ def fixed_pairs(fixed: Sequence[int], words: Words = GRAPHS) -> str:
     if not some:
         return ""
     lie = "lies" if sum(fixed) == 1 else "lie"
-    where = f"{counted(sum(fixed), words.site)} in {some:,} of {counted(len(fixed), words.whole)}"
+    where = f"{quantity(sum(fixed), words.site)} in {some:,} of {quantity(len(fixed), words.whole)}"
     return f"Fixed: {where} {lie} in no region; nothing is certified there."
 
 
 def votes_to_settle(found: Sequence[FlipVerdicts], words: Words = GRAPHS) -> list[str]:
-    """How many votes of their own would settle open graphs, a sentence for each number of flips where that is known.
+    """How many votes of their own would settle open graphs: a sentence for each number of flips where that is known.
 
-    The first number settles half of those of which it is known, the second one all of them.
+    The first number settles half of the graphs for which it is known, the second one all of them.
     """
-    told = []
+    sentences = []
     for each in found:
-        if each.own_samples:
-            half, last = (_rounded_up(each.own_samples[place]) for place in ((len(each.own_samples) - 1) // 2, -1))
-            settled = sum(need <= half for need in each.own_samples)
-            all_of_them = len(each.own_samples)
-            more = f", and about {last:,} would settle {all_of_them:,}" if settled < all_of_them else ""
-            which = f"{settled:,} of the {each.n_open:,} open {several(each.n_open, words.one)}"
-            told.append(f"Any {each.flips:,}: own_samples of about {half:,} would settle {which}{more}.")
-    return told
+        if needs := each.own_samples:
+            half, last = (_rounded_up(needs[place]) for place in ((len(needs) - 1) // 2, -1))
+            settled = sum(need <= half for need in needs)
+            more = f", and about {last:,} would settle {len(needs):,}" if settled < len(needs) else ""
+            which = f"{settled:,} of the {each.n_open:,} open {plural(each.n_open, words.one)}"
+            sentences.append(f"Any {each.flips:,}: own_samples of about {half:,} would settle {which}{more}.")
+    return sentences
 
 
 def _rounded_up(number: int) -> int:
-    """The number with two digits that count, no smaller."""
+    """The number rounded up to two significant digits."""
     unit = int(10 ** max(0, len(str(number)) - 2))
     return -(-number // unit) * unit
 
@@ -258,37 +343,13 @@ def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
     """Without evidence, what it would decide: the answers that p_A leaves open under any one flip, or any two."""
     if archive.certificates.verdicts is not None:
         return ""
-    known = any(label is not None for label in archive.labels)
-    for each in flip_verdicts(archive.certificates, archive.labels if known else None):
+    labels = _known_labels(archive)
+    for each in flip_verdicts(archive.certificates, labels):
         if each.n_open:
-            threat = AnyFlips(each.flips)
-            which = f"{each.n_open:,} of {counted(each.n_right, words.one)}{' answered right' if known else ''}"
+            threat, answered = AnyFlips(each.flips), "" if labels is None else " answered right"
+            which = f"{each.n_open:,} of {quantity(each.n_right, words.one)}{answered}"
             return (
                 f"Under {threat.label}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
                 "also looks at where the flips of votes fell: it can certify more of these, and finds attacks."
             )
     return ""
-
-
-def counted(n: int, what: str) -> str:
-    """A number with its noun: 1 graph, 2 graphs."""
-    return f"{n:,} {several(n, what)}"
-
-
-def several(n: int, what: str) -> str:
-    """The noun for so many: graph, graphs."""
-    return f"{what}{'s' * (n != 1)}"
-
-
-def _abstentions(counts: ReportSummary, words: Words) -> Notice | None:
-    if not counts.n_abstained:
-        return None
-    text = (
-        "No class can be shown to be the likeliest there, so no answer is given. Abstentions count as not certified, "
-        "and where the class is known as not right. More samples may help where the votes are close."
-    )
-    return Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
-
-
-def _of(part: int, whole: int, words: Words) -> str:
-    return f"{part:,} of {counted(whole, words.one)} ({part / whole:.1%})"

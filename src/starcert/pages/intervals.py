@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from starcert.math.limits import upper_limit
 
-__all__ = ["INTERVAL", "counted_difference", "mean_interval", "paired_difference", "share_interval"]
+__all__ = ["INTERVAL", "difference_interval", "mean_interval", "paired_difference", "share_interval"]
 
 INTERVAL = Fraction(1, 20)
 """Intervals fail with this probability, over the choice of graphs."""
@@ -42,10 +42,10 @@ def paired_difference(before: npt.NDArray[np.bool_], after: npt.NDArray[np.bool_
         >>> round(by, 2), low < 0.2 < high, low > 0
         (0.2, True, True)
     """
-    return counted_difference(int((after & ~before).sum()), int((before & ~after).sum()), len(before))
+    return difference_interval(int((after & ~before).sum()), int((before & ~after).sum()), len(before))
 
 
-def counted_difference(gained: int, lost: int, total: int) -> tuple[float, float, float]:
+def difference_interval(gained: int, lost: int, total: int) -> tuple[float, float, float]:
     """The same from its numbers: graphs that are counted in the second case alone, in the first alone, and all."""
     (least_gained, most_gained), (least_lost, most_lost) = (
         share_interval(count, total, INTERVAL / 2) for count in (gained, lost)

@@ -5,19 +5,19 @@
   const { graphs, classes, axes, objects, words } = data;
   const objectOf = (g) => graphs.object[g];
   const first = data.pairs[Plots.telling(data)];
-  const state = { graph: 0, failure: graphs.failure[0], up: first[0], across: first[1] ?? null, samples: null, unpacked: null };
-  const SLIDER_END = Math.min(15, -Math.log10(data.slack.least)); // 1 − p is told apart from 0 so far
+  const state = { graph: 0, failure: graphs.failure[0], yAxis: first[0], xAxis: first[1] ?? null, samples: null, unpacked: null };
+  const SLIDER_END = Math.min(15, -Math.log10(data.slack.least)); // 1 − p differs from 0 this far
   const stepOf = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
 
   // Which slice the two chosen axes are, and whether they stand the other way round in it.
   function view() {
-    const { up, across } = state;
-    const wanted = across === null ? [up] : [Math.min(up, across), Math.max(up, across)];
-    return { up, across, p: data.pairs.findIndex((pair) => pair.join() === wanted.join()), turned: across !== null && across < up };
+    const { yAxis, xAxis } = state;
+    const wanted = xAxis === null ? [yAxis] : [Math.min(yAxis, xAxis), Math.max(yAxis, xAxis)];
+    return { yAxis, xAxis, p: data.pairs.findIndex((pair) => pair.join() === wanted.join()), turned: xAxis !== null && xAxis < yAxis };
   }
 
   function inSteps(ticks) {
-    const coarse = view().across === null ? [state.up] : [state.up, state.across];
+    const coarse = view().xAxis === null ? [state.yAxis] : [state.yAxis, state.xAxis];
     const steps = coarse.filter((axis) => stepOf(ticks[axis]) > 1).map((axis) => `${axes[axis]} in steps of ${Text.count(stepOf(ticks[axis]))} flips`);
     return steps.length ? ` To keep this page small it lists ${steps.join(" and ")}; each verdict is about the very radius it stands at.` : "";
   }
@@ -28,7 +28,7 @@
   function leftOut({ known, whole }) {
     const all = known ? data.labelled : graphs.names.length;
     if (whole === all) return "";
-    const where = (state.across === null ? [state.up] : [state.up, state.across]).map((axis) => axes[axis]).join(" or in ");
+    const where = (state.xAxis === null ? [state.yAxis] : [state.yAxis, state.xAxis]).map((axis) => axes[axis]).join(" or in ");
     return ` ${Text.count(all - whole)} of ${Text.count(all)} ${words.many} have nothing to flip in ${where} and are not counted here.`;
   }
 
@@ -38,12 +38,12 @@
     $("surface-heading").textContent = known ? "Certified accuracy" : "Certified share";
     const among = known && data.labelled < graphs.names.length ? ` Only the ${Text.count(data.labelled)} ${words.many} with a known class count.` : "";
     $("surface-lead").textContent = (known
-      ? `The share of ${words.many} that are answered right and certified, for an attacker who may flip so many ${words.sites}.`
-      : `The share of ${words.many} that are certified, for an attacker who may flip so many ${words.sites}. The true classes are not known, so this says nothing about being right.`) + among;
+      ? `The share of ${words.many} that are answered right and certified, for an attacker who may flip this many ${words.sites}.`
+      : `The share of ${words.many} that are certified, for an attacker who may flip this many ${words.sites}. The true classes are not known, so this says nothing about being right.`) + among;
     $("surface-plot").hidden = !whole;
     $("surface-caption").textContent = (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : `There is no such ${words.one}.`)
       + (majority ? ` Always answering the majority class, "${classes[majority[0]]}", would be right on ${Text.percent(majority[1] / whole)}, whatever is flipped.` : "")
-      + leftOut(slice) + ` ${words.whole === "object" ? "An object" : `A ${words.whole}`} with fewer ${words.sites} than so many flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks);
+      + leftOut(slice) + ` ${words.whole === "object" ? "An object" : `A ${words.whole}`} with fewer ${words.sites} than there are flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks);
     $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
     Plots.surface($("surface-plot"), data, view());
     if (!data.evidence) return;
@@ -226,7 +226,7 @@
       return button;
     });
     state.samples = own;
-    $("samples").replaceChildren(Text.element("span", {}, "or what if the votes fell in the same shares, with so many samples:"), ...buttons);
+    $("samples").replaceChildren(Text.element("span", {}, "or what if the votes fell in the same shares, with this many samples:"), ...buttons);
   }
 
   function drawFrontier() {
@@ -252,7 +252,7 @@
     const { p } = view();
     const [g, failure] = [state.graph, state.failure];
     const found = Frontier.radii(data, p, failure, Frontier.limits(data, g));
-    const named = `(${(state.across === null ? [state.up] : data.pairs[p]).map((axis) => axes[axis]).join(", ")})`;
+    const named = `(${(state.xAxis === null ? [state.yAxis] : data.pairs[p]).map((axis) => axes[axis]).join(", ")})`;
     $("slider").value = Math.min(SLIDER_END, -Math.log10(failure));
     $("slider").setAttribute("aria-valuetext", `p_lower ${Text.probability(failure)}`);
     $("p-lower").value = failure === graphs.failure[g] ? Text.probability(failure) : String(1 - failure);
@@ -283,12 +283,12 @@
     for (const box of [$("surface-axes"), $("frontier-axes")]) {
       box.replaceChildren();
       if (axes.length < 3) continue;
-      for (const [role, title] of [["up", "upright"], ["across", "across"]]) {
+      for (const [role, title] of [["yAxis", "y axis"], ["xAxis", "x axis"]]) {
         const select = Text.element("select", { "data-role": role });
         axes.forEach((axis, number) => select.append(Text.element("option", { value: number }, axis)));
         select.value = state[role];
         select.addEventListener("change", () => {
-          const [other, before] = [role === "up" ? "across" : "up", state[role]];
+          const [other, before] = [role === "yAxis" ? "xAxis" : "yAxis", state[role]];
           state[role] = Number(select.value);
           if (state[other] === state[role]) state[other] = before;
           chooseAxes();

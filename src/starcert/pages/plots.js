@@ -1,5 +1,5 @@
 // The plots: the share of graphs certified at each radius, curves axis by axis, and one graph's frontier and verdicts.
-// `view` says which slice is drawn and which of its axes stands upright: { p, up, across, turned }.
+// `view` says which slice is drawn and which of its axes is the y axis: { p, yAxis, xAxis, turned }.
 const Plots = (() => {
   const { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, layout, scale, lineTrace } = Charts;
 
@@ -8,15 +8,15 @@ const Plots = (() => {
   const axisTitle = (data, axis) => `flips in ${data.axes[axis]}`;
 
   // The border of a down-set of cells: row i covers its first covers[i] cells.
-  function border(covers, across, up) {
+  function border(covers, xAxis, yAxis) {
     const [x, y] = [[], []];
     covers.forEach((certified, i) => {
       if (!certified) return;
-      const edge = (certified - 0.5) * step(across);
+      const edge = (certified - 0.5) * step(xAxis);
       x.push(edge, edge);
-      y.push((i - 0.5) * step(up), (i + 0.5) * step(up));
+      y.push((i - 0.5) * step(yAxis), (i + 0.5) * step(yAxis));
     });
-    if (y.length) { x.push(-0.5 * step(across)); y.push(y[y.length - 1]); }
+    if (y.length) { x.push(-0.5 * step(xAxis)); y.push(y[y.length - 1]); }
     return { x, y };
   }
 
@@ -41,41 +41,41 @@ const Plots = (() => {
     const majority = known && slice.majority[1] / whole;
     const what = known ? "right and certified" : "certified";
     let { counts } = slice;
-    if (view.across === null) {
-      const x = data.surface.ticks[view.up];
+    if (view.xAxis === null) {
+      const x = data.surface.ticks[view.yAxis];
       const shares = counts[0].map((n) => n / whole);
       const traces = [{
         type: "scatter", mode: x.length > 60 ? "lines" : "lines+markers", name: `share of ${data.words.many} ${what}`, x, y: shares,
         line: { shape: "hv", color: BLUE, width: 2.5 }, marker: { size: 8 }, hovertext: shares.map((share, k) => `${x[k]} flips: ${Text.percent(share)}`),
       }];
       if (known) traces.push(lineTrace({ x: [x[0], x[x.length - 1]], y: [majority, majority] }, "majority-class share", { color: WARN, dash: "dash", width: 2.5 }));
-      const shown = layout(axisTitle(data, view.up), `share ${what}`, { ground: "#fff" });
+      const shown = layout(axisTitle(data, view.yAxis), `share ${what}`, { ground: "#fff" });
       Object.assign(shown.yaxis, SHARE_AXIS);
       shown.xaxis.range = [-0.5, Math.max(...x) + 0.5];
       SvgPlot.draw(div, traces, shown);
       return;
     }
     if (view.turned) counts = transpose(counts);
-    const [up, across] = [data.surface.ticks[view.up], data.surface.ticks[view.across]];
+    const [yAxis, xAxis] = [data.surface.ticks[view.yAxis], data.surface.ticks[view.xAxis]];
     const marks = [0, 0.25, 0.5, 0.75, 1].filter((share) => !known || Math.abs(share - majority) > 0.12);
     const z = counts.map((row) => row.map((n) => n / whole));
     const traces = [{
-      type: "heatmap", x: across, y: up, z, zmin: 0, zmax: 1, colours: SHARES,
+      type: "heatmap", x: xAxis, y: yAxis, z, zmin: 0, zmax: 1, colours: SHARES,
       colorbar: scale(div, div.clientWidth < 560 ? "" : `share ${what}`, {
         tickvals: known ? [...marks, majority] : marks, bold: known ? marks.length : undefined,
         ticktext: [...marks.map((share) => `${100 * share}%`), ...(known ? [`majority\nclass ${Text.percent(majority)}`] : [])],
       }),
-      hovertext: z.map((row, i) => row.map((share, j) => `${axisTitle(data, view.up)}: ${up[i]}\n${axisTitle(data, view.across)}: ${across[j]}\n${what}: ${Text.percent(share)}`)),
+      hovertext: z.map((row, i) => row.map((share, j) => `${axisTitle(data, view.yAxis)}: ${yAxis[i]}\n${axisTitle(data, view.xAxis)}: ${xAxis[j]}\n${what}: ${Text.percent(share)}`)),
     }];
     if (known) {
-      const better = border(counts.map((row) => row.filter((n) => n > slice.majority[1]).length), across, up);
+      const better = border(counts.map((row) => row.filter((n) => n > slice.majority[1]).length), xAxis, yAxis);
       traces.push(lineTrace(better, "", { color: "#fff", width: 6 }, { showlegend: false }));
       traces.push(lineTrace(better, "below: more than the majority-class share", { color: WARN, width: 3 }));
     }
-    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up), {
-      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: across[j], y: up[i], text: `${Math.round(100 * share)}%` }))),
+    const shown = layout(axisTitle(data, view.xAxis), axisTitle(data, view.yAxis), {
+      annotations: z.flatMap((row, i) => row.map((share, j) => ({ x: xAxis[j], y: yAxis[i], text: `${Math.round(100 * share)}%` }))),
     });
-    for (const [axis, ticks] of [[shown.xaxis, across], [shown.yaxis, up]]) few(axis, ticks);
+    for (const [axis, ticks] of [[shown.xaxis, xAxis], [shown.yaxis, yAxis]]) few(axis, ticks);
     SvgPlot.draw(div, traces, shown);
   }
 
@@ -121,14 +121,14 @@ const Plots = (() => {
     const limits = Frontier.limits(data, g);
     const covers = Frontier.covers(data, view.p, failure, limits);
     const stored = Frontier.counted(data, view.p, g);
-    if (view.across === null) {
-      const x = data.slack.ticks[view.up];
+    if (view.xAxis === null) {
+      const x = data.slack.ticks[view.yAxis];
       return { covers, stored, line: { x: [-0.5 * step(x), x[x.length - 1] + 0.5 * step(x)], y: [failure, failure] } };
     }
-    const [up, across] = [data.slack.ticks[view.up], data.slack.ticks[view.across]];
+    const [yAxis, xAxis] = [data.slack.ticks[view.yAxis], data.slack.ticks[view.xAxis]];
     const [first, last] = data.pairs[view.p].map((axis) => data.slack.ticks[axis]);
     const storedCovers = first.map((tick) => last.filter((t) => stored.some((radius) => radius[0] >= tick && radius[1] >= t)).length).filter(Boolean);
-    const drawn = (cells) => border(view.turned ? turn(cells) : cells, across, up);
+    const drawn = (cells) => border(view.turned ? turn(cells) : cells, xAxis, yAxis);
     return { covers, stored, line: drawn(covers), storedLine: drawn(storedCovers) };
   }
 
@@ -137,8 +137,8 @@ const Plots = (() => {
     const lines = frontierLines(data, view, g, failure);
     const cut = (axis) => data.slack.ticks[axis].filter((tick) => limits[axis] === null || tick <= limits[axis]);
     const own = `its certificate${data.evidence ? " by p_A" : ""}${data.graphs.multi[g] ? " (multi-class margin)" : ""}`;
-    if (view.across === null) {
-      const x = cut(view.up);
+    if (view.xAxis === null) {
+      const x = cut(view.yAxis);
       const slack = data.slack.rows[view.p][0].slice(0, x.length);
       const ends = lines.stored.length ? lines.stored[0][0] : -1;
       const traces = [
@@ -147,27 +147,27 @@ const Plots = (() => {
         lineTrace(lines.line, "1 − p_lower", { color: WARN, width: 3 }),
         { type: "scatter", mode: "markers", name: own, x: ends < 0 ? [] : [ends], y: ends < 0 ? [] : [data.graphs.failure[g]], marker: { symbol: "diamond", size: 12, color: INK } },
       ];
-      const shown = layout(axisTitle(data, view.up), "failure probability", { ground: "#fff" });
+      const shown = layout(axisTitle(data, view.yAxis), "failure probability", { ground: "#fff" });
       Object.assign(shown.yaxis, { type: "log", grid: true, range: [Math.log10(data.slack.least) - 0.1, 0] });
       few(shown.xaxis, x);
       SvgPlot.draw(div, traces, shown);
       return lines;
     }
-    const [up, across] = [cut(view.up), cut(view.across)];
+    const [yAxis, xAxis] = [cut(view.yAxis), cut(view.xAxis)];
     const logs = data.slack.rows[view.p].map((row) => row.map((below) => Math.log10(below)));
     const at = (i, j) => { const [a, b] = view.turned ? [j, i] : [i, j]; return logs[a] && logs[a][b] !== undefined ? logs[a][b] : null; };
     const least = Math.floor(Math.log10(data.slack.least));
     const marks = Array.from({ length: -least }, (_, k) => least + k).filter((power) => power % Math.ceil(-least / 7) === 0);
     const traces = [
-      { type: "heatmap", x: across, y: up, z: up.map((_, i) => across.map((_, j) => at(i, j))), zmin: least, zmax: Math.log10(0.5), colours: SLACKS,
+      { type: "heatmap", x: xAxis, y: yAxis, z: yAxis.map((_, i) => xAxis.map((_, j) => at(i, j))), zmin: least, zmax: Math.log10(0.5), colours: SLACKS,
         colorbar: scale(div, "slack", { tickvals: marks, ticktext: marks.map((power) => `1e${power}`) }),
-        hovertext: up.map((m, i) => across.map((n, j) => `${axisTitle(data, view.up)}: ${m}\n${axisTitle(data, view.across)}: ${n}\nslack: ${at(i, j) === null ? "" : (10 ** at(i, j)).toExponential(2)}`)) },
+        hovertext: yAxis.map((m, i) => xAxis.map((n, j) => `${axisTitle(data, view.yAxis)}: ${m}\n${axisTitle(data, view.xAxis)}: ${n}\nslack: ${at(i, j) === null ? "" : (10 ** at(i, j)).toExponential(2)}`)) },
       lineTrace(lines.line, "", { color: "#fff", width: 6 }, { showlegend: false }),
       lineTrace(lines.line, "certified at this p_lower", { color: WARN, width: 3 }),
       lineTrace(lines.storedLine, own, { color: INK, width: 2.5, dash: "dot" }),
     ];
-    const shown = layout(axisTitle(data, view.across), axisTitle(data, view.up));
-    for (const [axis, ticks] of [[shown.xaxis, across], [shown.yaxis, up]]) few(axis, ticks);
+    const shown = layout(axisTitle(data, view.xAxis), axisTitle(data, view.yAxis));
+    for (const [axis, ticks] of [[shown.xaxis, xAxis], [shown.yaxis, yAxis]]) few(axis, ticks);
     SvgPlot.draw(div, traces, shown);
     return lines;
   }
@@ -175,28 +175,28 @@ const Plots = (() => {
   // What is known of each radius, in four tones.
   function verdicts(div, data, view, g) {
     let { ticks, cells } = Frontier.verdicts(data, view.p, g);
-    const one = view.across === null;
+    const one = view.xAxis === null;
     if (view.turned) [ticks, cells] = [[ticks[1], ticks[0]], transpose(cells)];
-    const [up, across] = one ? [[0], ticks[0]] : ticks;
+    const [yAxis, xAxis] = one ? [[0], ticks[0]] : ticks;
     const said = cells.map((row) => row.map((cell) => TONES[cell.kind][0] + (cell.why ? `\n${cell.why}` : "")));
-    const where = (i, j) => (one ? `${axisTitle(data, view.up)}: ${across[j]}` : `${axisTitle(data, view.up)}: ${up[i]}\n${axisTitle(data, view.across)}: ${across[j]}`);
+    const where = (i, j) => (one ? `${axisTitle(data, view.yAxis)}: ${xAxis[j]}` : `${axisTitle(data, view.yAxis)}: ${yAxis[i]}\n${axisTitle(data, view.xAxis)}: ${xAxis[j]}`);
     const traces = [{
-      type: "heatmap", x: across, y: up, z: cells.map((row) => row.map((cell) => cell.kind)), zmin: 0, zmax: TONES.length - 1, colours: TONES.map(([, colour]) => colour), steps: true,
+      type: "heatmap", x: xAxis, y: yAxis, z: cells.map((row) => row.map((cell) => cell.kind)), zmin: 0, zmax: TONES.length - 1, colours: TONES.map(([, colour]) => colour), steps: true,
       customdata: said, hovertext: said.map((row, i) => row.map((text, j) => `${where(i, j)}\n${text}`)),
     }];
     for (const [name, color] of TONES) {
       traces.push({ type: "scatter", mode: "markers", name, x: [null], y: [null], marker: { symbol: "square", size: 13, color, line: { color: "#9aa4ae", width: 0.5 } } });
     }
-    const shown = layout(axisTitle(data, one ? view.up : view.across), one ? "" : axisTitle(data, view.up), { ground: "#fff" });
-    few(shown.xaxis, across);
+    const shown = layout(axisTitle(data, one ? view.yAxis : view.xAxis), one ? "" : axisTitle(data, view.yAxis), { ground: "#fff" });
+    few(shown.xaxis, xAxis);
     if (one) Object.assign(shown.yaxis, { hidden: true, range: [-0.5, 0.5] });
-    else few(shown.yaxis, up);
+    else few(shown.yaxis, yAxis);
     SvgPlot.draw(div, traces, shown);
   }
 
   function moveFrontier(div, data, view, g, failure) {
     const lines = frontierLines(data, view, g, failure);
-    const which = view.across === null ? [1] : [1, 2];
+    const which = view.xAxis === null ? [1] : [1, 2];
     for (const k of which) Object.assign(div.data[k], lines.line);
     SvgPlot.move(div);
   }

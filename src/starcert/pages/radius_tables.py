@@ -1,16 +1,15 @@
 """What the page looks up, two axes at a time, all others at 0: slices of frontiers, slacks, and shares of graphs.
 
-With one or two axes a slice is the whole frontier; with more, a slice is a part of it: its radii say nothing about
-flips on three axes at once. All slices are searched in one box that holds every graph's own, and cut down to the graph
-afterwards: certified radii are a down-set, so the frontier in a smaller box is made of the maximal ones among
-min(radius, limits). A slice is then searched and proved once for all graphs with the same bounds, whatever their sizes.
+With one or two axes a slice is the whole frontier; with more, its radii say nothing about flips on three axes at once.
+All slices are searched in one box that holds every graph's own, and cut down to the graph afterwards: certified radii
+are a down-set, so the frontier in a smaller box is made of the maximal ones among min(radius, limits). A slice is then
+searched and proved once for all graphs with the same bounds, whatever their sizes.
 
 Slack depends on the noise alone, and a graph with failure probability f = 1 − p_lower is certified at a radius in the
 two-class margin iff f ≤ the largest float below slack, which is proved. So a table of these floats is all that a
 page needs to move a frontier with p_lower, and its verdicts are those of the library.
 
-An axis may reach thousands of flips. It is then tabulated in steps, and every verdict is still about the very radius
-that it stands at.
+An axis may reach thousands of flips. It is then tabulated in steps, and every verdict is about exactly its radius.
 """
 
 from __future__ import annotations
@@ -33,21 +32,7 @@ from starcert.files import Archive
 from starcert.math.frontier import Frontiers
 from starcert.objects.noise import Noise
 
-__all__ = [
-    "Limits",
-    "Pair",
-    "Radii",
-    "SlackTables",
-    "Slices",
-    "Surfaces",
-    "box_of",
-    "clip",
-    "limits_of",
-    "pairs_of",
-    "slack_tables",
-    "surfaces",
-    "ticks",
-]
+__all__ = ["Slices", "box_of", "clip", "limits_of", "most_frequent", "pairs_of", "project", "slack_tables", "surfaces"]
 
 Pair: TypeAlias = tuple[int, ...]
 """The numbers of the two axes of a slice in ascending order; of the one axis if the noise has no more."""
@@ -70,7 +55,7 @@ def pairs_of(noise: Noise) -> list[Pair]:
 
 
 def limits_of(archive: Archive) -> list[Limits]:
-    """For each graph the most flips to look at on each axis: what was asked about, and what there is; None: no end."""
+    """For each graph the most flips to look at on each axis, by request and by its sites; None: no end."""
     open_ended: Limits = (None,) * len(archive.noise.axes)
     asked = archive.max_radius or open_ended
     return [tuple(_least(pair) for pair in zip(asked, box or open_ended, strict=True)) for box in archive.boxes]
@@ -100,12 +85,9 @@ def clip(radii: Radii, limits: Limits) -> Radii:
 
 
 class Slices:
-    """The slices of an archive's graphs, each searched and proved once.
+    """The slices of an archive's graphs, each searched and proved once: `pairs` are the axes of each.
 
-    Attributes:
-        pairs: the axes of each slice.
-        box: on each axis the most flips that any graph has.
-        verified: whether every verdict so far is proved, those beyond the frontiers included.
+    `verified` is whether every verdict so far is proved, those beyond the frontiers included.
     """
 
     def __init__(self, archive: Archive) -> None:
@@ -127,17 +109,17 @@ class Slices:
         return self._certificates.verdicts is not None
 
     def of(self, graph: int, pair: Pair) -> Radii:
-        """The maximal certified radii of a graph on the axes of `pair`, by whichever argument; none if it abstains."""
-        counted = self.counted(graph, pair)
-        if not counted or not self.with_evidence:
-            return counted
+        """The maximal certified radii of a graph on the axes of `pair`, by either argument; none if it abstains."""
+        by_counts = self.by_counts(graph, pair)
+        if not by_counts or not self.with_evidence:
+            return by_counts
         if graph not in self._frontiers:
             self._frontiers[graph] = self._certificates[graph].frontier.radii
         known = project(self._frontiers[graph], pair)
-        return clip((*counted, *known), tuple(self._limits[graph][axis] for axis in pair))
+        return clip((*by_counts, *known), tuple(self._limits[graph][axis] for axis in pair))
 
-    def counted(self, graph: int, pair: Pair) -> Radii:
-        """Those that the bounds on the class probabilities certify alone."""
+    def by_counts(self, graph: int, pair: Pair) -> Radii:
+        """The maximal radii that the bounds on the class probabilities certify alone."""
         frontier = self._searched[pair].of(margin_of(self._noise, self._failure[graph], self._other[graph]))
         self.verified = self.verified and frontier.verified
         return clip(project(frontier.radii, pair), tuple(self._limits[graph][axis] for axis in pair))
@@ -167,11 +149,11 @@ def _most(values: Iterable[int | None]) -> int | None:
     return None if None in known else max((value for value in known if value is not None), default=0)
 
 
-MOST_TICKS = 200
-"""The most counts of one axis in the table of a page that has one table; more tables share the same room."""
+MAX_TICKS = 200
+"""The most counts of one axis in the table of a page that has one table; several tables share the same space."""
 
 SMALLEST_FAILURE = 1e-6
-"""The slider goes at least so far: about what two million unanimous votes show."""
+"""Where the slider ends at the latest: about what two million unanimous votes show."""
 
 
 def ticks(end: int, most: int) -> list[int]:
@@ -184,19 +166,16 @@ def ticks(end: int, most: int) -> list[int]:
     return list(range(0, end + 1, max(1, -(-end // most))))
 
 
-def _most_ticks(n_pairs: int) -> int:
-    return max(10, int(MOST_TICKS / math.sqrt(n_pairs)))
+def _max_ticks(n_pairs: int) -> int:
+    return max(10, int(MAX_TICKS / math.sqrt(n_pairs)))
 
 
 @dataclass(frozen=True)
 class SlackTables:
-    """The slacks of all slices.
+    """The slacks of all slices, at the tabulated counts (`ticks`) of each axis.
 
-    Attributes:
-        least: the smallest failure probability that the tables serve.
-        ticks: on each axis the counts that are tabulated.
-        rows: for each slice, and for each count on its first axis, the largest floats below slack along the other
-            axis, for as long as they serve `least`. A slice with one axis has one row.
+    `rows` are, for each slice and each count on its first axis, the largest floats below slack along the other axis,
+    as far as they serve the failure probability `least`. A slice with one axis has one row.
     """
 
     least: float
@@ -208,7 +187,7 @@ def slack_tables(archive: Archive, slices: Slices) -> SlackTables:
     """The slacks as far as the slider can go: down to a power of ten that no graph's failure probability is below."""
     smallest = float(archive.certificates.bounds.failure.min())
     least = min(SMALLEST_FAILURE, 10.0 ** math.floor(math.log10(smallest)), smallest)
-    most = _most_ticks(len(slices.pairs))
+    most = _max_ticks(len(slices.pairs))
     axes = [ticks(slices.reach(axis, least), most) for axis in range(len(archive.noise.axes))]
     return SlackTables(least, axes, [_rows(archive.noise, pair, axes, least) for pair in slices.pairs])
 
@@ -223,10 +202,9 @@ def _rows(noise: Noise, pair: Pair, axes: Sequence[Sequence[int]], least: float)
     def serves(value: float) -> bool:
         return value >= least
 
-    first, last = axes[pair[0]], axes[pair[-1]]
     if len(pair) == 1:
-        return [list(takewhile(serves, map(below, last)))]
-    rows = (list(takewhile(serves, (below(up, across) for across in last))) for up in first)
+        return [list(takewhile(serves, map(below, axes[pair[0]])))]
+    rows = (list(takewhile(serves, (below(y, x) for x in axes[pair[1]]))) for y in axes[pair[0]])
     return list(takewhile(bool, rows))
 
 
@@ -241,9 +219,9 @@ class Surfaces:
         n_graphs: for each slice how many graphs it counts.
         n_labelled: how many of these have a known class.
         majority: the most frequent class among these and how many graphs have it; None without labels.
-        certified: for each slice the number of graphs certified at each radius, shape (first axis, other axis).
-        right: the same for the graphs that are also answered right.
-        by_counts: with evidence, the same two by the bounds on the class probabilities alone; else None.
+        certified: for each slice how many graphs are certified at each radius, shape (first axis, other axis).
+        right: how many of them are also answered right.
+        by_counts: with evidence, both by the bounds on the class probabilities alone; else None.
     """
 
     ticks: list[list[int]]
@@ -262,52 +240,46 @@ def surfaces(archive: Archive, slices: Slices) -> Surfaces:
     is certified at every larger count too.
     """
     there = has_sites(archive.certificates)
-    counted = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
-    by_pair = list(zip(slices.pairs, counted, strict=True))
+    among = [np.flatnonzero(there[:, list(pair)].all(axis=1)).tolist() for pair in slices.pairs]
+    by_pair = list(zip(slices.pairs, among, strict=True))
     is_right = right(archive.certificates, archive.labels)
     nowhere: Limits = (None,) * len(archive.noise.axes)
-
-    def tally(
-        graphs: Iterable[int], pair: Pair, radii_of: Callable[[int, Pair], Radii]
-    ) -> dict[metrics.Radii, list[int]]:
-        """How many graphs have which radii, and how many of these are answered right."""
-        found: dict[metrics.Radii, list[int]] = {(): [0, 0]}
-        for graph in graphs:
-            sizes = [(archive.capacities[graph] or nowhere)[axis] for axis in pair]
-            counts = found.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
-            counts[0] += 1
-            counts[1] += int(is_right[graph])
-        return found
 
     ends = [0] * len(archive.noise.axes)
     for pair, graphs in by_pair:
         for radius in chain.from_iterable(slices.of(graph, pair) for graph in graphs):
             for axis, count in zip(pair, radius, strict=True):
                 ends[axis] = max(ends[axis], count)
-    most = _most_ticks(len(slices.pairs))
-    # One count beyond the furthest shows that nothing is certified there, unless nobody asked or nothing is there.
+    most = _max_ticks(len(slices.pairs))
+    # One count beyond the furthest shows that nothing is certified there, unless the box ends before.
     axes = [
         ticks(end + 1 if limit is None else min(end + 1, limit), most)
         for end, limit in zip(ends, slices.box, strict=True)
     ]
 
     def tables(radii_of: Callable[[int, Pair], Radii]) -> Tables:
-        found = [
-            certified_counts(tally(graphs, pair, radii_of), [axes[axis] for axis in pair]).reshape(
-                2, -1, len(axes[pair[-1]])
-            )
-            for pair, graphs in by_pair
-        ]
-        return [counts[0] for counts in found], [counts[1] for counts in found]
+        found = []
+        for pair, graphs in by_pair:
+            tally: dict[metrics.Radii, list[int]] = {
+                (): [0, 0]
+            }  # by radii: how many graphs, and how many of them right
+            for graph in graphs:
+                sizes = [(archive.capacities[graph] or nowhere)[axis] for axis in pair]
+                counts = tally.setdefault(open_ended(radii_of(graph, pair), sizes), [0, 0])
+                counts[0] += 1
+                counts[1] += int(is_right[graph])
+            grid = certified_counts(tally, [axes[axis] for axis in pair])
+            found.append(grid.reshape(2, -1, len(axes[pair[-1]])))
+        return [grid[0] for grid in found], [grid[1] for grid in found]
 
-    classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in counted]
+    classes = [Counter(label for graph in each if (label := archive.labels[graph]) is not None) for each in among]
     return Surfaces(
         axes,
-        [len(each) for each in counted],
+        [len(each) for each in among],
         [each.total() for each in classes],
         [most_frequent(each) for each in classes],
         *tables(slices.of),
-        tables(slices.counted) if slices.with_evidence else None,
+        tables(slices.by_counts) if slices.with_evidence else None,
     )
 
 

@@ -1,8 +1,8 @@
-"""The page: what is said about the certificates in words, and the data that its scripts draw from.
+"""The report: certificates in words, and the data that the page's scripts draw from.
 
-The data are one plain value, column by column, from which the browser makes everything that moves. A row is what is
-classified: a graph, a node of a graph, or an object that is no graph. What is known of the object itself (how large it
-is, how it is drawn) is there once, however many rows are about it.
+The data are one JSON value, column by column, from which the browser makes everything that moves. A row is what is
+classified: a graph, a node of a graph, or another object. What is known about the object itself (how large it is, how
+it is drawn) is there once, however many rows are about it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from starcert.math.confidence import share_of_alpha, spends_on_all_classes
 from starcert.objects import Graph
 from starcert.objects.binding import Problem
 from starcert.objects.sites import Sites
-from starcert.pages.document import KeyFigure, assemble, resources, target, write_page
-from starcert.pages.drawings import DRAWN_EDGES, DRAWN_NODES, drawings, is_large
+from starcert.pages.document import KeyFigure, Notice, assemble, resources, target, write_page
+from starcert.pages.drawings import DRAWN_EDGES, DRAWN_NODES, drawings, is_large, verdict_data
 from starcert.pages.findings import (
-    Notice,
     ReportSummary,
     Words,
-    counted,
+    any_flip,
+    any_flips_of,
     fixed_pairs,
     notices,
+    quantity,
     summary,
+    verdict_rows,
     votes_to_settle,
 )
 from starcert.pages.radius_tables import Radii, Slices, limits_of, slack_tables, surfaces
-from starcert.pages.verdict_data import any_flip, any_flips_of, verdict_data, verdict_rows
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most, holds_at_least
 from starcert.system.stages import HEADER, StageTimes
@@ -66,7 +67,7 @@ def write_report(
             drawn.
         title: the heading of the page.
         base: the base classifier's answer on each clean row; None: not known.
-        times: where the time went when they were made; None: the page says nothing of it.
+        times: where the time went when they were made; None: the page does not say.
 
     Raises:
         InvalidParameterError: if the sites are not those of the archive's graphs.
@@ -85,7 +86,7 @@ def write_report(
 
 
 def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None, times: StageTimes | None) -> str:
-    said = {
+    content = {
         "n_graphs": len(archive),
         "words": found.words,
         "nodes": archive.nodes is not None,
@@ -106,7 +107,7 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
     }
     return assemble(
         "pages/templates/report.html",
-        said,
+        content,
         title=title,
         style=resources("starcert.pages", ["page.css"]),
         script=resources("starcert.pages", SCRIPTS),
@@ -121,7 +122,7 @@ def _regions(archive: Archive, found: PageData) -> Iterator[tuple[str, str]]:
 
 
 def _alpha(archive: Archive) -> float:
-    """The alpha of all that the certificates say; their bounds alone have a share of it where there is evidence."""
+    """The alpha of the whole certificates; where there is evidence, their bounds have a share of it."""
     alpha = archive.certificates.alpha
     return archive.alpha if alpha is None else alpha
 
@@ -151,28 +152,22 @@ def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequen
 
 
 def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
-    totals = archive.votes.counts.sum(axis=1)
-    least, most = int(totals.min()), int(totals.max())
-    yield f"estimation votes per {words.one}", f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    if archive.votes.selection is None:
-        yield (
-            f"selection votes per {words.one}",
-            "none: the class is chosen on the estimation votes, at the price of alpha",
-        )
-    else:
-        chosen = archive.votes.selection.sum(axis=1)
-        least, most = int(chosen.min()), int(chosen.max())
-        yield f"selection votes per {words.one}", f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    for purpose, votes in (("estimation", archive.votes.counts), ("selection", archive.votes.selection)):
+        numbers = "none: the class is chosen on the estimation votes, at the price of alpha"
+        if votes is not None:
+            least, most = int(votes.sum(axis=1).min()), int(votes.sum(axis=1).max())
+            numbers = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        yield f"{purpose} votes per {words.one}", numbers
     if archive.votes.audit is not None:
         yield "audit", str(archive.votes.audit)
     if archive.max_radius is not None:
         asked = zip(archive.noise.axes, archive.max_radius, strict=True)
         yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)
-    said = {"noise"} if archive.settings.get("noise") == archive.noise.to_dict() else set()
+    shown = {"noise"} if archive.settings.get("noise") == archive.noise.to_dict() else set()
     for name, votes in (("samples", archive.votes.counts), ("selection_samples", archive.votes.selection)):
         if votes is not None and set(votes.sum(axis=1).tolist()) == {archive.settings.get(name)}:
-            said.add(name)
-    yield from _flattened({name: value for name, value in archive.settings.items() if name not in said})
+            shown.add(name)
+    yield from _flattened({name: value for name, value in archive.settings.items() if name not in shown})
 
 
 def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -209,7 +204,7 @@ def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
 
 
 def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
-    """For each row the number of the object that it is about: its own, unless objects have several targets."""
+    """For each row the number of the object that it is about: the row's own, unless objects have several targets."""
     several = archive.nodes is not None or archive.votes.targets.any()
     return archive.votes.objects if several else np.arange(len(archive))
 
@@ -222,15 +217,7 @@ SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 @dataclass(frozen=True)
 class PageData:
-    """Everything that the page says.
-
-    Attributes:
-        data: what the browser draws from, as JSON can say it.
-        counts: the numbers that stand first.
-        notices: what a reader must know.
-        fixed: how many node pairs lie in no region, a sentence; "" if none do.
-        words: what rows and sites are called.
-    """
+    """What the page says; `data` is the JSON value that the browser draws from."""
 
     data: dict[str, Any]
     counts: ReportSummary
@@ -245,8 +232,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     words = Words.of(sites, nodes=archive.nodes is not None)
     slices = Slices(archive)
     radii = [_once([slices.of(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]
-    abstained = [not radii[0][0][number] for number in radii[0][1]]
-    counts = summary(archive, abstained)
+    counts = summary(archive)
     tables = slack_tables(archive, slices)
     shares = surfaces(archive, slices)
     bounds = archive.certificates.bounds
@@ -307,7 +293,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     shown = [drawn.graphs[each] is not None for each in objects]
     beyond = verdict_data(archive, [sites[each] for each in objects], shown)
     if beyond is not None and shares.by_counts is not None:
-        by_p_A = [_once([slices.counted(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]  # noqa: N806
+        by_p_A = [_once([slices.by_counts(graph, pair) for graph in range(len(archive))]) for pair in slices.pairs]  # noqa: N806
         certified, are_right = ([table.tolist() for table in tables] for tables in shares.by_counts)
         data["evidence"] = {"slices": _flat(by_p_A), "surface": {"certified": certified, "right": are_right}, **beyond}
     fixed = fixed_pairs([each.n_fixed for each in sites], words)
@@ -319,15 +305,15 @@ def _about(sites: Sites) -> str:
     clean = sites.clean
     if not isinstance(clean, Graph):
         return ", ".join(f"{layer.size:,} {layer.name}" for layer in clean.layers)
-    edges = counted(clean.n_edges, "arc" if clean.directed else "edge")
+    edges = quantity(clean.n_edges, "arc" if clean.directed else "edge")
     types = f" of {len(clean.type_names)} types" if clean.type_names else ""
-    return f"{counted(clean.n_nodes, 'node')}, {edges}{types}"
+    return f"{quantity(clean.n_nodes, 'node')}, {edges}{types}"
 
 
 def _n_fixed_edges(sites: Sites) -> int:
     """How many sites of an object that are not 0 lie in no region."""
-    all_of_them = sum(len(sites.clean.nonzero(layer.name)[1]) for layer in sites.clean.layers)
-    return all_of_them - sum(sum(counts[1:]) for counts in sites.counts)
+    everywhere = sum(len(sites.clean.nonzero(layer.name)[1]) for layer in sites.clean.layers)
+    return everywhere - sum(sum(counts[1:]) for counts in sites.counts)
 
 
 def _flat(slices: Sequence[tuple[list[Radii], list[int]]]) -> list[dict[str, Any]]:
@@ -340,7 +326,7 @@ def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[in
 
 
 def _once(values: Sequence[Key]) -> tuple[list[Key], list[int]]:
-    """The different values in the order of their coming, and for each value which one it is."""
+    """The different values in the order in which they come, and for each value its number."""
     numbers: dict[Key, int] = {}
     of = [numbers.setdefault(value, len(numbers)) for value in values]
     return list(numbers), of

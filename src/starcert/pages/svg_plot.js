@@ -63,9 +63,9 @@ const SvgPlot = (() => {
   }
 
   function ticksOf(axis, range, pixels) {
-    const most = Math.max(2, Math.floor(pixels / (axis.upright ? 42 : 64)));
+    const most = Math.max(2, Math.floor(pixels / (axis.vertical ? 42 : 64)));
     if (axis.tickvals) {
-      const each = Math.ceil(axis.tickvals.length / Math.max(2, Math.floor(pixels / (axis.upright ? 16 : 30))));
+      const each = Math.ceil(axis.tickvals.length / Math.max(2, Math.floor(pixels / (axis.vertical ? 16 : 30))));
       return axis.tickvals.map((value, k) => [value, axis.ticktext ? axis.ticktext[k] : plain(value)]).filter((_, k) => axis.ticktext || k % each === 0);
     }
     if (axis.type === "log") return round(Math.ceil(range[0]), range[1], most, true).map((power) => [10 ** power, power ? `1e${power}` : "1"]);
@@ -97,10 +97,10 @@ const SvgPlot = (() => {
   function lineShape(trace, px, py) {
     let [path, last] = ["", null];
     trace.x.forEach((x, k) => {
-      const [at, up] = [px(x), py(trace.y[k])];
+      const [at, height] = [px(x), py(trace.y[k])];
       if (last !== null && trace.line.shape === "hv") path += `L${at.toFixed(1)} ${last.toFixed(1)}`;
-      path += `${last === null ? "M" : "L"}${at.toFixed(1)} ${up.toFixed(1)}`;
-      last = up;
+      path += `${last === null ? "M" : "L"}${at.toFixed(1)} ${height.toFixed(1)}`;
+      last = height;
     });
     return shape("path", { d: path, ...strokeOf(trace.line) });
   }
@@ -175,17 +175,17 @@ const SvgPlot = (() => {
     const lying = scaled && scaled.colorbar.orientation === "h";
     const marks = scaled && !lying ? (scaled.colorbar.ticktext || ["0.000"]).map((text) => wide(text, 12)) : [0];
     const right = scaled && !lying ? 14 + SCALE + 8 + Math.max(...marks) + (scaled.colorbar.title.text ? 24 : 4) : 14;
-    const [across, up] = [{ whole: true, ...layout.xaxis }, { upright: true, ...layout.yaxis }];
-    const ranges = [rangeOf(across, data, "x"), rangeOf(up, data, "y")];
+    const [xAxis, yAxis] = [{ whole: true, ...layout.xaxis }, { vertical: true, ...layout.yaxis }];
+    const ranges = [rangeOf(xAxis, data, "x"), rangeOf(yAxis, data, "y")];
     const box = { top: legend.height + 8, height: 0, right: width };
     box.height = height - box.top - 46 - (lying ? 52 : 0);
-    const upTicks = up.hidden ? [] : ticksOf(up, ranges[1], box.height);
-    box.left = 12 + TICK + (up.title.text ? 20 : 0) + Math.max(0, ...upTicks.map(([, text]) => wide(text, 12)));
+    const yTicks = yAxis.hidden ? [] : ticksOf(yAxis, ranges[1], box.height);
+    box.left = 12 + TICK + (yAxis.title.text ? 20 : 0) + Math.max(0, ...yTicks.map(([, text]) => wide(text, 12)));
     box.width = width - box.left - right;
     const px = (x) => box.left + ((x - ranges[0][0]) / (ranges[0][1] - ranges[0][0])) * box.width;
-    const up01 = (y) => ((up.type === "log" ? Math.log10(y) : y) - ranges[1][0]) / (ranges[1][1] - ranges[1][0]);
-    const py = (y) => box.top + (1 - up01(y)) * box.height;
-    return { width, height, legend, scaled, across, up, ranges, box, upTicks, acrossTicks: ticksOf(across, ranges[0], box.width), px, py };
+    const y01 = (y) => ((yAxis.type === "log" ? Math.log10(y) : y) - ranges[1][0]) / (ranges[1][1] - ranges[1][0]);
+    const py = (y) => box.top + (1 - y01(y)) * box.height;
+    return { width, height, legend, scaled, xAxis, yAxis, ranges, box, yTicks, xTicks: ticksOf(xAxis, ranges[0], box.width), px, py };
   }
 
   function render(div, size = null) {
@@ -195,16 +195,16 @@ const SvgPlot = (() => {
     const svg = shape("svg", { class: "main-svg", width: at.width, height: at.height, viewBox: `0 0 ${at.width} ${at.height}`, "font-family": FONT, "font-size": 13, fill: "#1d2733" });
     svg.append(shape("rect", { x: box.left, y: box.top, width: box.width, height: box.height, fill: layout.ground || "#fff" }));
     const [middle, bottom] = [box.left + box.width / 2, box.top + box.height];
-    for (const [value, text] of at.acrossTicks) {
+    for (const [value, text] of at.xTicks) {
       svg.append(shape("path", { d: `M${px(value)} ${bottom}v${TICK}`, stroke: "#56616e" }), shape("text", { x: px(value), y: bottom + 18, "text-anchor": "middle", "font-size": 12 }, text));
-      if (at.across.grid) svg.append(shape("path", { d: `M${px(value)} ${box.top}v${box.height}`, stroke: "#e3e7eb" }));
+      if (at.xAxis.grid) svg.append(shape("path", { d: `M${px(value)} ${box.top}v${box.height}`, stroke: "#e3e7eb" }));
     }
-    for (const [value, text] of at.upTicks) {
+    for (const [value, text] of at.yTicks) {
       svg.append(shape("path", { d: `M${box.left} ${py(value)}h${-TICK}`, stroke: "#56616e" }), shape("text", { x: box.left - TICK - 3, y: py(value), dy: "0.35em", "text-anchor": "end", "font-size": 12 }, text));
-      if (at.up.grid) svg.append(shape("path", { d: `M${box.left} ${py(value)}h${box.width}`, stroke: "#e3e7eb" }));
+      if (at.yAxis.grid) svg.append(shape("path", { d: `M${box.left} ${py(value)}h${box.width}`, stroke: "#e3e7eb" }));
     }
-    svg.append(shape("text", { class: "xtitle", x: middle, y: bottom + 38, "text-anchor": "middle" }, at.across.title.text));
-    if (at.up.title.text) svg.append(turned(14, box.top + box.height / 2, at.up.title.text, "ytitle"));
+    svg.append(shape("text", { class: "xtitle", x: middle, y: bottom + 38, "text-anchor": "middle" }, at.xAxis.title.text));
+    if (at.yAxis.title.text) svg.append(turned(14, box.top + box.height / 2, at.yAxis.title.text, "ytitle"));
     const maps = shape("g", {});
     const lines = shape("g", { class: "lines" });
     for (const trace of data) if (trace.type === "heatmap") { heatmap(maps, trace, px, py); cellTexts(maps, trace, layout.annotations || [], px, py); }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from starcert.pages import document
-from starcert.pages.findings import Notice
+from starcert.pages.document import Notice
 from starcert.system.provenance import versions
 
 __all__ = ["ShownLevel", "SweepPage", "write_sweep_page"]

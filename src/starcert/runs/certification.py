@@ -13,8 +13,7 @@ from starcert import files as archives
 from starcert.certificates.metrics import flip_outcomes, flip_steps
 from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.files import Archive
-from starcert.pages.findings import Words
-from starcert.pages.verdict_data import flips_asked
+from starcert.pages.findings import Words, flips_asked
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel, check_expected, describe_rule, read_inputs, try_model
 from starcert.runs.models import other_noise

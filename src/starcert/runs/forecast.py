@@ -26,7 +26,7 @@ from starcert.classifiers.base import named_classes
 from starcert.math.confidence import clopper_pearson
 from starcert.math.evidence import counts_alpha
 from starcert.objects.binding import Problem
-from starcert.pages.findings import Words, counted, fixed_pairs
+from starcert.pages.findings import Words, fixed_pairs, quantity
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.models import other_noise
 from starcert.runs.settings import RunSettings
@@ -101,7 +101,7 @@ def forecast_of(settings: RunSettings, ready: TriedModel, store: Path | None = N
     if work is None:
         return
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
-    objects = counted(len(problem), words.whole)
+    objects = quantity(len(problem), words.whole)
     attacked = ", those at attacked ones included" if settings.max_own_votes else ""
     yield from _votes_and_time(settings, ready, work, objects, attacked)
     yield from _needed(settings, ready)
@@ -117,7 +117,7 @@ def forecast_of_levels(settings: RunSettings, ready: TriedModel, stores: Sequenc
     """What is known about a sweep before its first level, measured there; nothing, if all votes are in the stores."""
     work = _work_left(settings, ready, stores)
     if work is not None:
-        objects = f"{counted(len(stores), 'level')} on {counted(len(ready.problem), 'graph')}"
+        objects = f"{quantity(len(stores), 'level')} on {quantity(len(ready.problem), 'graph')}"
         yield from _votes_and_time(settings, ready, work, objects, levels=len(stores))
 
 
@@ -179,7 +179,7 @@ def _how_long(settings: RunSettings, ready: TriedModel, work: RunWork) -> str:
         timings = measure_run(ready.job, settings.samples, alpha=alpha, own=settings.max_own_votes)
     except ClassifierError:
         return ""
-    return f": about {duration_range(*seconds_of_run(work, timings))} with {counted(work.workers, 'worker')}"
+    return f": about {duration_range(*seconds_of_run(work, timings))} with {quantity(work.workers, 'worker')}"
 
 
 def _needed(settings: RunSettings, ready: TriedModel) -> Iterator[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise, Threat
 
 SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
-MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MOST_VOTES`)
+MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
 
 _SAMPLES, _SEED = checks.whole(1, MAX_SAMPLES), checks.whole(0, 2**64 - 1)
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from starcert.certificates.metrics import FlipVerdicts
 from starcert.objects.content import digest
 from starcert.objects.noise import Noise
-from starcert.pages.findings import Notice, nothing_to_flip
+from starcert.pages.document import Notice
+from starcert.pages.findings import nothing_to_flip
 from starcert.runs.grid import ACCURACY, Goal, Grid, noise_text
 from starcert.runs.models import asks_for
 from starcert.runs.run_file import RunFile

@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from starcert.objects import Sites
     from starcert.objects.noise import Noise
 
-__all__ = [
-    "COLOURS",
-    "COLUMN",
-    "FIXED",
-    "MAJORITY",
-    "PAGE",
-    "SHADES",
-    "TONES",
-    "colour_of",
-    "layout",
-    "new_axes",
-    "new_figure",
-    "noise_matrix",
-    "region_graph",
-    "region_matrix",
-    "style",
-    "two_axes",
-]
-
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's palette: regions, classes and curves take these in their order."""
 
@@ -52,13 +33,8 @@ MAJORITY = "#D55E00"
 SHADES = "cividis"
 """The colour map of every number from low (dark) to high (light)."""
 
-TONES = {
-    "certified by p_A": "#0072B2",
-    "certified by evidence": "#7CC4EE",
-    "open": "#E3E7EB",
-    "broken": "#D55E00",
-}
-"""What is known of a radius, and its colour: told apart by the colour-blind, and in grey."""
+TONES = {"certified by p_A": "#0072B2", "certified by evidence": "#7CC4EE", "open": "#E3E7EB", "broken": "#D55E00"}
+"""What is known of a radius, and its colour: distinct to the colour-blind, and in grey."""
 
 ATTACK = "#C1121F"
 """The node pairs of an attack."""
@@ -83,19 +59,11 @@ def style() -> Iterator[None]:
     """Small clean type, vector text that can be searched, and files that do not depend on when they were made."""
     from matplotlib import rc_context  # noqa: PLC0415  (only where something is drawn)
 
-    settings: dict[Any, Any] = {
-        "font.size": 8,
-        "axes.titlesize": 8,
-        "axes.labelsize": 8,
-        "legend.fontsize": 7,
-        "xtick.labelsize": 7,
-        "ytick.labelsize": 7,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "savefig.dpi": 200,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "starcert",
-    }
+    sizes = dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize"), 8)
+    sizes |= dict.fromkeys(("legend.fontsize", "xtick.labelsize", "ytick.labelsize"), 7)
+    spines = dict.fromkeys(("axes.spines.top", "axes.spines.right"), False)
+    files = {"savefig.dpi": 200, "svg.fonttype": "none", "svg.hashsalt": "starcert"}
+    settings: dict[Any, Any] = {**sizes, **spines, **files}
     with rc_context(settings):
         yield
 
@@ -108,7 +76,7 @@ def two_axes(noise: Noise) -> tuple[str, str]:
 
 
 def new_figure(width: float, height: float, *, dpi: float = 150) -> Figure:
-    """A figure that no window belongs to, its size in inches."""
+    """A figure without a window, its size in inches."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (only where something is drawn)
     except ModuleNotFoundError as error:
@@ -166,13 +134,13 @@ def region_graph(
 ) -> Axes:
     """Draws a graph: each edge in the colour of its region, each node in that of the region most of its pairs are in.
 
-    Arcs have heads, and types of edges are told apart by their dashes.
+    Arcs have heads, and types of edges differ in their dashes.
 
     Args:
         sites: the graph and its regions.
         positions: where the nodes are, shape (nodes, 2); by default from `layout`.
-        influence: for each site how much it says, as `influences` computes it: the more, the wider the pair is
-            drawn. Pairs that are no edges are dashed.
+        influence: for each site its influence, as `influences` computes it: the more, the wider the pair is
+            drawn. Pairs that are not edges are dashed.
         attack: sites to draw in red, such as those of `Certificate.attack(level)`.
         ax: where to draw.
     """
@@ -194,7 +162,7 @@ def region_graph(
 
     def pair(site: int, **look: Any) -> None:  # noqa: ANN401  (what a line of matplotlib's takes)
         if not ends[int(np.searchsorted(np.cumsum(sites.sizes), site, side="right"))]:
-            return  # a feature of a node, which is no pair
+            return  # a feature of a node
         u, v = (int(end[0]) for end in sites.coordinates([site]))
         there = (u, v) in edges or (not sites.graph.directed and (v, u) in edges)
         dashes = "-" if there else (0, (2, 1.5))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,38 @@ from starcert.system.output import at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
 
     from starcert.certificates.certificate import Certificate
     from starcert.certificates.certify import Certificates
     from starcert.objects.noise import Noise, RadiusLike
 
-__all__ = ["NumberGrid", "RadiusMap", "SlackMap", "VerdictMap", "stacked"]
+__all__ = ["NumberGrid", "RadiusMap", "SlackMap", "VerdictMap", "radius_map", "slack_map", "stacked", "verdict_map"]
+
+
+def radius_map(
+    certificates: Certificates, labels: npt.ArrayLike | None = None, *, max_radius: RadiusLike, ax: Axes | None = None
+) -> Axes:
+    """Draws the share of graphs that are certified (and right, given labels) at every radius up to `max_radius`."""
+    return RadiusMap.from_certificates(certificates, labels, max_radius=max_radius).plot(ax)
+
+
+def slack_map(noise: Noise, max_radius: RadiusLike, *, ax: Axes | None = None) -> Axes:
+    """Draws the slack of every radius up to `max_radius`, with the frontiers of unanimous votes."""
+    return SlackMap.from_noise(noise, max_radius).plot(ax)
+
+
+def verdict_map(certificate: Certificate, *, max_radius: RadiusLike | None = None, ax: Axes | None = None) -> Axes:
+    """Draws what is known of one graph at every radius: certified by p_A, certified by evidence, open, or broken."""
+    return VerdictMap.from_certificate(certificate, max_radius=max_radius).plot(ax)
+
+
+def _draw_cells(ax: Axes, values: npt.NDArray[Any], axes: tuple[str, str], **look: Any) -> QuadMesh:  # noqa: ANN401
+    """A cell for each radius, which is the middle of it; the first axis is the y axis."""
+    edges = (np.arange(size + 1) - 0.5 for size in reversed(values.shape))
+    ax.set(xlabel=f"flips in {axes[1]}", ylabel=f"flips in {axes[0]}")
+    return ax.pcolormesh(*edges, values, rasterized=True, **look)
 
 
 @dataclass(frozen=True)
@@ -67,19 +91,17 @@ class RadiusMap:
     def plot(self, ax: Axes | None = None, *, bar: bool = True) -> Axes:
         """Draws it: one cell a radius, light where every graph is certified; `bar`: with the scale beside it."""
         ax = new_axes(ax)
-        edges = (np.arange(size + 1) - 0.5 for size in reversed(self.share.shape))  # a radius is the middle of its cell
-        image = ax.pcolormesh(*edges, self.share, cmap=SHADES, vmin=0, vmax=1, edgecolors="none", rasterized=True)
+        image = _draw_cells(ax, self.share, self.axes, cmap=SHADES, vmin=0, vmax=1, edgecolors="none")
         if bar:
             self.bar(image, [ax])
-        ax.set(xlabel=f"flips in {self.axes[1]}", ylabel=f"flips in {self.axes[0]}")
-        ax.set_title("Certified at each radius" + self._anchor)
+        ax.set_title(self.titled("Certified at each radius"))
         return ax
 
-    @property
-    def _anchor(self) -> str:
-        return " (anchored regions)" if self.anchored else ""
+    def titled(self, title: str) -> str:
+        """A title, which says so where regions are anchored."""
+        return title + (" (anchored regions)" if self.anchored else "")
 
-    def bar(self, image: ScalarMappable, axes: Sequence[Axes]) -> None:
+    def bar(self, image: QuadMesh, axes: Sequence[Axes]) -> None:
         """Draws the scale beside one map or several, with a mark where a constant answer would be."""
         meaning = "certified" if self.majority_share is None else "right and certified"
         bar = axes[0].figure.colorbar(image, ax=list(axes), label=f"share of {self.many}\n{meaning}", pad=0.02)
@@ -93,7 +115,7 @@ def stacked(maps: Mapping[str, RadiusMap], height: float) -> Figure:
     figure = new_figure(PAGE, height * len(maps) + 0.5)
     axes = np.atleast_1d(figure.subplots(len(maps), 1, sharex=True)).tolist()
     for ax, (title, each) in zip(axes, maps.items(), strict=True):
-        each.plot(ax, bar=False).set(title=title + each._anchor, yticks=range(each.share.shape[0]))
+        each.plot(ax, bar=False).set(title=each.titled(title), yticks=range(each.share.shape[0]))
         if ax is not axes[-1]:
             ax.set_xlabel("")
     each.bar(axes[0].collections[0], axes)
@@ -141,9 +163,8 @@ class VerdictMap:
         ax = new_axes(ax)
         from matplotlib import colors, patches  # noqa: PLC0415  (only where something is drawn)
 
-        edges = (np.arange(size + 1) - 0.5 for size in reversed(self.tones.shape))  # a radius is the middle of its cell
         tones = colors.ListedColormap(list(TONES.values()))
-        ax.pcolormesh(*edges, self.tones, cmap=tones, vmin=-0.5, vmax=3.5, edgecolors="white", lw=0.5, rasterized=True)
+        _draw_cells(ax, self.tones, self.axes, cmap=tones, vmin=-0.5, vmax=3.5, edgecolors="white", lw=0.5)
         there = set(self.tones.ravel().tolist())
         shown = [
             patches.Patch(fc=colour, ec="#9AA4AE", lw=0.4, label=name)
@@ -152,8 +173,8 @@ class VerdictMap:
         ]
         ax.legend(handles=shown, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize="small")
         ax.locator_params(integer=True)
-        anchor = " (anchored regions)" if self.anchored else ""
-        ax.set(xlabel=f"flips in {self.axes[1]}{anchor}", ylabel=f"flips in {self.axes[0]}")
+        if self.anchored:
+            ax.set_xlabel(f"{ax.get_xlabel()} (anchored regions)")
         return ax
 
 
@@ -194,46 +215,36 @@ class SlackMap:
         return cls(axes, slack_table(noise, max_radius), dict(zip(votes, bounds.failure.tolist(), strict=True)), alpha)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it: dark where there is little slack; a line is the frontier of so many unanimous votes."""
+        """Draws it: dark where there is little slack; a line is the frontier of this many unanimous votes."""
         ax = new_axes(ax)
         from matplotlib import colors  # noqa: PLC0415  (only where something is drawn)
 
         shown = np.maximum(self.slack, self.slack[self.slack > 0].min())
-        edges = (np.arange(size + 1) - 0.5 for size in reversed(shown.shape))  # a radius is the middle of its cell
-        image = ax.pcolormesh(*edges, shown, cmap=SHADES, norm=colors.LogNorm(), edgecolors="none", rasterized=True)
+        image = _draw_cells(ax, shown, self.axes, cmap=SHADES, norm=colors.LogNorm(), edgecolors="none")
         ax.figure.colorbar(image, ax=ax, label="slack: certified iff 1 − p_A is below")
         for n, failure in self.failures.items():
             reach = (self.slack > failure).sum(axis=1)
             reach = reach[reach > 0]
             if not reach.size:
                 continue
-            across = np.append(np.repeat(reach, 2), 0) - 0.5
-            up = np.append(np.repeat(np.arange(reach.size + 1), 2)[1:-1], reach.size) - 0.5
-            ax.plot(across, up, color="white", lw=3, solid_joinstyle="miter")
-            ax.plot(across, up, color="black", lw=1.4, solid_joinstyle="miter")
+            x = np.append(np.repeat(reach, 2), 0) - 0.5
+            y = np.append(np.repeat(np.arange(reach.size + 1), 2)[1:-1], reach.size) - 0.5
+            ax.plot(x, y, color="white", lw=3, solid_joinstyle="miter")
+            ax.plot(x, y, color="black", lw=1.4, solid_joinstyle="miter")
             # The label stands inside its line, in the highest row that is wide enough for it.
             row = max(np.flatnonzero(reach >= 0.3 * shown.shape[1]), default=0)
-            ax.annotate(
-                f"{n:,} votes ", (reach[row] - 0.5, row + 0.45), ha="right", va="top", fontsize=8, fontweight="bold"
-            )
-        ax.set(xlabel=f"flips in {self.axes[1]}", ylabel=f"flips in {self.axes[0]}")
+            at = (reach[row] - 0.5, row + 0.45)
+            ax.annotate(f"{n:,} votes ", at, ha="right", va="top", fontsize=8, fontweight="bold")
         ax.set_title(f"What unanimous votes certify (alpha = {at_most(self.alpha)})")
         return ax
 
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """Numbers by row and column.
+    """Numbers by row and column, drawn from dark to light; NaN where there is none.
 
-    Attributes:
-        values: shape (rows, columns); NaN where there is none.
-        rows: what each row is called.
-        columns: what each column is called.
-        row_name: what the rows are.
-        column_name: what the columns are.
-        value_name: what the numbers are.
-        limits: the numbers at the dark and at the light end; None: the least and the greatest.
-        digits: after the point.
+    `limits` are the numbers at the dark and at the light end; None: the least and the greatest. `digits` are those
+    after the point.
     """
 
     values: npt.NDArray[np.float64]
@@ -246,8 +257,7 @@ class NumberGrid:
     digits: int = 0
 
     def __post_init__(self) -> None:
-        if np.shape(self.values) != (len(self.rows), len(self.columns)):
-            shape = (len(self.rows), len(self.columns))
+        if np.shape(self.values) != (shape := (len(self.rows), len(self.columns))):
             raise InvalidParameterError("values", f"have the shape {shape}", np.shape(self.values))
 
     def plot(self, ax: Axes | None = None, *, bar: bool = True, font_size: float = 6) -> Axes:
@@ -257,11 +267,8 @@ class NumberGrid:
         image = ax.imshow(self.values, cmap=SHADES, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
         for (i, j), value in np.ndenumerate(self.values):
             if np.isfinite(value):
-                light = value - low > 0.5 * (high - low)
-                ax.text(
-                    j, i, f"{value:.{self.digits}f}", ha="center", va="center", fontsize=font_size,
-                    color="black" if light else "white",
-                )  # fmt: skip
+                colour = "black" if value - low > 0.5 * (high - low) else "white"
+                ax.text(j, i, f"{value:.{self.digits}f}", ha="center", va="center", fontsize=font_size, color=colour)
         ax.set_xticks(range(len(self.columns)), [str(column) for column in self.columns])
         ax.set_yticks(range(len(self.rows)), [str(row) for row in self.rows])
         ax.tick_params(length=0)

@@ -1,0 +1,299 @@
+"""The arithmetic of second proofs: binomial tails, cells in whole numbers, and the capital of bets in balls.
+
+**Tails.** `math.limits` sums the binomial tail P(Bin(n, u) ≤ k) behind a Clopper–Pearson limit in whole numbers. Here
+it is summed in pairs of floats with a bound on their rounding errors and, where that leaves a verdict open, is the
+regularised incomplete beta function I_{1−u}(n − k, k + 1), which flint encloses in a ball. The pairs take some fifty
+times less: a file may have ten thousand different counts. Bounds that hold at any time rest on a capital, here a
+hypergeometric series.
+
+**Cells.** The engine finds the cut in floats, merges and halves the axes, and proves its verdict in balls. Here all
+cells are listed, and filled one by one, by the definition. Probabilities that are floats are fractions over a power of
+two, so the masses of the cells of a radius are whole numbers over one common denominator, and
+
+    certified   iff   ρ_low(1 − failure) + ρ_low(1 − other) > 1
+
+is decided by adding and comparing whole numbers. That costs as much as there are cells: it serves for small radii, as
+most radii of a frontier are.
+
+**Bets.** What attacked sites may show, with likelihood ratios and masses, and the gains of stakes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cmp_to_key, lru_cache
+from itertools import accumulate, product
+from math import comb, factorial, prod
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from flint import acb, arb, ctx
+
+from starcert.math.arithmetic import LOCK, exact_number, float_below
+from starcert.math.channels import Channel
+from starcert.math.limits import ERROR, MOST_TERMS, tail_in_pairs
+from starcert.math.pooling import bins_of
+from starcert.math.site_laws import SiteLaw
+
+__all__ = [
+    "CellListing",
+    "anytime_limit_holds",
+    "can_list",
+    "flip_outcomes",
+    "half_mixture",
+    "limit_holds",
+    "log_gains",
+    "mean_of_exponentials",
+    "pooled_outcomes",
+]
+
+
+@lru_cache(maxsize=2**16)
+def limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
+    """Whether P(Bin(total, limit) ≤ count) ≤ share: after `count` of `total`, a probability is at most `limit`.
+
+    False also where a thousand bits leave that open.
+
+    Example:
+        >>> limit_holds(0, 100, Fraction(46, 1000), Fraction(1, 100))
+        True
+        >>> limit_holds(0, 100, Fraction(45, 1000), Fraction(1, 100))
+        False
+    """
+    if limit >= 1:
+        return True
+    if limit <= 0 or count >= total:
+        return False
+    if _sum_is_at_most(count, total, limit, share):
+        return True
+    for bits in (96, 256, 1024):
+        with LOCK, ctx.workprec(bits):
+            tail = exact_number(1 - limit).beta_lower(total - count, count + 1, regularized=True)
+            least = exact_number(share)
+            if tail <= least:
+                return True
+            if tail > least:
+                break
+    return False
+
+
+def _sum_is_at_most(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
+    """Proves that the tail is at most `share`; False says nothing."""
+    if not 2.0**-60 < limit < 1 - 2.0**-60 or count >= limit * total or count > MOST_TERMS:
+        return False
+    with LOCK, ctx.workprec(128):
+        success, failure = exact_number(limit), exact_number(1 - limit)
+        with ctx.extraprec(2 * total.bit_length()):
+            logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
+            largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
+        return bool(largest * tail_in_pairs(count, total, limit) * (1 + arb(ERROR)) <= exact_number(share))
+
+
+@lru_cache(maxsize=2**14)
+def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
+    """Whether the capital against a probability of `limit`, and so of more, is 1/share after `count` of `total`.
+
+    The capital is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law of arcsine, with m of n votes. As a
+    series of positive terms it is √(u(1−u)) · ₂F₁(1, n+1; m+3/2; u) / ((2m+1)·arcsin √u). Where it is 2 or more, it
+    increases with u.
+
+    Example:
+        >>> anytime_limit_holds(30, 1000, Fraction(6, 100), Fraction(1, 100))
+        True
+        >>> anytime_limit_holds(30, 1000, Fraction(5, 100), Fraction(1, 100))
+        False
+    """
+    if limit >= 1:
+        return True
+    if limit <= 0 or limit * total < count:
+        return False
+    with LOCK, ctx.workprec(128):
+        u = exact_number(limit)
+        series = u.hypgeom_2f1(1, total + 1, arb(count) + arb("1.5"))
+        capital = series * (u * (1 - u)).sqrt() / ((2 * count + 1) * u.sqrt().asin())
+        return bool(capital * exact_number(share) >= 1)
+
+
+MAX_BITS = 2**24
+"""The most bits in the masses of all cells of a radius: some tens of milliseconds."""
+
+ListedCell: TypeAlias = tuple[int, int]
+"""Clean and attacked mass over the common denominator."""
+
+
+def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
+    """Whether the cells of a radius are few enough to be listed, and those of binomial counts."""
+    if not all(channel.free or channel.binary for channel in channels):
+        return False
+    seen = [(channel, count) for channel, count in zip(channels, radius, strict=True) if not channel.free]
+    cells = prod(count + 1 for _, count in seen)
+    bits = sum(_denominator(channel).bit_length() * count for channel, count in seen)
+    return 2 * cells * bits <= MAX_BITS
+
+
+class CellListing:
+    """The cells of one radius in ascending ratio of attacked to clean mass.
+
+    Example:
+        >>> law = Channel.of_bit(Fraction(1, 4), Fraction(3, 4))
+        >>> one = CellListing([law], [1])
+        >>> one.rho_lower(Fraction(9, 10)), one.certifies(0.1, 0.1), one.certifies(0.2, 0.2)
+        (Fraction(7, 10), True, False)
+    """
+
+    def __init__(self, channels: Sequence[Channel], radius: Sequence[int]) -> None:
+        cells: list[ListedCell] = [(1, 1)]
+        self._whole = 1
+        for channel, count in zip(channels, radius, strict=True):
+            if channel.free or count == 0:  # nothing can be seen there
+                continue
+            denominator = _denominator(channel)
+            sides = [_binomial(count, int(p * denominator), denominator) for p in channel.outcomes[1]]
+            cells = [(r * x, q * y) for r, q in cells for x, y in zip(*sides, strict=True)]
+            self._whole *= denominator**count
+        cells = [cell for cell in cells if cell != (0, 0)]
+        # Floats put them nearly in order; the comparisons that count are of whole numbers.
+        cells.sort(key=_rough_ratio)
+        cells.sort(key=cmp_to_key(_by_ratio))
+        self._cells = cells
+        self._clean = list(accumulate((r for r, _ in cells), initial=0))
+        self._attacked = list(accumulate((q for _, q in cells), initial=0))
+
+    def rho_lower(self, p: Fraction) -> Fraction:
+        """ρ_low(p): the least attacked mass of a test that holds clean mass p."""
+        low, high = 0, len(self._cells)  # the first `low` cells do not hold p, the first `high` do
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._clean[middle] * p.denominator < p.numerator * self._whole:
+                low = middle
+            else:
+                high = middle
+        missing = p - Fraction(self._clean[low], self._whole)
+        clean, attacked = self._cells[low]
+        part = missing * Fraction(attacked, clean) if missing else Fraction(0)
+        return Fraction(self._attacked[low], self._whole) + part
+
+    def certifies(self, failure: float, other: float) -> bool:
+        """Whether a class with at least 1 − failure stays ahead of classes with at most `other` each."""
+        own, rival = (self.rho_lower(1 - Fraction(bound)) for bound in (failure, other))
+        return own + rival > 1
+
+
+def _denominator(channel: Channel) -> int:
+    return math.lcm(*(p.denominator for p in channel.outcomes[1]))
+
+
+def _binomial(count: int, top: int, bottom: int) -> list[int]:
+    """The masses of Bin(count, top/bottom), times bottom^count."""
+    rest = bottom - top
+    return [comb(count, k) * top**k * rest ** (count - k) for k in range(count + 1)]
+
+
+def _rough_ratio(cell: ListedCell) -> float:
+    clean, attacked = cell
+    if not clean or not attacked:
+        return -math.inf if clean else math.inf
+    return math.log(attacked) - math.log(clean)
+
+
+def _by_ratio(left: ListedCell, right: ListedCell) -> int:
+    ahead, behind = left[1] * right[0], right[1] * left[0]
+    return (ahead > behind) - (ahead < behind)
+
+
+SCALE = 2**32
+"""Logarithms are rounded down to multiples of 1/SCALE, and then added as whole numbers."""
+
+Whole = npt.NDArray[np.int64]
+Ball: TypeAlias = arb
+Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]
+"""For each axis of a pool the law, and how many sites are attacked."""
+
+
+@lru_cache(maxsize=64)
+def pooled_outcomes(pools: tuple[tuple[Attacked, int], ...]) -> list[tuple[Ball, list[Ball]]]:
+    """For everything that attacked sites may show: the likelihood ratio, and its mass in each bin."""
+    found = [(arb(1), [arb(1)])]
+    for pool, n_sites in pools:
+        own = _pool(pool, n_sites)
+        found = [(r * s, [x * y for x in left for y in right]) for r, left in found for s, right in own]
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _pool(axes: Attacked, n_sites: int) -> list[tuple[Ball, list[Ball]]]:
+    """The same for one pool: with j flips at attacked sites, K is j plus the flips of the others."""
+    clean = axes[0][0].clean
+    starts = bins_of(n_sites, clean)
+    ends, n_others = [*starts[1:], n_sites + 1], n_sites - sum(attacked for _, attacked in axes)
+    yes, no = exact_number(clean), exact_number(1 - clean)
+    others = [arb(comb(n_others, k)) * yes**k * no ** (n_others - k) for k in range(n_others + 1)]
+    shown = [(arb(1), 0, arb(1))]
+    for law, attacked in axes:
+        own = flip_outcomes(law, attacked)
+        shown = [(r * ratio, i + j, x * mass) for r, i, x in shown for ratio, j, mass in own]
+    whole = len(starts) == 1
+    return [
+        (
+            ratio,
+            [
+                mass if whole else mass * sum(others[max(start - j, 0) : max(end - j, 0)], arb(0))
+                for start, end in zip(starts, ends, strict=True)
+            ],
+        )
+        for ratio, j, mass in shown
+    ]
+
+
+def flip_outcomes(law: SiteLaw, number: int) -> list[tuple[Ball, int, Ball]]:
+    """For all counts of each outcome of a flip at `number` attacked sites: likelihood ratio, flips, probability.
+
+    Counts that add up to more than there are sites have a place too, with zeros.
+    """
+    ratios = [exact_number(attacked / clean if clean else Fraction(0)) for clean, attacked in law.outcomes]
+    chances = [exact_number(clean) for clean, _ in law.outcomes]
+    stayed = exact_number((1 - law.attacked) / (1 - law.clean) if law.clean < 1 else Fraction(0))
+    stays, found = exact_number(1 - law.clean), []
+    for shares in product(range(number + 1), repeat=len(law.outcomes)):
+        flips, left = sum(shares), number - sum(shares)
+        if left < 0:
+            found.append((arb(0), flips, arb(0)))
+            continue
+        ways = factorial(number) // prod(map(factorial, (*shares, left)))
+        ratio = prod((each**j for each, j in zip(ratios, shares, strict=True)), start=stayed**left)
+        mass = prod((each**j for each, j in zip(chances, shares, strict=True)), start=arb(ways) * stays**left)
+        found.append((ratio, flips, mass))
+    return found
+
+
+def log_gains(sizes: npt.NDArray[np.float64], theta: Ball, values: Sequence[Ball]) -> Whole:
+    """At most log(1 + g·(θ − X)), for each g and X, in 1/SCALE."""
+    found = np.zeros((len(sizes), len(values)), dtype=np.int64)
+    for i, size in enumerate(sizes.tolist()):
+        for k, value in enumerate(values if size else ()):
+            logarithm = ((1 + arb(size) * (theta - value)).lower()).log()
+            found[i, k] = math.floor(float_below((logarithm * SCALE).lower()))
+    return found
+
+
+def mean_of_exponentials(logarithms: Whole) -> Ball:
+    """The mean of what these are logarithms of, in 1/SCALE."""
+    return sum(((arb(each) / SCALE).exp() for each in logarithms.tolist()), arb(0)) / len(logarithms)
+
+
+@lru_cache(maxsize=2**14)
+def half_mixture(count: int, total: int) -> Ball:
+    """The capital against "at least half" after `count` of `total` votes, as an integral.
+
+    With v = sin²t the mean of (2v)ᵐ(2(1 − v))ⁿ⁻ᵐ over the arcsine law below 1/2 is that over t from 0 to π/4, evenly.
+    """
+
+    def capital(t: acb, _: bool) -> acb:  # flint asks whether it is analytic: it is
+        return (2 * t.sin() ** 2) ** count * (2 * t.cos() ** 2) ** (total - count)
+
+    with ctx.workprec(64):
+        whole = acb.integral(capital, acb(0), acb(arb.pi() / 4), rel_tol=arb(2) ** -50)
+        return whole.real * 4 / arb.pi()

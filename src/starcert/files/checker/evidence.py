@@ -1,0 +1,360 @@
+"""Verdicts of evidence, proved from single votes in ball arithmetic.
+
+The engine counts bits of packed columns and adds rounded logarithms. Here the votes against the class are rows of a
+plain matrix, counted attack by attack: how many of each stage and bin show which outcome at the attacked sites. The
+penalty π is summed over all outcomes and bins, likelihood ratios are fractions, and with the resulting θ and X the
+capital is
+
+    M = mean over g of Π (1 + g·(θ − X)).
+
+An attack is harmless if (1 − reserve)·M + reserve, times the capital of its own votes where it has some, is at least
+1/δ after some chunk of these: by Ville's inequality any chunk will do. δ is computed here, from alpha and the box.
+
+The engine's choices, λ and g, are taken over: a bet is fair whatever they are, provided they were made beforehand. So
+the choices of a stage are requested from an engine that has only seen the votes before that stage.
+
+A level with few attacks is weighed again as a whole; of one with many, the attacks nearest to failing and those
+settled with votes of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, ctx
+
+from starcert.files.checker.arithmetic import (
+    Ball,
+    flip_outcomes,
+    half_mixture,
+    log_gains,
+    mean_of_exponentials,
+    pooled_outcomes,
+)
+from starcert.math.arithmetic import LOCK, exact_number
+from starcert.math.attack_axis import counted_sites, numbered, pools_of
+from starcert.math.attacks import attacks_of
+from starcert.math.bets import RESERVE, sizes_of_stakes
+from starcert.math.evidence import MAX_FLIPS, STAGE_GROWTH, AlphaShares, level_weight
+from starcert.math.pooling import bins_of
+
+if TYPE_CHECKING:
+    from starcert.files.evidence_file import GraphEvidence
+    from starcert.files.record import BrokenLevel
+    from starcert.math.attack_axis import AttackAxis
+    from starcert.math.evidence import Evidence, Level, Scheme, Weighed
+    from starcert.math.flips import FlipRecord
+
+__all__ = ["MAX_AGAIN", "EvidenceCheck", "EvidenceChecker"]
+
+MAX_AGAIN = 2**14
+"""A level with more attacks is not weighed again as a whole."""
+
+NEAREST = 64
+"""Of such a level, the attacks with the least capital that are weighed again."""
+
+PRECISION = 96
+
+Whole = npt.NDArray[np.int64]
+Chosen: TypeAlias = tuple[tuple[int, ...], ...]
+"""For each listed axis the numbers of the attacked sites."""
+
+
+class EvidenceCheck(NamedTuple):
+    """What was proved a second time about one graph: certified and broken levels, and attacks weighed again.
+
+    `own` counts the attacks that were settled with votes of their own.
+    """
+
+    levels: int
+    broken: int
+    attacks: int
+    own: int
+
+
+class EvidenceChecker:
+    """The votes on one graph, looked at in the plainest way there is.
+
+    Args:
+        graph: the evidence.
+        axes: the axes of the noise on the graph.
+        label: the class.
+        alpha: the failure probability of this graph's certificate.
+        box: the requested radii; None: all.
+        choices: the engine's choices, given the first chunks of votes, this many.
+
+    Attributes:
+        before: for each stage of the bet, the choices from the votes before it.
+        stages: the stage of each vote against the class.
+        n_votes: how many votes each stage has.
+        shown: for each axis and choice the outcome that each vote against the class shows, 0 where the site did not
+            flip; None: not known, or too many.
+        numbers: how many sites of each axis flipped in each vote against the class, shape (votes, axes).
+    """
+
+    def __init__(
+        self,
+        graph: GraphEvidence,
+        axes: Sequence[AttackAxis],
+        *,
+        label: int,
+        alpha: Fraction,
+        box: Level | None,
+        choices: Callable[[int], Evidence],
+    ) -> None:
+        record = graph.record
+        self.graph, self.axes, self._label = graph, axes, label
+        self.alpha = AlphaShares.of(alpha).certified
+        self.pools = pools_of(axes)
+        self._box = graph.sizes if box is None else tuple(map(min, box, graph.sizes))
+        ends = [0, 1]
+        while ends[-1] < len(record.samples):
+            ends.append(ends[-1] * STAGE_GROWTH)
+        stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right") - 1
+        self.stages = np.repeat(stage_of_chunk, record.against)
+        self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends) - 1)]
+        n_choices = max(record.n_sites, sum(axis.n_choices for axis in axes))
+        known = record.complete and len(record) * n_choices <= MAX_FLIPS
+        self.shown = [_shown(record, axis) for axis in axes] if known else None
+        counted = counted_sites(axes)
+        self.numbers = (
+            np.stack([record.matrix(sites).sum(axis=1) for sites in counted], axis=1)
+            if known
+            else record.numbers(counted)
+        )
+        self.engine = choices(len(record.samples))
+        self.before = [choices(end) for end in ends[:-1]]
+
+    def check(self, certified: Sequence[Level], broken: Sequence[BrokenLevel], name: str) -> EvidenceCheck:
+        """Proves certified and broken levels of a graph with this name.
+
+        Raises:
+            ArithmeticError: a level cannot be proved.
+        """
+        proofs = {level: self._certifies(level) for level in certified}
+        attacks = {each.level: self._breaks(each) for each in broken}
+        for level, proof in (*proofs.items(), *attacks.items()):
+            if proof in (None, False):
+                raise ArithmeticError(f"two proofs disagree about level {level} of {name}: please report this as a bug")
+        again, own = (sum(column) for column in zip((0, 0), *filter(None, proofs.values()), strict=True))
+        return EvidenceCheck(len(certified), len(broken), again, own)
+
+    def delta(self, level: Level, scheme: Scheme) -> Fraction:
+        """The probability that one harmful attack of a level passes: levels and their schemes share alpha."""
+        return self.alpha * level_weight(level, self._box) * scheme.share
+
+    def _certifies(self, level: Level) -> tuple[int, int] | None:
+        """How many attacks of a level were weighed again, and how many with votes of their own; None: one failed.
+
+        The engine says which attacks the votes on the clean graph leave open: where any of them has no votes of its
+        own, a scheme is not worth a proof.
+        """
+        if any(_attacked(level, self.pools, axis) > size for axis, size in enumerate(self.graph.sizes)):
+            return 0, 0  # there are fewer sites
+        schemes = self.engine.schemes(level)
+        if sum(scheme.share for scheme in schemes) > 1:
+            return None  # more than the alpha of the level
+        for scheme in schemes:
+            weighed = self.engine.weighed(level, scheme)
+            if len(weighed.rest) <= len(self.graph.own):
+                with LOCK, ctx.workprec(PRECISION):
+                    found = self._weigh_again(level, scheme, weighed)
+                if found is not None:
+                    return found
+        return None
+
+    def _weigh_again(self, level: Level, scheme: Scheme, weighed: Weighed) -> tuple[int, int] | None:
+        delta, reserve = exact_number(self.delta(level, scheme)), exact_number(RESERVE)
+        shared = _SharedBet.of(self, level, scheme)
+        # Where no bet is possible nothing was lost either. Where flips are not known, all may have been lost.
+        unweighed = arb(self.engine.wager(level, scheme, 0) is None)
+        own = _OwnBet.of(self, level, scheme) if len(weighed.rest) else None
+        attacks = settled = 0
+        for attack in self._chosen(level, scheme, weighed):
+            attacks += 1
+            won = unweighed if shared is None else shared.capital(attack)
+            capital = ((1 - reserve) * won + reserve) * delta
+            if capital >= 1:
+                continue
+            settled += 1
+            if own is None or not own.reaches(capital, self.own_votes(scheme, attack)):
+                return None
+        return attacks, settled
+
+    def own_votes(self, scheme: Scheme, attack: Chosen) -> Sequence[tuple[Whole, Whole]]:
+        """Votes at the graph under one attack, chunk by chunk: for each class, and flip numbers of those against."""
+        sites = [self.axes[axis].attacked(chosen) for axis, chosen in zip(scheme.listed, attack, strict=True)]
+        return self.graph.own.get(tuple(sorted(np.concatenate([np.empty(0, dtype=np.int64), *sites]).tolist())), ())
+
+    def _chosen(self, level: Level, scheme: Scheme, weighed: Weighed) -> Iterator[Chosen]:
+        """The attacks that are weighed again: all, or those nearest to failing and those that are open."""
+        attacks = attacks_of(self.engine.listed(level, scheme))
+        if scheme.n_attacks <= MAX_AGAIN:
+            return attacks
+        least = np.argsort(weighed.weights.capital, kind="stable")[:NEAREST].tolist()
+        wanted = {*least, *weighed.rest.tolist()}
+        return (attack for number, attack in enumerate(attacks) if number in wanted)
+
+    def _breaks(self, broken: BrokenLevel) -> bool:
+        """Whether an attack is of a level, its votes were recorded, and they are too few for the class."""
+        level, votes = broken.level, broken.votes
+        moved = numbered(self.axes, broken.sites, broken.values)
+        of_level = level == tuple(int(np.isin(axis.attacked(range(axis.n_choices)), moved).sum()) for axis in self.axes)
+        sums = np.cumsum([counts for counts, _ in self.graph.own.get(moved, ())], axis=0)
+        if not of_level or len(broken.sites) != sum(level) or list(votes) not in sums.tolist():
+            return False
+        mine = votes[self._label]
+        others = [count for label, count in enumerate(votes) if label != self._label]
+        with LOCK, ctx.workprec(PRECISION):
+            capital = sum((half_mixture(mine, mine + each) for each in others), arb(0)) / len(others)
+            return bool(capital * exact_number(Fraction(broken.delta)) >= 1)
+
+    def bins(self, pooled: Sequence[int], numbers: Whole) -> tuple[Whole, int]:
+        """The bin of each vote from its flip numbers, and how many bins there are."""
+        bins, n_bins = np.zeros(len(numbers), dtype=np.int64), 1
+        for first in dict.fromkeys(self.pools[axis] for axis in pooled):
+            starts = bins_of(len(self.axes[first].sites), self.axes[first].law.clean)
+            own = sum((numbers[:, first] >= start).astype(np.int64) for start in starts[1:])
+            bins, n_bins = bins * len(starts) + own, n_bins * len(starts)
+        return bins, n_bins
+
+    def theta(self, level: Level, attacked: Sequence[int], pooled: Sequence[int], limits: Sequence[float]) -> Ball:
+        """1/2, less π, less what a graph that is attacked on these axes shows and the clean one never does."""
+        shown = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
+        by_pool: dict[int, list[int]] = {}
+        for axis in pooled:
+            by_pool.setdefault(self.pools[axis], []).append(axis)
+        pools = (
+            (tuple((self.axes[axis].law, level[axis]) for axis in axes), len(self.axes[first].sites))
+            for first, axes in by_pool.items()
+        )
+        penalty = arb(0)
+        for ratio, masses in pooled_outcomes(tuple(pools)):
+            for limit, mass in zip(limits, masses, strict=True):
+                over = ratio - arb(limit)
+                if not over <= 0:
+                    penalty += mass * (over if over > 0 else over.upper())
+        theta: Ball = exact_number(shown - Fraction(1, 2)) - penalty
+        return theta
+
+
+def _attacked(level: Level, pools: Sequence[int], pool: int) -> int:
+    """How many sites of a pool a level attacks: its axes take different ones."""
+    return sum(number for number, each in zip(level, pools, strict=True) if each == pool)
+
+
+class _SharedBet:
+    """The bet on the votes on the clean graph, for all attacks of a scheme.
+
+    Args:
+        checker: the votes.
+        scheme: which axes are listed.
+        level: how many sites are attacked on each axis.
+        groups: the stage and bin of each vote against the class, as one number.
+        seen: what such a vote adds to the logarithm of capital, shape (stakes, *(numbers of outcomes), groups).
+        quiet: what all votes for the class add, shape (stakes,).
+    """
+
+    def __init__(
+        self, checker: EvidenceChecker, scheme: Scheme, level: Level, groups: Whole, seen: Whole, quiet: Whole
+    ) -> None:
+        self._checker, self._scheme, self._groups, self._quiet = checker, scheme, groups, quiet
+        self._steps: list[Whole] = []
+        step = seen.shape[-1]
+        for axis in reversed(scheme.listed):  # for each outcome the distance between its counts in `seen`
+            lengths = [step * (level[axis] + 1) ** i for i in range(len(checker.axes[axis].law.outcomes))]
+            self._steps.insert(0, np.array([0, *reversed(lengths)]))
+            step = lengths[-1] * (level[axis] + 1)
+        self._seen = seen.reshape(len(seen), -1)
+
+    @classmethod
+    def of(cls, checker: EvidenceChecker, level: Level, scheme: Scheme) -> _SharedBet | None:
+        """The bet of a scheme; None where the engine makes none, or single flips are not known."""
+        if scheme.listed and checker.shown is None:
+            return None
+        pooled = tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
+        bins, n_bins = checker.bins(pooled, checker.numbers)
+        # Without pooled axes nothing is chosen, and all votes are of one stage.
+        n_votes = checker.n_votes if pooled else [sum(checker.n_votes)]
+        stages = checker.stages if pooled else np.zeros_like(checker.stages)
+        own = [[ratio for ratio, _, _ in flip_outcomes(checker.axes[axis].law, level[axis])] for axis in scheme.listed]
+        ratios = [prod(parts, start=arb(1)) for parts in product(*own)]
+        seen, quiet = [], np.zeros(0, dtype=np.int64)
+        for stage, votes in enumerate(n_votes):
+            wager = checker.before[stage].wager(level, scheme, stage)
+            if wager is None:
+                return None
+            limits = wager.limits.tolist()
+            theta = checker.theta(level, range(len(level)), pooled, limits)
+            gains = log_gains(wager.sizes, theta, [ratio * arb(limit) for ratio in ratios for limit in limits])
+            seen.append(gains.reshape(len(gains), -1, n_bins))
+            lost = int((stages == stage).sum())
+            quiet = (votes - lost) * log_gains(wager.sizes, theta, [arb(0)])[:, 0] + (quiet if len(quiet) else 0)
+        return cls(checker, scheme, level, stages * n_bins + bins, np.concatenate(seen, axis=-1), quiet)
+
+    def capital(self, attack: Chosen) -> Ball:
+        """At least the capital against one attack: votes are counted by group and by what they show at its sites."""
+        cells, shown = self._groups.copy(), self._checker.shown
+        for axis, steps, chosen in zip(self._scheme.listed, self._steps, attack, strict=True):
+            assert shown is not None
+            for number in chosen:
+                cells += steps[shown[axis][number]]
+        counts = np.bincount(cells, minlength=self._seen.shape[1])
+        return mean_of_exponentials(self._quiet + self._seen @ counts)
+
+
+class _OwnBet(NamedTuple):
+    """The bet on votes at attacked graphs: the pooled axes, and what votes against and for the class add, if pooled."""
+
+    checker: EvidenceChecker
+    axes: tuple[int, ...]
+    gains: Whole
+    quiet: Whole
+
+    @classmethod
+    def of(cls, checker: EvidenceChecker, level: Level, scheme: Scheme) -> _OwnBet | None:
+        """The bet of a scheme; None where the engine makes none."""
+        bet = checker.engine.own_bet(level, scheme)
+        if bet is None:
+            return None
+        nothing = np.empty(0, dtype=np.int64)
+        if not bet.axes:
+            return cls(checker, (), nothing, nothing)
+        limits = bet.limits.tolist()
+        theta = checker.theta(level, bet.axes, bet.axes, limits)
+        sizes = sizes_of_stakes(bet.theta, bet.limits)
+        gains = log_gains(sizes, theta, [arb(limit) for limit in limits])
+        return cls(checker, bet.axes, gains, log_gains(sizes, theta, [arb(0)])[:, 0])
+
+    def reaches(self, already: Ball, votes: Sequence[tuple[Whole, Whole]]) -> bool:
+        """Whether the capital, times what there is already, was 1 or more after any chunk."""
+        return any(bool(already * self.capital(votes[:end]) >= 1) for end in range(len(votes), 0, -1))
+
+    def capital(self, votes: Sequence[tuple[Whole, Whole]]) -> Ball:
+        """The capital after these chunks."""
+        total = sum(int(counts.sum()) for counts, _ in votes)
+        numbers = np.concatenate([each for _, each in votes])
+        if not self.axes:
+            return half_mixture(len(numbers), total)
+        bins, n_bins = self.checker.bins(self.axes, numbers)
+        counts = np.bincount(bins, minlength=n_bins)
+        return mean_of_exponentials(self.quiet * (total - len(numbers)) + self.gains @ counts)
+
+
+def _shown(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
+    """The outcome that each vote shows at each choice of an axis, shape (choices, votes)."""
+    if axis.moves is None:
+        return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)
+    found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)
+    values = record.values(axis.sites)
+    for site, clean in enumerate(axis.moves.values.tolist()):
+        shown = np.where(values[:, site] < 0, clean, values[:, site])
+        for move in range(axis.law.moves):
+            found[axis.law.moves * site + move] = axis.moves.outcomes[clean, move][shown]
+    return found

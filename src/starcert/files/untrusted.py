@@ -1,0 +1,216 @@
+"""Values of untrusted files: JSON, each value with its place in the file, and packed arrays.
+
+Every value is checked when it is taken, and an error names the field. Arrays are unpacked no further than needed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import reprlib
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.system.files import read_header, read_numbers
+
+__all__ = ["MAX_UNPACKED", "Field", "MalformedError", "PackedArrays", "parse"]
+
+
+class MalformedError(Exception):
+    """A sentence about what is wrong, without the name of the file."""
+
+
+class Field:
+    """A value and where it stands.
+
+    Example:
+        >>> Field({"alpha": "low"}, "").members("alpha")["alpha"].number()
+        Traceback (most recent call last):
+        starcert.files.untrusted.MalformedError: 'alpha' must be a number. Got 'low' instead.
+    """
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, value: Any, name: str) -> None:  # noqa: ANN401  (JSON: anything at all)
+        self.value = value
+        self.name = name
+
+    def check(self, holds: bool, requirement: str) -> None:
+        """Refuses the file, with what the field must be, unless that holds."""
+        if not holds:
+            where = f"'{self.name}'" if self.name else "the file"
+            raise MalformedError(f"{where} must {requirement}. Got {_SHORT.repr(self.value)} instead.")
+
+    def members(self, *names: str, optional: tuple[str, ...] = ()) -> dict[str, Field]:
+        """The members of an object that has these and no others."""
+        inside, prefix = self.mapping(), f"{self.name}." if self.name else ""
+        for name in names:
+            if name not in inside:
+                raise MalformedError(f"'{prefix}{name}' is missing.")
+        for name in inside:
+            if name not in names and name not in optional:
+                raise MalformedError(f"'{_short(prefix + name)}' does not belong there.")
+        return {name: Field(value, prefix + name) for name, value in inside.items()}
+
+    def mapping(self) -> dict[str, Any]:
+        """An object, with any members."""
+        self.check(isinstance(self.value, dict), "be an object")
+        return dict(self.value)
+
+    def items(self) -> list[Field]:
+        """The entries of a list."""
+        self.check(isinstance(self.value, list), "be a list")
+        return [Field(value, f"{self.name}[{i}]") for i, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        """A text."""
+        self.check(isinstance(self.value, str), "be text")
+        return str(self.value)
+
+    def flag(self) -> bool:
+        """True or false."""
+        self.check(isinstance(self.value, bool), "be true or false")
+        return bool(self.value)
+
+    def number(self) -> float:
+        """A finite number."""
+        self.check(type(self.value) in (int, float) and abs(self.value) <= 1e300, "be a number")
+        return float(self.value)
+
+    def probability(self) -> float:
+        """A number from 0 to 1."""
+        self.check(0 <= self.number() <= 1, "be a probability from 0 to 1")
+        return self.number()
+
+    def whole(self, most: int) -> int:
+        """A whole number from 0 to `most`."""
+        self.check(type(self.value) is int and 0 <= self.value <= most, f"be a whole number from 0 to {most:,}")
+        return int(self.value)
+
+    def wholes(self, length: int, most: int) -> tuple[int, ...]:
+        """A list of this many whole numbers from 0 to `most`."""
+        right_length = isinstance(self.value, list) and len(self.value) == length
+        self.check(right_length, f"be a list of {length} whole numbers")
+        inside = all(type(item) is int and 0 <= item <= most for item in self.value)
+        self.check(inside, f"hold whole numbers from 0 to {most:,}")
+        return tuple(self.value)
+
+
+def parse(text: str) -> Field:
+    """The value of a JSON text: no key twice, finite numbers only, no endless nesting."""
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
+    except RecursionError:
+        raise MalformedError("the file is nested too deeply to be a file of certificates.") from None
+    except ValueError as error:  # also a whole number of thousands of digits
+        raise MalformedError(f"the file is not complete JSON ({error}).") from None
+    return Field(value, "")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise MalformedError(f"'{_short(twice)}' stands twice in one object.")
+    return members
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise MalformedError(f"the file must hold finite numbers. Got {_short(text)} instead.")
+    return number
+
+
+def _short(text: str) -> str:
+    return _SHORT.repr(text)[1:-1]
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict = 2, 4, 4
+_SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 60, 40, 60
+
+MAX_UNPACKED = 2**32
+"""The most bytes that all arrays of a file take."""
+
+ZIP_END = 22
+"""The bytes of the last record of a zip file that has no comment."""
+
+MAX_DIRECTORY = 2**13
+"""More bytes than the list of the members of a file takes."""
+
+
+class PackedArrays:
+    """What is left of the arrays of an `.npz` file: each is unpacked only as far as it is taken.
+
+    Attributes:
+        left: how many numbers of each array are left.
+    """
+
+    def __init__(self, file: BinaryIO, wanted: Mapping[str, str]) -> None:
+        with _unpacking():
+            _check_directory(file)
+            self._file = zipfile.ZipFile(file)  # stays open as long as it is read from
+            self._kinds = {name: np.dtype(kind) for name, kind in wanted.items()}
+            self._streams = dict(zip(wanted, self._open(list(wanted)), strict=True))
+            self.left = {name: self._length(name) for name in wanted}
+
+    def _open(self, wanted: list[str]) -> Iterator[Any]:
+        members = self._file.infolist()
+        if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
+            raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
+        if (size := sum(each.file_size for each in members)) > MAX_UNPACKED:
+            raise MalformedError(f"its arrays take {size:,} bytes; more than {MAX_UNPACKED:,} are not unpacked.")
+        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
+            raise MalformedError("its arrays must be stored or deflated.")
+        return map(self._file.open, members)
+
+    def _length(self, name: str) -> int:
+        header, kind = read_header(self._streams[name]), self._kinds[name]
+        if header.dtype.str != kind.str or header.by_columns or len(header.shape) != 1:
+            got = f"{header.dtype} {header.shape}"
+            raise MalformedError(f"'{name}' must be one row of numbers of the type {kind.str}. Got {got}.")
+        if header.size != self._file.getinfo(f"{name}.npy").file_size:
+            raise MalformedError(f"'{name}' must be as long as it says.")
+        return header.shape[0]
+
+    def take(self, name: str, length: int) -> npt.NDArray[Any]:
+        """The next numbers of an array."""
+        if not 0 <= length <= (left := self.left[name]):
+            raise MalformedError(f"'{name}' must be longer: of {length:,} numbers that come next it has {left:,}.")
+        self.left[name] -= length
+        with _unpacking():
+            return read_numbers(self._streams[name], length, self._kinds[name])
+
+    def check_empty(self) -> None:
+        """Refuses numbers that were not taken."""
+        for name, left in self.left.items():
+            if left:
+                raise MalformedError(f"'{name}' must be shorter: {left:,} numbers belong to no graph.")
+
+
+@contextmanager
+def _unpacking() -> Iterator[None]:
+    """Turns whatever a foreign file makes the unpacking raise into a `MalformedError`."""
+    try:
+        yield
+    except MalformedError:
+        raise
+    except Exception as error:
+        raise MalformedError(f"it cannot be unpacked ({error}).") from error
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """Refuses a zip file whose list of members is long, or somewhere else: it would be read whole."""
+    file.seek(max(0, file.seek(0, io.SEEK_END) - ZIP_END - 20))
+    last = file.read()
+    end = last[-ZIP_END:]
+    directory = int.from_bytes(end[12:16], "little")
+    if end[:4] != b"PK\x05\x06" or directory > MAX_DIRECTORY or last.startswith(b"PK\x06\x07"):
+        raise MalformedError("it is not a file of arrays, or holds others.")
