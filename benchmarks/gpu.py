@@ -95,7 +95,7 @@ def votes(
     """So many votes as one chunk; with the flips of those against a class."""
     sites = sc.Partition.everything("bonds").sites(graph)
     job = Job(classifier, sc.Problem(noise, (sites,)), seed=1, chunk_size=n_votes, batch_size=classifier.batch_size)
-    return lambda: count_chunk(classifier, sites, job, Chunk(0, "estimation", 0, n_votes, against))
+    return lambda: count_chunk(job, sites, Chunk(0, "estimation", 0, n_votes, against))
 
 
 def chain(n: int) -> sc.Graph:

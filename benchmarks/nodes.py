@@ -89,7 +89,7 @@ def main() -> None:
         job = Job(smoothed.classifier, problem, seed=1, chunk_size=copies)
         chunks = [Chunk(0, "estimation", number, copies) for number in range(3)]
         loop(smoothed, graph, noise, 2)
-        counted = partial(count_chunk, smoothed.classifier, problem.sites[0], job)
+        counted = partial(count_chunk, job, problem.sites[0])
         counted(chunks[0])
         ours = min(seconds(partial(counted, chunk)) for chunk in chunks[1:])
         theirs = min(seconds(partial(loop, smoothed, graph, noise, few)) for _ in range(2))

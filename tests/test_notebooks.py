@@ -32,7 +32,7 @@ def test_a_noise_is_a_row_for_each_region():
     assert head == ["region", "noise", "axes"]
     assert (core[0], core[2]) == ("core", "core")
     assert (other[0], other[2]) == ("<b>", "<b>.delete, <b>.add")
-    assert core[1] == noise["core"].words()
+    assert core[1] == noise["core"].describe()
 
 
 def test_a_certificate_is_its_sentence_and_its_radii():

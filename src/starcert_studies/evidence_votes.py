@@ -192,7 +192,7 @@ def judged_votes(
     smoothed: SmoothedClassifier, problem: Problem, votes: Votes, truth: Sequence[int], question: Question, seed: int
 ) -> list[Judged]:
     """The same where the votes on the clean objects, with their flips, are there."""
-    job = Job(smoothed.classifier, problem, seed, smoothed.classifier.chunk_size)
+    job = Job.of(smoothed.classifier, problem, seed)
     share = counts_alpha(ALPHA, evidence=True)
     paper, counts = (
         certify(

@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 from starcert.pages.plots.drawing import style
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, write_whole
-from starcert.system.provenance import provenance
+from starcert.system.provenance import versions
 from starcert_studies.outcome import Finished, Outcome, study_page
 from starcert_studies.parts import StudyParts
 
@@ -128,7 +128,7 @@ def reproduce(
         "values": outcome.values,
         "seconds": round(finished.seconds, 1),
         "peak_bytes": finished.peak_bytes,
-        "provenance": provenance(),
+        "provenance": versions(),
     }
     write_whole(out / "results.json", [json.dumps(results, indent=2), "\n"])
     write_whole(out / "index.html", [study_page(module.TITLE, outcome, results)])

@@ -12,9 +12,9 @@ from starcert.certificates.decided_plan import MAX_LEVELS, DecidedPlan
 from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
 from starcert.math.evidence import AlphaShares, Evidence
+from starcert.voting.counting import tallies
 from starcert.voting.jobs import Chunk, Job
 from starcert.voting.plans import SoFar, Wanted
-from starcert.voting.vote_loop import tallies
 
 NOISE = sc.Noise(all=0.1)
 

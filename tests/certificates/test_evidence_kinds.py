@@ -61,7 +61,7 @@ def certify(name, base=None, **options):
 def truth(name, one):
     """The enumerated world of a certificate."""
     noise, _, regions, clean = KINDS[name]
-    filled = sc.Noise({region: noise[region].filled(3, region, "sites") for region in noise})
+    filled = sc.Noise({region: noise[region].for_alphabet(3, region, "sites") for region in noise})
     places = "a" * len(clean) if regions is None else [r for r, columns in regions.items() for _ in columns]
     world = ValuedWorld(filled, places, clean)
     return world.being(np.float64(Many().answers(world.vectors, one.target) != one.label))

@@ -63,9 +63,9 @@ def test_a_store_keeps_them_and_continues(tmp_path):
         assert [record.n_targets for record in store.graphs] == [5, 3, 6]
         assert store.rows == list(zip(votes.objects.tolist(), votes.targets.tolist(), strict=True))
         np.testing.assert_array_equal(store.counts("estimation"), votes.counts)
-        assert store.done(2, "estimation", target=5) == {0: 1024, 1: 976}
+        assert [chunk[:2] for chunk in store.chunks(2, "estimation", target=5)] == [(0, 1024), (1, 976)]
         with pytest.raises(InvalidParameterError, match="'target' must be a whole number from 0 to 2"):
-            store.done(1, "estimation", target=3)
+            store.chunks(1, "estimation", target=3)
 
 
 def test_a_store_serves_no_other_number_of_targets(tmp_path):
@@ -193,7 +193,7 @@ class TestNodes:
             1,
             0,
         ]  # others: any
-        with pytest.raises(InvalidParameterError, match="tell rows from nodes, which are in another order"):
+        with pytest.raises(InvalidParameterError, match="distinguish rows from nodes, which are in another order"):
             nodes(All()).certify([named_star()], **WANTED).truth([5, 6, 7, 8, 9])
 
     def test_as_many_nodes_as_targets(self):

@@ -87,7 +87,7 @@ def test_a_store_of_more_votes_than_memory_holds(tmp_path, here, monkeypatch):
     settings = VoteSettings({"a": 0.1}, "huge", n_classes=2**16, seed=0, chunk_size=10, backend="cpu")
     records = [GraphRecord(i, f"{i:x}", "0", {"a": 1}) for i in range(60)]
     VoteStore.open(tmp_path / "votes.db", settings, records, provenance={}).close()
-    monkeypatch.setattr("starcert.voting.store.votes.MOST_BYTES", 2**24)
+    monkeypatch.setattr("starcert.voting.store.votes.MAX_BYTES", 2**24)
     for command in (("votes", tmp_path / "votes.db"), ("frontier", "--store", tmp_path / "votes.db")):
         refused(here(*command), "the votes on 60 graphs for 65,536 classes would take 31.5 MB")
 

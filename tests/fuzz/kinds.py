@@ -268,11 +268,9 @@ def _forge(rng: Random, db: Any) -> None:
             "UPDATE records SET value = ?, digest = ? WHERE kind = ? AND number = ?", (value, digest, kind, number)
         )
     else:
-        table = rng.choice(("chunks", "tallies"))
-        of_targets = ("target",) if table == "chunks" else ()
-        column = rng.choice(("graph", *of_targets, "purpose", "chunk", "samples", "counts", "digest"))
+        column = rng.choice(("graph", "purpose", "chunk", "samples", "counts", "digest"))
         new: object = rng.choice((0, -1, 1, 2**31, 2**63 - 1, "selection", "x", None, b"", bytes(16), bytes(1000), 1.5))
-        db.execute(f"UPDATE {table} SET {column} = ?", (new,))
+        db.execute(f"UPDATE chunks SET {column} = ?", (new,))
 
 
 # TU data sets

@@ -177,7 +177,7 @@ def test_another_noise_for_training():
         ({"validation": []}, "'validation' must be indices of nodes, from 0 to 59"),
         ({"labels": [0, 1]}, "'labels' must have one class for each of 60, a whole number"),
         ({"labels": ["a", "b"] * 30}, "'labels' must be classes, whole numbers from 0.* Number names first"),
-        ({"copies": 9}, "'copies' must be a whole number, from 1 to 8"),
+        ({"copies": 9}, "'copies' must be a whole number from 1 to 8"),
         ({"epochs": 0}, "'epochs' must be a whole number, 1 or more"),
         ({"smoothed": graph_gin}, "'smoothed' must smooth a classifier of .*from_pyg with targets='nodes'"),
     ],

@@ -4,11 +4,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from block_worlds import blocks
+from block_worlds import blocks, from_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.objects.blocks import Block, Listed, across, from_json, inside, outside, within, without
+from starcert.objects.blocks import Block, Listed, across, inside, outside, within, without
 
 N_NODES = 8
 

@@ -180,7 +180,7 @@ def test_data_that_tell_of_edges_are_kept_apart():
     assert repr(graph) == "Graph(3 nodes, 1 edges, node data: z, anchored data: degree)"
     assert list(graph.node_data) == ["z"]
     assert graph.anchored_data["degree"].tolist() == [1, 1, 0]
-    with pytest.raises(KeyError, match=r"'degree' tells of the graph's own edges: it is in graph.anchored_data"):
+    with pytest.raises(KeyError, match=r"'degree' reveals the graph's own edges: it is in graph.anchored_data"):
         graph.node_data["degree"]
     with pytest.raises(KeyError, match=r"^'w'$"):
         graph.node_data["w"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects import Frame, Sites
+from starcert.objects import NodeFrame, Sites
 from starcert.objects.binding import acting_laws, bind
 from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError, StarcertWarning
@@ -53,7 +53,7 @@ def test_a_graph_travels_and_has_a_key_of_its_own(graph):
     plain = sc.Graph(graph.n_nodes, () if graph.directed else graph.edges)
     assert graph.key != plain.key
     assert graph.frame.key != plain.frame.key or graph.n_nodes == 0
-    assert pickle.loads(pickle.dumps(graph.frame)) == graph.frame == Frame.of(again)
+    assert pickle.loads(pickle.dumps(graph.frame)) == graph.frame == NodeFrame.of(again)
 
 
 def test_what_changes_changes_the_key():
@@ -76,6 +76,12 @@ def test_node_data_that_are_sites_are_no_node_data():
     (copy,) = clean_copy(Sites(graph, (), ())).copies()
     assert copy.node_data["x"].tolist() == np.eye(2).tolist()
     assert graph.to_networkx().nodes[1]["x"].tolist() == [0, 1]
+
+
+def test_categories_may_be_numbers_in_a_list():
+    graph = sc.Graph(3, [(0, 1)], node_data={"number": [6, 7, 6]}).with_categories("number", (6, 7, 8))
+    assert graph.node_sites["number"].values.tolist() == [[0], [1], [0]]
+    assert graph.node_sites["number"].shown(graph.node_sites["number"].values) == (6, 7, 6)
 
 
 def test_node_data_that_say_the_same_as_sites_are_found():

@@ -3,7 +3,7 @@ from itertools import combinations
 import pytest
 
 import starcert as sc
-from starcert.objects.pairsets import Inside, Pairs
+from starcert.objects.site_sets import Inside, Pairs
 
 GRAPH = sc.Graph(6, [(0, 1), (1, 2), (3, 4)], nodes="uvwxyz")
 ALL = [frozenset(pair) for pair in combinations("uvwxyz", 2)]

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 import starcert as sc
-from starcert.objects.pairsets import Inside
 from starcert.objects.rule import partition_by_rule
+from starcert.objects.site_sets import Inside
 from starcert.system.errors import InvalidParameterError
 
 GRAPH = sc.Graph(

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects import Frame
+from starcert.objects import NodeFrame
 from starcert.objects.rule import EdgesAskedError, without_edges
 
 GRAPH = sc.Graph(4, [(0, 1), (1, 2)], nodes="abcd", node_data={"x": np.eye(4), "element": ["C", "N", "O", "C"]})
-FRAME = Frame.of(GRAPH)
+FRAME = NodeFrame.of(GRAPH)
 
 
 def caught(graph):
@@ -63,7 +63,7 @@ def test_nodes_and_their_data_may_be_looked_at():
 def test_who_writes_into_the_data_spoils_nobody_elses():
     torch = pytest.importorskip("torch")
     graph = sc.Graph(2, [], node_data={"x": torch.ones(2)})
-    assert without_edges(lambda shown: shown.node_data["x"].add_(1).tolist(), Frame.of(graph)) == [2.0, 2.0]
+    assert without_edges(lambda shown: shown.node_data["x"].add_(1).tolist(), NodeFrame.of(graph)) == [2.0, 2.0]
     assert graph.node_data["x"].tolist() == [1.0, 1.0]
 
 

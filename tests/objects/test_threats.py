@@ -9,7 +9,7 @@ from report_worlds import FOUR, ONE, STARS, weighed
 import starcert as sc
 from starcert.certificates import metrics
 from starcert.math.frontier import levels_of
-from starcert.objects.threats import AnyFlips, threat_of
+from starcert.objects.noise import AnyFlips, threat_of
 from starcert.system.errors import InvalidParameterError
 
 NOISE = sc.Noise(core=0.1, rest=0.2)
@@ -161,15 +161,15 @@ def test_votes_that_are_predicted_to_settle_open_graphs_do():
     base = sc.classifiers.from_sklearn(estimator.fit(data.train.graphs, data.train.labels))
     smoothed = sc.SmoothedClassifier(base, sc.Noise(motif=0.1, random=0.1), data.partition)
     asked = {"samples": 5_000, "seed": 1, "evidence": True, "threat": "flips:1"}
-    (few,) = metrics.flip_verdicts(smoothed.certify(data.test.graphs[:20], **asked, own_samples=640), most=1)
+    (few,) = metrics.flip_verdicts(smoothed.certify(data.test.graphs[:10], **asked, own_samples=640), most=1)
     assert few.n_open >= len(few.own_samples) > 0
     assert list(few.own_samples) == sorted(few.own_samples)
     assert few.own_samples[0] > 640
     enough = few.own_samples[-1] * 3 // 2  # it is right within 50%
-    (more,) = metrics.flip_verdicts(smoothed.certify(data.test.graphs[:20], **asked, own_samples=enough), most=1)
+    (more,) = metrics.flip_verdicts(smoothed.certify(data.test.graphs[:10], **asked, own_samples=enough), most=1)
     assert few.n_open - more.n_open >= 0.75 * len(few.own_samples)
     (less,) = metrics.flip_verdicts(
-        smoothed.certify(data.test.graphs[:20], **asked, own_samples=few.own_samples[0] // 2), most=1
+        smoothed.certify(data.test.graphs[:10], **asked, own_samples=few.own_samples[0] // 2), most=1
     )
     assert few.n_open - less.n_open <= 0.25 * len(few.own_samples)
 

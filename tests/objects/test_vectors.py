@@ -7,7 +7,7 @@ from scipy import sparse
 import starcert as sc
 from starcert.objects import CleanObject
 from starcert.objects.binding import bind, bind_all
-from starcert.objects.vectors import VectorFrame, column_sites, joined, matrix_of
+from starcert.objects.vectors import VectorFrame, column_sites, join_rows, matrix_of
 from starcert.system.errors import InvalidParameterError
 
 NAMES = ("age", "smoker", "sport")
@@ -49,7 +49,7 @@ def test_rows_are_the_rows_of_an_array():
     assert rows == [sc.Bits(row, names=NAMES) for row in matrix]
     assert sc.Bits.rows(sparse.csr_array(matrix), names=NAMES) == rows
     np.testing.assert_array_equal(matrix_of(rows), matrix)
-    assert joined(rows).row.tolist() == matrix.ravel().tolist()
+    assert join_rows(rows).row.tolist() == matrix.ravel().tolist()
     assert len({row.frame.key for row in rows}) == 1
     assert sc.Bits.rows(np.zeros((0, 3))) == []
     assert sc.Bits([]).layers[0].size == 0
@@ -111,7 +111,7 @@ BAD = {
     "a list for a name": (lambda: sc.Categories.rows([["a", ["b"]]], values="ab"), r"'X' must"),
     "too many values": (
         lambda: sc.Categories([0], values=257),
-        r"'values' must be a whole number, from 2 to 256. Got 257",
+        r"'values' must be a whole number from 2 to 256. Got 257",
     ),
     "one value": (lambda: sc.Categories([0], values=1), r"from 2 to 256. Got 1"),
     "no number": (lambda: sc.Categories([0], values=2.5), r"from 2 to 256. Got 2.5"),

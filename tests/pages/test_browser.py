@@ -14,7 +14,7 @@ from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_co
 
 import starcert as sc
 from starcert.files import Archive
-from starcert.objects.pairsets import Across, Within
+from starcert.objects.site_sets import Across, Within
 from starcert.pages import write_report
 
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from block_worlds import from_json
 from report_worlds import graphs
 
 import starcert as sc
-from starcert.objects.blocks import from_json
-from starcert.objects.pairsets import Across, Within
+from starcert.objects.site_sets import Across, Within
 from starcert.pages import drawings as module
 from starcert.pages.drawings import DRAWN_NODES, drawings
 

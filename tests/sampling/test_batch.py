@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects import Frame, Sites
+from starcert.objects import NodeFrame, Sites
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling.draws import FlippedDraw, PackedDraw
 from starcert.sampling.sampler import sampler
@@ -57,7 +57,7 @@ def test_all_views_agree(batch):
 def test_graphs_are_the_same_copies_with_the_frame_of_the_clean_graph(batch):
     for copy, graph in zip(batch.adjacency(), batch.copies(), strict=True):
         np.testing.assert_array_equal(graph.to_numpy(), copy)
-        assert Frame.of(graph) == batch.frame == Frame.of(GRAPH)
+        assert NodeFrame.of(graph) == batch.frame == NodeFrame.of(GRAPH)
 
 
 @pytest.mark.parametrize("name", ["clean", "graph", "sites"])

@@ -1,6 +1,8 @@
 """Random blocks of every kind, each with its node pairs by definition."""
 
+from collections.abc import Mapping
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -72,3 +74,16 @@ def _listed(pairs: set[tuple[int, int]]) -> tuple[Listed, set[frozenset[int]]]:
 def numbered(block: AnyBlock) -> list[list[int]]:
     """The pairs of a block in the order of their numbers."""
     return np.stack(block.coordinates(np.arange(block.size)), axis=1).tolist()
+
+
+def from_json(described: Mapping[str, Any]) -> AnyBlock:
+    """The block that `to_json` wrote down, with the same pairs under the same numbers: what the report's page reads."""
+    arrays = {name: np.array(part, dtype=np.int64) for name, part in described.items()}
+    if "pairs" in arrays:
+        return Listed(np.stack(np.divmod(np.cumsum(arrays["pairs"]), arrays["n"]), axis=1))
+    return Block(
+        arrays["nodes"],
+        arrays.get("first", np.arange(1, len(arrays["nodes"]) + 1)),
+        np.cumsum(arrays["holes"]) if "holes" in arrays else row([]),
+        arrays.get("last"),
+    )

@@ -10,9 +10,9 @@ from contextlib import closing
 import numpy as np
 
 from starcert.math.flips import FlipRecord
+from starcert.voting import PURPOSES
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
-PURPOSES = ("selection", "estimation")
 SETTINGS = VoteSettings(
     noise={"motif": 0.1 + 0.2, "bonds": {"delete": 0.04, "add": 5e-324}},
     classifier="a graph network, “seed 3”",
@@ -23,7 +23,7 @@ SETTINGS = VoteSettings(
 )
 SITES = 403
 AXES = [range(5), range(5, SITES)]
-PROVENANCE = {"starcert": "0.2.0", "commit": "abc"}
+PROVENANCE = {"starcert": "0.2.0", "numpy": "1.26"}
 
 
 def graphs_of(number):
@@ -62,7 +62,7 @@ def fill_evidence(store, chunks):
             record = flips_of(graph, chunk)
             record = record.by_numbers(AXES) if graph == len(store.graphs) - 1 else record
             votes = votes_of(graph, "estimation", chunk)
-            store.add(graph, "estimation", chunk, votes, samples=1000, record=record)
+            store.add(graph, "estimation", chunk, votes, samples=1000, records=[record])
             for positions in ([3], [19, 0]):
                 store.add_attack(graph, positions, chunk, votes[::-1], samples=1000)
 

@@ -120,7 +120,7 @@ HAMMER = """
 import sys, time
 from pathlib import Path
 from starcert.system.files import write_whole
-end, text = time.monotonic() + 2, sys.argv[2] * 100_000
+end, text = time.monotonic() + 1, sys.argv[2] * 100_000
 while time.monotonic() < end:
     write_whole(Path(sys.argv[1]), [text[:50_000], text[50_000:]])
 """

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from starcert.system import files
+from starcert.system.files import holding_lock, lock_file, unlock_file
 
 
 @pytest.fixture
@@ -11,44 +11,41 @@ def path(tmp_path):
 
 
 def test_one_has_the_lock_and_the_file_goes_with_it(path):
-    mine = files.lock_file(path)
-    assert mine is not None
-    assert files.lock_file(path) is None
-    files.unlock_file(mine, path)
-    assert not os.path.exists(path)
-    again = files.lock_file(path)
-    assert again is not None
-    files.unlock_file(again, path)
+    for _ in range(2):
+        mine = lock_file(path)
+        assert mine is not None
+        assert lock_file(path) is None
+        unlock_file(mine)
+        assert not os.path.exists(path)
 
 
 def test_a_file_that_is_left_over_means_nothing(path):
     with open(path, "w", encoding="utf-8") as file:
         file.write("of a killed process")
-    mine = files.lock_file(path)
-    assert mine is not None
-    files.unlock_file(mine, path)
+    with holding_lock(path) as free:
+        assert free
 
 
-@pytest.mark.parametrize("taken", [True, False])
-def test_a_file_that_lost_its_name_meanwhile_does_not_count(path, monkeypatch, taken):
-    """Between opening and locking, the one before removes the file, and another takes the lock of the next one."""
-    plain, calls = files.try_lock, []
+def test_a_file_that_was_removed_between_opening_and_locking_does_not_count(path, monkeypatch):
+    """The holder removes its file and releases the lock: what a second one has opened before is no lock any more."""
+    first, flock = lock_file(path), pytest.importorskip("fcntl").flock
 
-    def late(handle):
-        calls.append(handle)
-        if len(calls) == 1:
-            os.unlink(path)
-            return plain(handle) if taken else False
-        return plain(handle)
+    def late(handle, operation):
+        monkeypatch.undo()
+        unlock_file(first)
+        flock(handle, operation)
 
-    monkeypatch.setattr(files, "try_lock", late)
-    mine = files.lock_file(path)
-    assert mine is not None
-    assert len(calls) == 2
-    assert os.path.samestat(os.fstat(mine), os.stat(path))
-    files.unlock_file(mine, path)
+    monkeypatch.setattr("fcntl.flock", late)
+    assert lock_file(path) is None
+    assert not os.path.exists(path)
+    again = lock_file(path)
+    assert again is not None
+    unlock_file(again)
 
 
 def test_a_file_that_cannot_be_made(tmp_path):
+    path = str(tmp_path / "nowhere" / "lock")
     with pytest.raises(FileNotFoundError):
-        files.lock_file(str(tmp_path / "nowhere" / "lock"))
+        lock_file(path)
+    with holding_lock(path) as free:  # then everybody may go on
+        assert free

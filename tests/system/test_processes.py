@@ -15,13 +15,13 @@ import kills_worlds as kills
 import pytest
 from runs_worlds import environment
 
-from starcert.system import semaphores
+from starcert.system import processes
 from starcert.system.errors import StarcertError
-from starcert.system.processes import Pending, undisturbed, worker_processes
+from starcert.system.processes import Pending, signals_held, worker_processes
 
 PARENT = """
 import time
-from starcert.system.processes import Pending, undisturbed, worker_processes
+from starcert.system.processes import worker_processes
 
 def busy(seconds):
     end = time.monotonic() + seconds
@@ -116,7 +116,7 @@ def test_semaphores_of_a_killed_group_are_removed_at_the_next_start(tmp_path):
 
 @linux
 def test_a_record_removes_semaphores_of_its_own_user_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(semaphores, "SHARED", str(tmp_path))
+    monkeypatch.setattr(processes, "SHARED", str(tmp_path))
     outside, mine = tmp_path.parent / f"{tmp_path.name}.txt", tmp_path / "sem.mp-mine"
     for file in (outside, mine, tmp_path / "other"):
         file.touch()
@@ -126,9 +126,9 @@ def test_a_record_removes_semaphores_of_its_own_user_alone(tmp_path, monkeypatch
     link.symlink_to(outside)
     with monkeypatch.context() as patch:
         patch.setattr(os, "getuid", lambda: 12345)
-        semaphores.remove_abandoned_semaphores()
+        processes._remove_abandoned_semaphores()
     assert mine.exists()
-    semaphores.remove_abandoned_semaphores()
+    processes._remove_abandoned_semaphores()
     assert sorted(tmp_path.iterdir()) == [tmp_path / "other", link]
     assert outside.exists()
 
@@ -168,7 +168,7 @@ def test_a_signal_waits_until_locks_have_changed_hands():
     heard = []
     before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
     try:
-        with undisturbed():
+        with signals_held():
             signal.raise_signal(signal.SIGTERM)
             signal.raise_signal(signal.SIGTERM)
             assert heard == []

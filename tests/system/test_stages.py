@@ -9,7 +9,7 @@ from worlds import graphs, smoothed
 
 import starcert as sc
 from starcert.system import stages as module
-from starcert.system.stages import StageTimes, here, measured, stage, staged, stages, unstaged
+from starcert.system.stages import StageTimes, add_worker_times, measured, stage, staged, stages, unstaged
 
 
 class Time:
@@ -79,7 +79,7 @@ def test_what_is_only_tried_is_in_no_stage(passing):
 
 def test_without_a_clock_a_stage_does_nothing(monkeypatch):
     monkeypatch.setattr(module, "time", None)  # nobody looks at the time
-    monkeypatch.setattr(module, "_settle", None)  # nor at the device
+    monkeypatch.setattr(module, "_synchronize", None)  # nor at the device
     with stage("model", "cuda:0"):
         pass
     assert staged("storing")(lambda x: 2 * x)(21) == 42
@@ -95,7 +95,7 @@ def test_what_another_thread_does_is_no_stage_of_this_one():
     with stages() as clock, ThreadPoolExecutor(1) as pool:
         pool.submit(work).result()
         assert clock.times().seconds["model"] == 0
-        here(pool.submit(measured(work)).result())
+        add_worker_times(pool.submit(measured(work)).result()[1])
     times = clock.times()
     assert times.seconds["model"] == times.worker_seconds >= 0.01
     assert times.votes == 5

@@ -10,7 +10,7 @@ import pytest
 
 from starcert.system import travelling
 from starcert.system.errors import ClassifierError, ExecutorError
-from starcert.system.travelling import Parcel, spread
+from starcert.system.travelling import SentOnce, map_on_workers
 
 BALLAST = random.Random(0).randbytes(100_000)
 
@@ -47,26 +47,26 @@ def add(common, own, piece):
 
 
 def pieces(executor, n=2000):
-    """Many pieces, of which fifty that follow each other share a parcel."""
+    """Many pieces, of which fifty that follow each other share one number."""
     for first in range(0, n, 50):
-        own = Parcel(first, executor)
+        own = SentOnce(first, executor)
         yield from ((own, piece) for piece in range(50))
 
 
 DONE = sorted((piece, (len(BALLAST), first + piece)) for first in range(0, 2000, 50) for piece in range(50))
 
 
-def test_a_large_parcel_travels_when_it_is_asked_for():
+def test_something_large_travels_when_it_is_asked_for():
     worker = Worker()
-    assert sorted(spread(worker, add, Parcel(BALLAST, worker), pieces(worker))) == DONE
+    assert sorted(map_on_workers(worker, add, SentOnce(BALLAST, worker), pieces(worker))) == DONE
     assert 1 <= worker.large <= 2 < len(worker.letters)
     known = worker.large
-    assert sorted(spread(worker, add, Parcel(BALLAST, worker), pieces(worker))) == DONE
+    assert sorted(map_on_workers(worker, add, SentOnce(BALLAST, worker), pieces(worker))) == DONE
     assert worker.large == known  # the next time it is there
 
 
 def test_a_worker_that_was_started_again_asks_again(monkeypatch):
-    monkeypatch.setattr(travelling, "LONGEST", 8)
+    monkeypatch.setattr(travelling, "MAX_PIECES", 8)
 
     class Restarted(Worker):
         def submit(self, function, *arguments):
@@ -75,22 +75,22 @@ def test_a_worker_that_was_started_again_asks_again(monkeypatch):
             return super().submit(function, *arguments)
 
     worker = Restarted()
-    assert sorted(spread(worker, add, Parcel(BALLAST, worker), pieces(worker))) == DONE
+    assert sorted(map_on_workers(worker, add, SentOnce(BALLAST, worker), pieces(worker))) == DONE
     assert len(worker.letters) > 250
     assert 2 < worker.large < len(worker.letters) / 2
 
 
 def test_a_worker_keeps_no_more_than_it_may(monkeypatch):
-    """Each piece has a large parcel, and one of them fits beside the common one."""
-    monkeypatch.setattr(travelling, "MOST_BYTES", 250_000)
+    """Each piece has something large of its own, and one of them fits beside the common one."""
+    monkeypatch.setattr(travelling, "MAX_BYTES", 250_000)
     worker = Worker()
-    large = [(Parcel(BALLAST + bytes([i]), worker), i) for i in range(6)]
-    found = list(spread(worker, lengths, Parcel(BALLAST, worker), large))
+    large = [(SentOnce(BALLAST + bytes([i]), worker), i) for i in range(6)]
+    found = list(map_on_workers(worker, lengths, SentOnce(BALLAST, worker), large))
     assert sorted(found) == [(i, 200_001 + i) for i in range(6)]
     assert len(travelling._KEPT) == 2
-    monkeypatch.setattr(travelling, "MOST_BYTES", 10)  # the last one is kept however large it is
+    monkeypatch.setattr(travelling, "MAX_BYTES", 10)  # the last one is kept however large it is
     travelling._KEPT.clear()
-    assert len(list(spread(worker, lengths, Parcel(BALLAST, worker), large))) == 6
+    assert len(list(map_on_workers(worker, lengths, SentOnce(BALLAST, worker), large))) == 6
     assert len(travelling._KEPT) == 1
 
 
@@ -100,11 +100,11 @@ def lengths(common, own, piece):
 
 def test_spans_are_as_long_as_work_takes(monkeypatch):
     worker = Worker()
-    list(spread(worker, add, Parcel(b"", worker), pieces(worker, 20_000)))
+    list(map_on_workers(worker, add, SentOnce(b"", worker), pieces(worker, 20_000)))
     assert max(worker.lengths) > 100
-    monkeypatch.setattr(travelling, "MOST_SECONDS", 0.002)
+    monkeypatch.setattr(travelling, "SPAN_SECONDS", 0.002)
     worker = Worker()
-    nap = list(spread(worker, slow, Parcel(b"", worker), pieces(worker, 350)))
+    nap = list(map_on_workers(worker, slow, SentOnce(b"", worker), pieces(worker, 350)))
     assert len(nap) == 350
     assert worker.lengths[-3:] == [1, 1, 1]
 
@@ -115,10 +115,10 @@ def slow(common, own, piece):
 
 
 def test_what_takes_too_long_is_given_back_and_done_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(travelling, "LEAST_SECONDS", 0.005)
+    monkeypatch.setattr(travelling, "SPAN_SECONDS", 0.005)
     worker = Worker()
     notes = str(tmp_path / "notes")
-    found = list(spread(worker, noted, Parcel(notes, worker), pieces(worker, 100)))
+    found = list(map_on_workers(worker, noted, SentOnce(notes, worker), pieces(worker, 100)))
     assert len(found) == 100
     assert sum(worker.lengths) > 100  # some were sent again
     done = (tmp_path / "notes").read_text().split()
@@ -134,16 +134,16 @@ def noted(notes, own, piece):
 
 def test_threads_share_what_cannot_be_pickled():
     with ThreadPoolExecutor(3) as pool:
-        both = [(Parcel(lambda x: x + 1, pool), 1), (Parcel(lambda x: 2 * x, pool), 5)]
-        found = spread(pool, lambda common, own, piece: common(own(piece)), Parcel(lambda x: -x, pool), both)
+        both = [(SentOnce(lambda x: x + 1, pool), 1), (SentOnce(lambda x: 2 * x, pool), 5)]
+        found = map_on_workers(pool, lambda common, own, piece: common(own(piece)), SentOnce(lambda x: -x, pool), both)
         assert sorted(found) == [(1, -2), (5, -10)]
 
 
-def test_errors_are_told_as_what_they_are():
+def test_errors_keep_their_kind():
     worker = Worker()
     for function, kind in ((fails, ExecutorError), (refuses, ClassifierError)):
         with pytest.raises(kind, match="no idea"):
-            list(spread(worker, function, Parcel(1, worker), pieces(worker)))
+            list(map_on_workers(worker, function, SentOnce(1, worker), pieces(worker)))
 
 
 def fails(common, own, piece):
@@ -165,10 +165,10 @@ class Foreign:
         return unpicklable, ()
 
 
-def test_what_a_worker_cannot_unpickle_is_told():
+def test_what_a_worker_cannot_unpickle_is_reported():
     worker = Worker()
     with pytest.raises(ExecutorError, match="ImportError: no such module here"):
-        list(spread(worker, add, Parcel(Foreign(), worker), pieces(worker)))
+        list(map_on_workers(worker, add, SentOnce(Foreign(), worker), pieces(worker)))
 
 
 def test_more_workers_have_more_ahead(monkeypatch):
@@ -180,21 +180,20 @@ def test_more_workers_have_more_ahead(monkeypatch):
             open_at_once.append(self._work_queue.qsize())
             return super().submit(function, *arguments)
 
+    monkeypatch.setattr(travelling, "SPAN_SECONDS", 0.006)
     names = iter(range(10**6))
     monkeypatch.setattr(travelling.platform, "node", lambda: str(next(names)))
     with Many(1) as pool:
-        list(spread(pool, slow, Parcel(b"", pool), pieces(pool, 1000)))
+        list(map_on_workers(pool, slow, SentOnce(b"", pool), pieces(pool, 400)))
     assert max(open_at_once[:32]) <= 32 < max(open_at_once)
 
 
 def test_nothing_is_done_for_no_pieces():
     worker = Worker()
-    assert list(spread(worker, add, Parcel(b"", worker), [])) == worker.letters == []
+    assert list(map_on_workers(worker, add, SentOnce(b"", worker), [])) == worker.letters == []
 
 
 def test_a_worker_is_a_process_and_a_thread():
-    reply = travelling._work(
-        travelling._Span.of(add, Parcel("ab", Worker()), [(Parcel(1, Worker()), 2)], 1.0, whole=True)
-    )
+    reply = travelling._Span(add, SentOnce("ab", Worker()), [(SentOnce(1, Worker()), 2)], 1.0, whole=True).run()
     assert reply.results == [(2, 3)]
     assert str(os.getpid()) in reply.worker.split()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import starcert as sc
 from starcert.objects.binding import bind
-from starcert.objects.pairsets import Across, Everything, Inside, Outside, Pairs, Within
+from starcert.objects.site_sets import Across, Inside, Outside, Pairs, Within
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import InvalidParameterError
@@ -103,7 +103,6 @@ name_pairs = st.frozensets(st.sampled_from([frozenset(pair) for pair in PAIRS]))
 kinds = st.one_of(
     st.builds(Inside, node_sets, name_pairs),
     st.builds(Outside, node_sets),
-    st.builds(Everything),
     st.builds(Pairs, name_pairs),
     st.builds(lambda one, other: Across((one, other)), node_sets, node_sets),
     st.builds(lambda one, other: Within((one, other)), node_sets, node_sets),
@@ -131,7 +130,7 @@ def test_partitions_made_by_hand_are_refused_or_certified_truly(one_part, other_
 
 
 def test_the_overlap_that_gave_a_false_certificate_is_refused():
-    twice = sc.Partition((("a", Inside(frozenset({0, 1, 2}))), ("b", Everything())))
+    twice = sc.Partition((("a", Inside(frozenset({0, 1, 2}))), ("b", Outside())))
     base = sc.classifiers.from_callable(answers, on="batch")
     with pytest.raises(InvalidParameterError, match="in both 'a' and 'b'"):
         sc.SmoothedClassifier(base, NOISE, twice).certify([graph_of(BITS[63])], samples=100, seed=1)

@@ -15,7 +15,7 @@ from starcert.objects.binding import axes_of_sites
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError
-from starcert.voting import counting, plans
+from starcert.voting import counting, vote_loop
 from starcert.voting.counting import count_chunk
 from starcert.voting.jobs import Chunk, Job
 from starcert.voting.plans import FixedPlan, Plan, Wanted
@@ -105,8 +105,8 @@ def test_records_do_not_depend_on_workers(workers):
 
 
 def test_records_do_not_depend_on_the_order_of_chunks(monkeypatch):
-    forward = plans.tallies
-    monkeypatch.setattr(plans, "tallies", lambda *arguments: reversed(list(forward(*arguments))))
+    forward = vote_loop.tallies
+    monkeypatch.setattr(vote_loop, "tallies", lambda *arguments: reversed(list(forward(*arguments))))
     assert same(vote(), reference())
 
 
@@ -172,7 +172,7 @@ def test_positions_are_recorded_where_flips_are_few(batch_size):
     graph, sites, noise = large()
     odd = sc.classifiers.from_callable(lambda batch: batch.degrees().sum(axis=1) // 2 % 3, on="batch", n_classes=3)
     job = Job(odd, sc.Problem(noise, (sites,)), 7, SIZE, batch_size)
-    record = count_chunk(odd, sites, job, Chunk(0, "estimation", 3, 100, 1)).record
+    record = count_chunk(job, sites, Chunk(0, "estimation", 3, 100, 1)).records[0]
     clean = np.zeros(sites.n_sites, dtype=np.uint8)
     clean[sites.nonzero[0]] = 1
     batch = sampler(sites, noise).draw(WordStream.of_chunk(7, graph.key, "estimation", 3), SIZE)[:100]
@@ -250,7 +250,7 @@ def test_a_store_keeps_the_flips_of_several_targets(tmp_path):
 def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monkeypatch, most, kept):
     whole = vote_nodes()
     axes = axes_of_sites(worlds.PARTITION.sites(worlds.graphs(1)[0]), worlds.NOISE)
-    monkeypatch.setattr(plans, "MOST_BYTES", most)
+    monkeypatch.setattr(vote_loop, "MOST_BYTES", most)
     if kept < 12:
         with pytest.warns(StarcertWarning, match=rf"flips of {kept} of 12 targets of graph 0 are recorded"):
             votes = vote_nodes()
@@ -264,16 +264,16 @@ def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monk
     np.testing.assert_array_equal(votes.counts, whole.counts)
 
 
-@pytest.mark.parametrize(("module", "constant"), [(counting, "MOST_CHUNK_BYTES"), (plans, "MOST_BYTES")])
+@pytest.mark.parametrize(("module", "constant"), [(counting, "MAX_CHUNK_BYTES"), (vote_loop, "MOST_BYTES")])
 @pytest.mark.parametrize("most", [40, 300])
 @pytest.mark.parametrize("order", [list, lambda tallies: reversed(list(tallies))])
 def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module, constant, most, order):
     monkeypatch.setattr(module, constant, most)
-    forward = plans.tallies
-    monkeypatch.setattr(plans, "tallies", lambda *arguments: order(forward(*arguments)))
+    forward = vote_loop.tallies
+    monkeypatch.setattr(vote_loop, "tallies", lambda *arguments: order(forward(*arguments)))
     noise = sc.Noise(rest=sc.Flip(delete=0.3, add=0.4), core=0.1)  # in another order than the sites
     bounded, whole = vote(noise).records, vote_whole(noise).records
-    assert all(record.complete for record in bounded) == (constant == "MOST_CHUNK_BYTES" and most == 300)
+    assert all(record.complete for record in bounded) == (constant == "MAX_CHUNK_BYTES" and most == 300)
     for graph, small, full in zip(worlds.graphs(), bounded, whole, strict=True):
         axes = axes_of_sites(worlds.PARTITION.sites(graph), noise)
         np.testing.assert_array_equal(small.numbers(axes, 3), full.numbers(axes, 3))
@@ -285,8 +285,8 @@ def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module
 
 def vote_whole(noise):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "MOST_CHUNK_BYTES", 2**25)
-        patch.setattr(plans, "MOST_BYTES", 2**28)
+        patch.setattr(counting, "MAX_CHUNK_BYTES", 2**25)
+        patch.setattr(vote_loop, "MOST_BYTES", 2**28)
         return vote(noise)
 
 
@@ -387,7 +387,7 @@ def test_a_plan_that_looks_goes_on_from_records(tmp_path):
 
 
 def test_a_bounded_record_is_the_same_from_a_store(tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "MOST_CHUNK_BYTES", 40)
+    monkeypatch.setattr(counting, "MAX_CHUNK_BYTES", 40)
     file = tmp_path / "votes.db"
     first = vote(store=file)
     assert not first.records[0].complete

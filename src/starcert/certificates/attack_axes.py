@@ -18,7 +18,7 @@ from starcert.math.attack_axis import AttackAxis, Moves, described, pools_of
 from starcert.math.attacks import ListedAxis, attacks_of, n_attacks
 from starcert.math.evidence import shown_outcomes
 from starcert.objects.binding import axes_of_sites, clean_values, why_no_evidence
-from starcert.objects.laws.outcomes import axis_moves
+from starcert.objects.laws import axis_moves
 from starcert.sampling.draws import FlippedDraw, Method
 from starcert.sampling.views import are_bits, view_of
 from starcert.system.errors import InvalidParameterError

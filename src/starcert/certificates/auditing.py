@@ -30,13 +30,13 @@ import numpy.typing as npt
 from starcert.certificates.attack_axes import influences
 from starcert.classifiers.agreement import check_alone, check_company, checked_scores, named_errors
 from starcert.math.audit import Audit
-from starcert.objects.binding import MAX_EVIDENCE_SITES, Problem, clean_values
+from starcert.objects.binding import MAX_EVIDENCE_SITES, clean_values
 from starcert.sampling.attacked import Attack, values_at_attacks
 from starcert.sampling.batch import replace_sites, select_copies
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import UInt64s, WordStream
 from starcert.system.stages import staged
-from starcert.system.travelling import Parcel, spread
+from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.jobs import fitting_batch_of, sampler_of
 
 if TYPE_CHECKING:
@@ -296,9 +296,9 @@ def _companies(job: Job, sites: Sites, part: _Part) -> Iterator[_Company]:
 def _audit(job: Job, parts: Iterable[_Part], executor: Executor | None) -> Audit:
     """Audits all parts, here or on an executor."""
     if executor is not None:
-        common = Parcel(replace(job, problem=Problem(job.noise, ())), executor)
-        pieces = ((Parcel(job.sites[part.graph], executor), part) for part in parts)
-        return sum((found for _, found in spread(executor, _audit_on_worker, common, pieces)), Audit())
+        common = SentOnce(job.without_graphs, executor)
+        pieces = ((SentOnce(job.sites[part.graph], executor), part) for part in parts)
+        return sum((found for _, found in map_on_workers(executor, _audit_on_worker, common, pieces)), Audit())
     companies = (each for part in parts for each in _companies(job, job.sites[part.graph], part))
     return sum((_compare(job.classifier, group) for group in _grouped(job, companies)), Audit())
 

@@ -24,7 +24,7 @@ from starcert.math.frontier import Frontier, Frontiers
 from starcert.objects import TargetNodes
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError
-from starcert.system.markup import MOST_SHOWN, html_table
+from starcert.system.markup import MAX_SHOWN, html_table
 from starcert.system.output import as_frame
 from starcert.system.stages import staged
 
@@ -65,9 +65,9 @@ class Certificates(Sequence[Certificate]):
     def _repr_html_(self) -> str:
         rows = [
             {self._what: name, **cells_of(one)}
-            for name, one in zip(self.names[:MOST_SHOWN], self[:MOST_SHOWN], strict=True)
+            for name, one in zip(self.names[:MAX_SHOWN], self[:MAX_SHOWN], strict=True)
         ]
-        more = f", the first {MOST_SHOWN}" if len(self) > MOST_SHOWN else ""
+        more = f", the first {MAX_SHOWN}" if len(self) > MAX_SHOWN else ""
         return html_table(rows, caption=f"{self!r}{more}")
 
     @property

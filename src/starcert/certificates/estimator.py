@@ -18,8 +18,7 @@ from starcert.certificates.metrics import accuracy
 from starcert.classifiers.base import Classifier, is_classifier
 from starcert.math.classes import class_numbers
 from starcert.objects import CleanObject, Graph, Vector
-from starcert.objects.convert import is_networkx
-from starcert.objects.convert_pyg import is_pyg
+from starcert.objects.convert import is_networkx, is_pyg
 from starcert.objects.vectors import matrix_of
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 

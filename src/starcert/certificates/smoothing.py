@@ -38,15 +38,15 @@ from starcert.objects.binding import (
     bind,
     bind_all,
     check_noise_and_regions,
-    filled_noise,
+    noise_for_sites,
     why_no_evidence,
 )
-from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import AnyFlips, Threat, check_box, threat_of
+from starcert.objects.noise import AnyFlips, Noise, RadiusLike, Threat, check_box, threat_of
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 from starcert.system.output import progress_bar
 from starcert.system.stages import stage
-from starcert.voting.plans import FixedPlan, Plan, Wanted, count_votes, default_selection
+from starcert.voting.plans import FixedPlan, Plan, Wanted, default_selection
+from starcert.voting.vote_loop import count_votes
 
 if TYPE_CHECKING:
     from starcert.voting.store import VoteStore
@@ -112,7 +112,7 @@ class SmoothedClassifier(SmoothedEstimator):
     def _bound(self, graphs: Sequence[GraphLike] | Problem) -> Problem:
         if not isinstance(graphs, Problem):
             return self.problem(graphs)
-        if graphs.noise != self.noise and graphs.noise != filled_noise(self.noise, graphs.sites):
+        if graphs.noise != self.noise and graphs.noise != noise_for_sites(self.noise, graphs.sites):
             hint = "Give problem.under(noise), or graphs."
             raise InvalidParameterError("graphs", f"be a problem with the noise {self.noise!r}", graphs, hint)
         return graphs

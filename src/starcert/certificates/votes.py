@@ -25,11 +25,11 @@ from starcert.classifiers.unchanged import CHANGED, KEEP_UNCHANGED, Unchanged
 from starcert.math.attack_axis import counted_sites
 from starcert.objects.binding import clean_values
 from starcert.sampling.attacked import OWN_CHUNK, Attack, AttackedCopies
-from starcert.system.errors import ClassifierError, InvalidParameterError, whole_number
-from starcert.system.provenance import provenance
+from starcert.system.errors import ClassifierError, InvalidParameterError
 from starcert.system.stages import add_votes, stage, staged
-from starcert.system.travelling import Parcel, spread
+from starcert.system.travelling import SentOnce, map_on_workers
 from starcert.voting.jobs import Job, any_copy, check_memory
+from starcert.voting.vote_loop import open_store
 
 if TYPE_CHECKING:
     from starcert.certificates.certificate import Certificate
@@ -87,13 +87,7 @@ class VotingRun:
         if executor is not None and not hasattr(executor, "submit"):
             hint = "Give for instance concurrent.futures.ProcessPoolExecutor(4)."
             raise InvalidParameterError("executor", "be a concurrent.futures.Executor", executor, hint)
-        job = Job(
-            base,
-            problem,
-            whole_number("seed", seed, 0),
-            whole_number("chunk_size", base.chunk_size if chunk_size is None else chunk_size, 1),
-            None if batch_size is None else whole_number("batch_size", batch_size, 1),
-        )
+        job = Job.of(base, problem, seed, chunk_size, batch_size)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         check_memory(job)
@@ -102,7 +96,7 @@ class VotingRun:
     @contextmanager
     def opened(self) -> Iterator[VoteStore | None]:
         """The store, if there is one, while votes are drawn; at the end the classifier must be what it was before."""
-        with nullcontext() if self.store is None else _open_store(self.store, self.job) as store:
+        with nullcontext() if self.store is None else open_store(self.store, self.job) as store:
             try:
                 yield store
             finally:
@@ -111,31 +105,6 @@ class VotingRun:
                     store.condemn(CHANGED)
         if changed:
             raise ClassifierError(f"{CHANGED[0].upper()}{CHANGED[1:]}. {KEEP_UNCHANGED}")
-
-
-def _open_store(path: str | PathLike[str], job: Job) -> VoteStore:
-    from starcert.voting.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
-
-    settings = VoteSettings(
-        noise=job.noise.to_dict(),
-        classifier=job.classifier.description,
-        n_classes=job.classifier.n_classes,
-        seed=job.seed,
-        chunk_size=job.chunk_size,
-        backend=job.classifier.backend,
-    )
-    records = [
-        GraphRecord(
-            graph=i,
-            key=each.clean.key,
-            sites=each.key,
-            sizes=dict(zip(job.noise.axes, sizes, strict=True)),
-            anchored=each.reason,
-            n_targets=job.n_targets(i),
-        )
-        for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
-    ]
-    return VoteStore.open(path, settings, records, provenance=provenance())
 
 
 class OwnTally(NamedTuple):
@@ -270,7 +239,9 @@ class OwnVotes(AttackVotes):
         self._target = _Target(job, one.object, one.target, one.label, counted_sites(axes))
         self._copies: AttackedCopies | None = None
         self._stored: dict[Attack, dict[int, OwnTally]] = {}
-        self._parcels = None if executor is None else (Parcel(job.classifier, executor), Parcel(self._target, executor))
+        self._sent = (
+            None if executor is None else (SentOnce(job.classifier, executor), SentOnce(self._target, executor))
+        )
 
     @override
     def count(self, attacks: Sequence[Attack], chunk: int) -> list[OwnTally]:
@@ -303,13 +274,13 @@ class OwnVotes(AttackVotes):
         self, spans: Sequence[Sequence[Attack]], chunk: int
     ) -> Iterator[tuple[Sequence[Attack], list[OwnTally]]]:
         """Each span with its tallies, in whatever order they come."""
-        if self._executor is None or self._parcels is None or len(spans) < 2:
+        if self._executor is None or self._sent is None or len(spans) < 2:
             if self._copies is None:
                 self._copies = self._target.copies()
             for span in spans:
                 yield span, self._target.tallies(self._base, self._copies, span, chunk)
             return
-        base, target = self._parcels
+        base, target = self._sent
         pieces = ((target, (span, chunk)) for span in spans)
-        for (span, _), tallies in spread(self._executor, _count_on_worker, base, pieces):
+        for (span, _), tallies in map_on_workers(self._executor, _count_on_worker, base, pieces):
             yield span, tallies

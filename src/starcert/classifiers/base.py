@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.identity import identity
-from starcert.objects import Frame
+from starcert.objects import NodeFrame
 from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes
@@ -125,7 +125,7 @@ class Classifier(ABC):
         """
         return self
 
-    def n_targets(self, frame: Frame) -> int | None:
+    def n_targets(self, frame: NodeFrame) -> int | None:
         """How many parts of a graph are classified, each by itself; None: the graph itself is, as one.
 
         Args:
@@ -133,14 +133,14 @@ class Classifier(ABC):
         """
         return None
 
-    def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64] | None:
+    def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64] | None:
         """The node index of each target, in their order; None: the targets are no nodes.
 
         By default every node, where a graph has as many targets as nodes. Where some nodes alone are classified (those
         of a mask), say which, each once.
         """
         n_targets = self.n_targets(frame)
-        if n_targets is None or not isinstance(frame, Frame) or n_targets != frame.n_nodes:
+        if n_targets is None or not isinstance(frame, NodeFrame) or n_targets != frame.n_nodes:
             return None
         return np.arange(n_targets)
 

@@ -23,7 +23,7 @@ import torch
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.objects import Frame
+    from starcert.objects import NodeFrame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = [
@@ -86,14 +86,14 @@ def edge_attr_of(
     return None if not parts else parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-def _known(sources: EdgeSources, frame: Frame) -> tuple[str | torch.Tensor, ...]:
+def _known(sources: EdgeSources, frame: NodeFrame) -> tuple[str | torch.Tensor, ...]:
     """What `edge_attr` is put together from, for a graph."""
     if sources is not None:
         return sources
     return (TYPES,) if frame.type_names else ("edge_attr",) if "edge_attr" in frame.edge_data else ()
 
 
-def _table_of(source: str | torch.Tensor, frame: Frame) -> torch.Tensor:
+def _table_of(source: str | torch.Tensor, frame: NodeFrame) -> torch.Tensor:
     """A table with a row for each type."""
     n_types = len(frame.type_names)
     if not n_types:

@@ -36,7 +36,7 @@ from starcert.objects.rule import EdgesAskedError, without_edges
 from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
-    from starcert.objects import Frame, Graph
+    from starcert.objects import Graph, NodeFrame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = [
@@ -251,7 +251,7 @@ def name_of(source: Source) -> str:
     return source if isinstance(source, str) else source.name if isinstance(source, OneHot) else ""
 
 
-def features_of_nodes(source: Source, frame: Frame) -> torch.Tensor | None:
+def features_of_nodes(source: Source, frame: NodeFrame) -> torch.Tensor | None:
     """Features that need no edges, shape (nodes, …), the same for all copies; None for those of the copy.
 
     A function is of the nodes alone if it answers, twice the same, for a graph that has no edges to look at.

@@ -13,7 +13,7 @@ from starcert.classifiers.identity import identity
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.objects import Frame
+    from starcert.objects import NodeFrame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["NodeFunction", "from_node_function"]
@@ -50,11 +50,11 @@ class NodeFunction(Classifier):
         """The function, and the nodes that it answers for."""
         return self.function, self.nodes
 
-    def n_targets(self, frame: Frame) -> int:
+    def n_targets(self, frame: NodeFrame) -> int:
         """Every node, or those of a mask."""
         return len(self.target_nodes(frame))
 
-    def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64]:
+    def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64]:
         """Every node, or those of a mask."""
         if self.nodes is None:
             return np.arange(frame.n_nodes)

@@ -18,7 +18,7 @@ from starcert.classifiers.features import (
 from starcert.classifiers.sparse_features import SparseFeatures, sparse_rows
 
 if TYPE_CHECKING:
-    from starcert.objects import Frame
+    from starcert.objects import NodeFrame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["NodeInputs"]
@@ -57,7 +57,7 @@ class NodeInputs:
         ]
         return _ready(side_by_side(parts, of_copies=True), dtype, device), True
 
-    def bytes_of(self, frame: Frame, dtype: torch.dtype, device: torch.device, *, repeated: bool) -> int:
+    def bytes_of(self, frame: NodeFrame, dtype: torch.dtype, device: torch.device, *, repeated: bool) -> int:
         """What the features of one copy take, where that can be told without asking for them."""
         if isinstance(self._sources[0], SparseFeatures):
             return SPARSE_ROW * frame.n_nodes
@@ -66,7 +66,7 @@ class NodeInputs:
         sites = [frame.node_sites[name] for name in map(name_of, self._sources) if name in frame.node_sites]
         return known + sum(8 * each.values.size * (each.alphabet if each.one_hot else 1) for each in sites)
 
-    def _shared(self, frame: Frame, dtype: torch.dtype, device: torch.device) -> list[torch.Tensor | None]:
+    def _shared(self, frame: NodeFrame, dtype: torch.dtype, device: torch.device) -> list[torch.Tensor | None]:
         """The features that noise does not touch; None for those of the copy."""
         kept = self._kept  # read once: another thread may put another graph's there
         if kept is None or kept[0] != frame.key:

@@ -16,7 +16,7 @@ import torch
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.objects import Frame
+    from starcert.objects import NodeFrame
 
 __all__ = [
     "Nodes",
@@ -155,7 +155,7 @@ def checked_targets(targets: object, nodes: Any) -> Nodes:  # noqa: ANN401  (wha
     return given.copy()
 
 
-def nodes_of(nodes: Nodes, frame: Frame) -> npt.NDArray[np.int64]:
+def nodes_of(nodes: Nodes, frame: NodeFrame) -> npt.NDArray[np.int64]:
     """The indices of the nodes that are targets.
 
     Example:

@@ -37,7 +37,7 @@ from starcert.classifiers.sparse_features import SparseFeatures
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.objects import Frame
+    from starcert.objects import NodeFrame
     from starcert.sampling.batch import NoisyGraphs
 
 __all__ = ["TorchClassifier", "from_dense", "from_pyg"]
@@ -114,11 +114,11 @@ class TorchClassifier(ModuleClassifier):
     def _content(self) -> tuple[object, ...]:
         return (self.model, self.dense, self.features, *((self._said,) if self._said else ()))
 
-    def n_targets(self, frame: Frame) -> int | None:
+    def n_targets(self, frame: NodeFrame) -> int | None:
         """How many nodes are classified; None: the graph is."""
         return None if self.targets == "graph" else len(nodes_of(self.nodes, frame))
 
-    def target_nodes(self, frame: Frame) -> npt.NDArray[np.int64] | None:
+    def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64] | None:
         """The node index of each target; None: the graph is classified."""
         return None if self.targets == "graph" else nodes_of(self.nodes, frame)
 
@@ -140,11 +140,11 @@ class TorchClassifier(ModuleClassifier):
         known = (each for each in self.model.parameters() if not is_lazy(each))
         return max((min(each.shape) for each in known if each.dim()), default=1)
 
-    def _feature_bytes(self, frame: Frame) -> int:
+    def _feature_bytes(self, frame: NodeFrame) -> int:
         """What the features of one copy take, where that can be told without asking for them."""
         return self._nodes.bytes_of(frame, self._dtype, self.device, repeated=not self.dense)
 
-    def _numbers(self, frame: Frame) -> int:
+    def _numbers(self, frame: NodeFrame) -> int:
         return LAYER_WIDTH * frame.n_nodes
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:

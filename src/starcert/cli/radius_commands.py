@@ -209,7 +209,6 @@ def _from_store(path: Path, max_radius: str | None, alpha: float) -> tuple[list[
 
 def _note_look(stored: VoteStore, estimation: list[int], selection: list[int]) -> None:
     """Records in a store that certificates are computed from its votes; refuses those that a look before voids."""
-    from starcert.system.provenance import provenance  # noqa: PLC0415
     from starcert.voting.store import VoteStore  # noqa: PLC0415
 
     reason = "graphs have different numbers of votes: the run is not finished"
@@ -217,7 +216,7 @@ def _note_look(stored: VoteStore, estimation: list[int], selection: list[int]) -
         look = {"selection": selection[0], "estimation": estimation[0], "evidence": False}
         stored.check_look(**look)
         try:
-            with VoteStore.open(stored.path, stored.settings, stored.graphs, provenance=provenance()) as store:
+            with VoteStore.open(stored.path, stored.settings, stored.graphs) as store:
                 store.note_look(**look)
             return
         except StoreError as error:

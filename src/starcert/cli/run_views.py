@@ -108,7 +108,7 @@ def _times(times: StageTimes | None) -> Iterator[RenderableType]:
     for row in times.rows:
         table.add_row(*row.cells)
     yield table
-    yield times.words
+    yield times.summary
     yield ""
 
 

@@ -20,8 +20,8 @@ from numpy.lib import format as npy
 
 from starcert.datasets.dataset import check_label_names
 from starcert.objects import Graph
-from starcert.system.arrays import read_header, read_numbers
 from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.files import read_header, read_numbers
 from starcert.system.processes import in_words
 
 __all__ = ["NodeDataset", "npz"]

@@ -27,10 +27,10 @@ from starcert.files.fields import MalformedError
 from starcert.math.attack_axis import AttackAxis, counted_sites, described
 from starcert.math.flips import FlipRecord
 from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS
-from starcert.objects.laws.outcomes import axis_moves, is_valued
+from starcert.objects.laws import axis_moves
 from starcert.sampling.attacked import OWN_CHUNK, Attack
-from starcert.system.arrays import read_header, read_numbers
 from starcert.system.errors import InvalidParameterError
+from starcert.system.files import read_header, read_numbers
 
 if TYPE_CHECKING:
     from starcert.certificates.certificate import Verdicts
@@ -160,7 +160,7 @@ class GraphEvidence:
 
     def _checked_axes(self, name: str, noise: Noise) -> tuple[AttackAxis, ...]:
         """The axes, once clean values and those that flips show are known to be such as the laws have."""
-        record, valued = self.record, is_valued(noise)
+        record, valued = self.record, noise.is_valued
         if (self.values is not None) != valued or (valued and record.complete) != (record.shown is not None):
             raise InvalidParameterError(name, "say what sites show where they have more than two values", record)
         moves = [axis for region in noise for axis in axis_moves(noise[region])]
@@ -268,7 +268,7 @@ def unpack(
     """
     with _unpacking():
         _check_directory(side)
-        rest = _Rest(zipfile.ZipFile(side), ARRAYS | (VALUED if is_valued(noise) else {}))
+        rest = _Rest(zipfile.ZipFile(side), ARRAYS | (VALUED if noise.is_valued else {}))
     n_graphs = len(counts)
     numbers = rest.take("graphs", min(rest.left["graphs"], n_graphs)).tolist()
     if rest.left["graphs"] or any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
@@ -375,7 +375,7 @@ def _sites(rest: _Rest, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], 
         raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
     by_first = {first: np.flatnonzero(axes == first) for first in set(first_axes(noise))}
     sites = tuple(by_first[first] for first in first_axes(noise))
-    return sites, rest.take("values", n_sites) if is_valued(noise) else None
+    return sites, rest.take("values", n_sites) if noise.is_valued else None
 
 
 class _Rest:

@@ -26,7 +26,7 @@ from starcert.math.halves import count_cells
 from starcert.math.margins import Margin, MultiClass, Slacks, TwoClass
 from starcert.math.search import MOST_CELLS, Found, find_reaches, search
 from starcert.system.errors import InvalidParameterError
-from starcert.system.markup import MOST_SHOWN, html_table
+from starcert.system.markup import MAX_SHOWN, html_table
 
 __all__ = ["Alike", "Frontier", "Frontiers", "Radius", "find_frontier", "levels_of"]
 
@@ -100,8 +100,8 @@ class Frontier:
         """What a notebook shows: a row for each of the first maximal radii, a column for each axis."""
         if not self.radii:
             return "<p>Nothing is certified, not even the clean object itself.</p>"
-        rows = [{f"axis {axis + 1}": count for axis, count in enumerate(radius)} for radius in self.radii[:MOST_SHOWN]]
-        more = f", the first {MOST_SHOWN} of {len(self):,}" if len(self) > MOST_SHOWN else ""
+        rows = [{f"axis {axis + 1}": count for axis, count in enumerate(radius)} for radius in self.radii[:MAX_SHOWN]]
+        more = f", the first {MAX_SHOWN} of {len(self):,}" if len(self) > MAX_SHOWN else ""
         return html_table(rows, caption=f"maximal certified radii{more}")
 
 

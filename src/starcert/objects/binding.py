@@ -1,14 +1,13 @@
-"""Where the regions of a noise lie in objects: asked once, by a partition for all graphs or a rule for each.
+"""Where the regions of a noise lie in objects: found once, by a partition for all graphs or a rule for each.
 
-What is bound is a `Problem`. Votes, certificates, archive and report are all made from the same one: a rule that is
-asked again may give other regions, or hide how it came by them.
+The result is a `Problem`. Votes, certificates, archive and report are all made from the same one: a rule that is called
+again may give other regions, or hide how it came by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -17,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects import CleanObject, Graph, Partition, Sites
-from starcert.objects.laws import Flip, Law
-from starcert.objects.laws.outcomes import why_not_alike
+from starcert.objects.laws import Flip, Law, why_not_alike
 from starcert.objects.noise import Noise
 from starcert.objects.rule import READS_EDGES, partition_by_rule, was_seen_to_read_edges
 from starcert.objects.vectors import ColumnRegions, Vector, column_sites
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, did_you_mean
 
 __all__ = [
     "MAX_EVIDENCE_SITES",
@@ -30,32 +28,27 @@ __all__ = [
     "Problem",
     "Regions",
     "acting_laws",
-    "anchored_together",
+    "anchor_all",
     "axes_of_sites",
     "bind",
     "bind_all",
     "check_noise_and_regions",
     "clean_values",
-    "filled_noise",
+    "noise_for_sites",
     "object_word",
     "why_no_evidence",
 ]
 
 Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[Any], Partition | Sites]
 """A partition, if all graphs share their nodes; for each region the name of a layer, if it is that whole layer; for
-vectors, the columns of each region; a rule from a graph to its partition; for objects that are no graphs, a function
-from an object to its sites."""
+vectors, the columns of each region; a rule from a graph to its partition; for other objects, a function from an object
+to its sites."""
 
 
 def object_word(objects: Iterable[CleanObject]) -> str:
-    """What one of these is called: a graph, a row, or an object where they are neither.
-
-    Example:
-        >>> object_word([Graph(3, [(0, 1)]), Graph(4, [])])
-        'graph'
-    """
-    kinds = {"graph": Graph, "row": Vector}
+    """What one of these is called: a graph, a row, or an object where they are neither."""
     listed = list(objects)
+    kinds = {"graph": Graph, "row": Vector}
     return next((word for word, kind in kinds.items() if all(isinstance(each, kind) for each in listed)), "object")
 
 
@@ -79,7 +72,7 @@ class Problem:
     sites: tuple[Sites, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", filled_noise(self.noise, self.sites))
+        object.__setattr__(self, "noise", noise_for_sites(self.noise, self.sites))
         marked = tuple(_with_frozen_edges(each, self.noise) for each in self.sites)
         if any(new is not old for new, old in zip(marked, self.sites, strict=True)):
             object.__setattr__(self, "sites", marked)
@@ -102,7 +95,7 @@ class Problem:
 
     @cached_property
     def capacities(self) -> tuple[tuple[int, ...], ...]:
-        """For each object, how many sites an attacker finds on each axis."""
+        """For each object, how many sites an attacker can change on each axis."""
         return tuple(each.capacity(self.noise) for each in self.sites)
 
     @property
@@ -116,15 +109,13 @@ class Problem:
 
 
 def check_noise_and_regions(noise: object, regions: object) -> None:
-    """Refuses what is no noise, and regions that cannot be those of the noise."""
+    """Refuses anything but a noise, and regions that cannot be those of the noise."""
     if not isinstance(noise, Noise):
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
     if regions is None and len(noise.regions) > 1:
+        hint = "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one."
         raise InvalidParameterError(
-            "regions",
-            f"say where the {len(noise.regions)} regions of the noise are",
-            None,
-            "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one.",
+            "regions", f"say where the {len(noise.regions)} regions of the noise are", None, hint
         )
     named = isinstance(regions, Mapping) and all(isinstance(sites, Iterable) for sites in regions.values())
     if not (regions is None or isinstance(regions, Partition) or named or callable(regions)):
@@ -132,17 +123,10 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
         raise InvalidParameterError("regions", "be a Partition or a function from a graph to one", regions, hint)
 
 
-def filled_noise(noise: Noise, sites: Sequence[Sites]) -> Noise:
+def noise_for_sites(noise: Noise, sites: Sequence[Sites]) -> Noise:
     """The noise with all numbers of values filled in, the same for all sites.
 
     Refuses sites whose regions are not those of the noise, and laws for other values than their sites have.
-
-    Example:
-        >>> from starcert.objects.laws import Categorical
-        >>> graph = Graph(3, [(0, 1)], node_data={"element": ["C", "N", "C"]}).with_categories("element", tuple("CNO"))
-        >>> sites = Partition.of_layers(atoms="element").sites(graph)
-        >>> filled_noise(Noise(atoms=Categorical(0.05)), [sites])
-        Noise(atoms=Categorical(0.05, 3))
     """
     for each in sites:
         if set(each.regions) != set(noise.regions):
@@ -151,22 +135,22 @@ def filled_noise(noise: Noise, sites: Sequence[Sites]) -> Noise:
             near = _near_names(noise.regions, each.regions)
             raise InvalidParameterError("regions", wanted, ", ".join(each.regions), f"{near} {hint}".lstrip())
         layers = {region: (of.name, of.alphabet) for region, of in zip(each.regions, each.layers, strict=True)}
-        noise = noise.filled(layers)
+        noise = noise.for_layers(layers)
     return noise
 
 
-def _near_names(asked: Sequence[str], there: Sequence[str]) -> str:
-    """Asks whether a region of a noise that is not there is one that has no law; "" where no name is close."""
-    left = [region for region in there if region not in asked]
-    for region in asked:
-        close = [] if region in there else get_close_matches(region, left, n=1)
+def _near_names(laws: Sequence[str], regions: Sequence[str]) -> str:
+    """Whether a law for a missing region may be meant for one that has no law; "" where no name is close."""
+    without_law = [region for region in regions if region not in laws]
+    for region in laws:
+        close = "" if region in regions else did_you_mean(region, without_law)
         if close:
-            return f"The noise has a law for {region}. Did you mean {close[0]}?"
+            return f"The noise has a law for {region}. {close}"
     return ""
 
 
 def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
-    """For each region of the sites the law that is drawn there, with as many values as its sites have."""
+    """For each region of the sites the law that is sampled there, with as many values as its sites have."""
     present = {}
     for layer in sites.layers:
         _, values = sites.clean.nonzero(layer.name)
@@ -176,16 +160,11 @@ def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
 
 
 MAX_EVIDENCE_SITES = 2**22
-"""On an object with more sites, votes are not looked at one by one."""
+"""Objects with more sites have no evidence: votes are not looked at one by one."""
 
 
 def why_no_evidence(sites: Sites, noise: Noise) -> str:
-    """Why there is no evidence for an object beyond the counts of its votes; "" if there is.
-
-    Example:
-        >>> why_no_evidence(bind(Graph(3_000, []), Noise(all=0.1), None), Noise(all=0.1))
-        'it looks at objects of at most 4,194,304 sites'
-    """
+    """Why an object has no evidence beyond the counts of its votes; "" if it has."""
     for region in noise:
         if reason := why_not_alike(noise[region]):
             return f"{region}: {reason}"
@@ -199,15 +178,9 @@ NO_AXIS = 2**16 - 1
 
 
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
-    """For every site the number of the axis that an attack on it counts on, in the order of `noise.axes`.
+    """For every site the number of the axis that counts an attack on it, in the order of `noise.axes`.
 
-    A site with more than two values may lie on several axes: it is the first of them. Those on none have `NO_AXIS`.
-
-    Example:
-        >>> from starcert import Flip
-        >>> noise = Noise(bonds=Flip(delete=0.04, add=0.2))
-        >>> noise.axes, axes_of_sites(bind(Graph(3, [(0, 1)]), noise, None), noise).tolist()
-        (('bonds.delete', 'bonds.add'), [0, 1, 1])
+    Of a site with more than two values that lies on several axes, it is the first; sites on no axis have `NO_AXIS`.
     """
     found = np.zeros(sites.n_sites, dtype=np.uint16)
     n_axes = [len(noise[region].moves) for region in noise]
@@ -220,7 +193,7 @@ def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
             axis_of[[before for before, _ in law.moves[axis]]] = first[region] + axis
         found[offset : offset + size] = axis_of[0]
         here = slice(*np.searchsorted(positions, [offset, offset + size]))
-        # A law on two values takes all that is there for 1.
+        # To a law on two values every other value is 1.
         found[positions[here]] = axis_of[np.minimum(values[here], law.alphabet - 1)]
     return found
 
@@ -235,33 +208,27 @@ def clean_values(sites: Sites) -> npt.NDArray[np.uint8]:
 
 def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | None) -> Problem:
     """The problem of these objects: each is bound once, in their order."""
-    return Problem(noise, anchored_together([bind(each, noise, regions) for each in objects], regions))
+    return Problem(noise, anchor_all([bind(each, noise, regions) for each in objects], regions))
 
 
-def anchored_together(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, ...]:
-    """The sites that a rule has given, all of them anchored if it was seen to read the edges of any graph.
+def anchor_all(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, ...]:
+    """The sites from a rule, all of them anchored if the rule was seen to read the edges of any graph.
 
     A rule that remembers its answers may have read off one graph what it says of another. And marks that depend on
     which graph came first would change when the same graphs are bound again.
     """
     if regions is None or not callable(regions) or not was_seen_to_read_edges(regions):
         return tuple(sites)
-    return tuple(each if each.anchored else each.marked(READS_EDGES) for each in sites)
+    return tuple(each if each.anchored else each.mark_anchored(READS_EDGES) for each in sites)
 
 
 def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
-    """The sites of an object; without `regions`, the one region of the noise is every site.
-
-    Example:
-        >>> bind(Graph(4, [(0, 1)]), Noise(all=0.1), None)
-        Sites(all: 6)
-    """
+    """The sites of an object; without `regions`, the one region of the noise is every site."""
     if not isinstance(clean, CleanObject):
         hint = "Convert it first, for instance with Graph.from_networkx(graph) or Bits.rows(X)."
         raise InvalidParameterError("graphs", "be starcert Graphs", type(clean).__name__, hint)
     if regions is None:
-        everything = Sites.everything(clean, noise.regions[0])
-        return _with_frozen_edges(everything, noise)
+        return _with_frozen_edges(Sites.everything(clean, noise.regions[0]), noise)
     if isinstance(clean, Vector) and isinstance(regions, Mapping):
         return column_sites(clean, regions)
     if isinstance(clean, Graph):
@@ -271,18 +238,18 @@ def bind(clean: CleanObject, noise: Noise, regions: Regions | None) -> Sites:
         return _with_frozen_edges(partition.sites(clean), noise)
     found = regions(clean) if callable(regions) else None
     if not isinstance(found, Sites) or found.clean is not clean:
-        wanted = f"return the Sites of each object that is no Graph, such as {type(clean).__name__}"
+        wanted = f"return the Sites of each object that is not a Graph, such as {type(clean).__name__}"
         raise InvalidParameterError("regions", wanted, regions if found is None else found)
     return found
 
 
 def _with_frozen_edges(sites: Sites, noise: Noise) -> Sites:
-    """The sites, anchored if edges carry what noise draws and attacks do not change."""
+    """The sites, anchored if edges have types or numbers that noise draws and attacks do not change."""
     if not isinstance(sites.clean, Graph):
         return sites
     graph, edges = sites.clean, sites.clean.layers[0].name
-    named = [(region, block) for region, block in zip(sites.regions, sites.blocks, strict=True) if region in noise]
-    laws = [noise[region] for region, block in named if block.layer == edges]
+    named = zip(sites.regions, sites.blocks, strict=True)
+    laws = [noise[region] for region, block in named if block.layer == edges and region in noise]
     sentences = []
     rules = {_RULES.get(str(law.added), "with given shares") for law in laws if isinstance(law, Flip)}
     if graph.type_names and rules:
@@ -291,7 +258,7 @@ def _with_frozen_edges(sites: Sites, noise: Noise) -> Sites:
         sentences.append(DATA_STAY.format(names=" and ".join(graph.edge_data)))
     for sentence in sentences:
         if sentence not in sites.reason:
-            sites = sites.marked(f"{sites.reason} {sentence}".lstrip())
+            sites = sites.mark_anchored(f"{sites.reason} {sentence}".lstrip())
     return sites
 
 

@@ -1,60 +1,65 @@
-"""What opaque data contain: kept as they came, told apart by a digest.
+"""What a graph contains, checked and copied on its way in; and the digest of any content.
 
-starcert never looks into the data of a node; it only has to hand them to a classifier unchanged and to know
-whether two graphs carry the same. The digest is the same in every process and on every machine: it reads arrays
-by their bytes, never by an address or by the order of a hash table.
+starcert never looks into the data of a node: it hands them to a classifier unchanged and compares graphs by a digest,
+which is the same in every process and on every machine.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence, Set
-from typing import Any, TypeGuard
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from numbers import Integral
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
+from starcert.objects.layers import Indices, Values
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["digest", "frozen_copy", "is_tensor"]
+__all__ = [
+    "MAX_TYPES",
+    "EdgeNumbers",
+    "NodeData",
+    "added_numbers",
+    "as_array",
+    "canonical_order",
+    "data_of_nodes",
+    "digest",
+    "edges_of_pairs",
+    "frozen_copy",
+    "is_index",
+    "is_tensor",
+    "names_of_nodes",
+    "numbers_of_edges",
+    "sorted_pairs",
+    "types_of_edges",
+]
+
+EdgeNumbers = npt.NDArray[np.float64]
+
+MAX_TYPES = 255
 
 
 def is_tensor(value: object) -> TypeGuard[Any]:
-    """Whether this is a torch tensor; torch is looked at only if somebody has imported it."""
+    """Whether this is a torch tensor; torch is looked at only if it has been imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def frozen_copy(values: object, n_nodes: int, name: str) -> object:
-    """A copy of the data of all nodes that does not follow later changes to the original.
+def is_index(value: object) -> bool:
+    """Whether this is a whole number, and not a truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
-    Sequences become tuples, arrays read-only arrays, tensors stay tensors.
 
-    Raises:
-        InvalidParameterError: if there is not one entry for each node.
-
-    Example:
-        >>> frozen_copy(["C", "N", "O"], 3, "element")
-        ('C', 'N', 'O')
-    """
-    copy: object
-    if is_tensor(values):
-        copy, shape = values.detach().clone(), tuple(values.shape)
-    elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
-        copy, shape = tuple(values), (len(values),)
-    elif hasattr(values, "__array__"):
-        array = np.array(values)
-        array.setflags(write=False)
-        copy, shape = array, array.shape
-    else:
-        raise InvalidParameterError(
-            name, "be a sequence or an array with one entry for each node", values, "Sparse data must be made dense."
-        )
-    if not shape or shape[0] != n_nodes:
-        got = f"{shape[0]} entries" if len(shape) == 1 else f"an array of shape {shape}"
-        raise InvalidParameterError(name, f"have one entry for each of the {n_nodes} nodes", got)
-    return copy
+def as_array(values: Any) -> npt.NDArray[Any] | None:  # noqa: ANN401  (whatever a user has)
+    """A sequence, an array or a tensor as an array; None if numpy cannot hold it, as entries of different lengths."""
+    try:
+        return values.numpy(force=True) if is_tensor(values) else np.asarray(values)
+    except (TypeError, ValueError):
+        return None
 
 
 def digest(*values: object) -> str:
@@ -74,37 +79,238 @@ def _digest(value: object) -> bytes:
     sink = hashlib.blake2b(digest_size=16)
     # Every branch writes its kind and its length first: no two different values write the same bytes.
     if is_tensor(value):
-        value = _array_of(value)
+        dense = value.to_dense()
+        # numpy has no bfloat16; float32 holds all of its numbers
+        value = (dense.float() if str(dense.dtype) == "torch.bfloat16" else dense).numpy(force=True)
     if isinstance(value, np.generic) and not isinstance(item := value.item(), np.generic):
         value = item  # a node called np.int64(3) is the node called 3
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         sink.update(f"array {np.lib.format.dtype_to_descr(value.dtype)!r} {value.shape};".encode())
         sink.update(value.tobytes())
-    elif isinstance(value, np.ndarray):
-        sink.update(f"objects {value.shape};".encode())
-        for item in value.flat:
-            sink.update(_digest(item))
+        return sink.digest()
+    parts: Iterable[bytes] = ()
+    if isinstance(value, np.ndarray):
+        form, parts = f"objects {value.shape};", map(_digest, value.flat)
     elif isinstance(value, list | tuple):
-        sink.update(f"sequence {len(value)};".encode())
-        for item in value:
-            sink.update(_digest(item))
+        form, parts = f"sequence {len(value)};", map(_digest, value)
     elif isinstance(value, Mapping):
-        sink.update(f"mapping {len(value)};".encode())
-        for item in sorted(_digest(pair) for pair in value.items()):
-            sink.update(item)
+        form, parts = f"mapping {len(value)};", sorted(map(_digest, value.items()))
     elif isinstance(value, Set):
-        sink.update(f"set {len(value)};".encode())
-        for item in sorted(map(_digest, value)):
-            sink.update(item)
+        form, parts = f"set {len(value)};", sorted(map(_digest, value))
     else:
-        sink.update(f"value {value!r}".encode())
+        form = f"value {value!r}"
+    sink.update(form.encode())
+    for part in parts:
+        sink.update(part)
     return sink.digest()
 
 
-def _array_of(tensor: Any) -> npt.NDArray[np.generic]:  # noqa: ANN401  (torch may be missing)
-    dense = tensor.to_dense()
-    # numpy has no bfloat16; float32 holds all of its numbers
-    array: npt.NDArray[np.generic] = (dense.float() if str(dense.dtype) == "torch.bfloat16" else dense).numpy(
-        force=True
-    )
-    return array
+def canonical_order(nodes: Sequence[Hashable]) -> list[int]:
+    """The indices of nodes in an order that follows from their names alone, however they are listed."""
+
+    def by_name(index: int) -> tuple[str, int, str]:
+        name = nodes[index]
+        return ("", name, "") if isinstance(name, int) else (type(name).__name__, 0, repr(name))
+
+    return sorted(range(len(nodes)), key=by_name)
+
+
+class NodeData(dict[str, object]):
+    """Node data whose error for a missing name says where its data are."""
+
+    def __init__(
+        self, data: Mapping[str, object], anchored: Mapping[str, object], sites: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(data)
+        self._anchored, self._sites = frozenset(anchored), frozenset(sites or ())
+
+    def __missing__(self, name: object) -> NoReturn:
+        if name in self._sites:
+            raise KeyError(f"{name!r} may be changed by noise and attacks: it is in graph.node_sites")
+        where = f"{name!r} reveals the graph's own edges: it is in graph.anchored_data"
+        raise KeyError(where if name in self._anchored else name)
+
+
+def names_of_nodes(nodes: Iterable[Hashable] | None, n_nodes: int) -> tuple[Hashable, ...]:
+    """The names of the nodes, each once; their indices if none are given."""
+    if nodes is None:
+        return tuple(range(n_nodes))
+    names = tuple(nodes)
+    if len(names) != n_nodes:
+        raise InvalidParameterError("nodes", f"be {n_nodes} names, one for each node", f"{len(names)} names")
+    try:
+        counts = Counter(names)
+    except TypeError:
+        raise InvalidParameterError("nodes", "be hashable names", names) from None
+    for name in counts if len(counts) < n_nodes else ():
+        if counts[name] > 1:
+            raise InvalidParameterError("nodes", "name each node once", f"{name!r} twice")
+    return names
+
+
+def data_of_nodes(data: object, n_nodes: int, parameter: str) -> dict[str, object]:
+    """Read-only copies of the data, with an entry for each node."""
+    if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
+        raise InvalidParameterError(parameter, "map names of attributes to data", data)
+    return {name: frozen_copy(values, n_nodes, f"{parameter}[{name}]") for name, values in data.items()}
+
+
+def frozen_copy(values: object, n_nodes: int, name: str) -> object:
+    """A copy of the data of all nodes: sequences become tuples, arrays read-only arrays, tensors stay tensors."""
+    copy: object
+    if is_tensor(values):
+        copy, shape = values.detach().clone(), tuple(values.shape)
+    elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
+        copy, shape = tuple(values), (len(values),)
+    elif hasattr(values, "__array__"):
+        array = np.array(values)
+        array.setflags(write=False)
+        copy, shape = array, array.shape
+    else:
+        wanted = "be a sequence or an array with one entry for each node"
+        raise InvalidParameterError(name, wanted, values, "Sparse data must be made dense.")
+    if not shape or shape[0] != n_nodes:
+        got = f"{shape[0]} entries" if len(shape) == 1 else f"an array of shape {shape}"
+        raise InvalidParameterError(name, f"have one entry for each of the {n_nodes} nodes", got)
+    return copy
+
+
+def edges_of_pairs(
+    values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int, *, directed: bool = False
+) -> tuple[Indices, Indices]:
+    """The edges, sorted and read-only, and which of the given pairs each is; the first bad pair is named in an error.
+
+    The nodes of an undirected edge are put in order, u < v; arcs stay source and target.
+    """
+    if not isinstance(values, Iterable):
+        raise InvalidParameterError("edges", "be pairs of node indices", values)
+    listed: Any = values if hasattr(values, "__array__") else list(values)
+    pairs = as_array(listed)
+    if pairs is None or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        pairs = _pairs_one_by_one(listed)
+    once = "hold each arc once" if directed else "hold each pair once, in one orientation"
+    edges, order = sorted_pairs(pairs, n_nodes, "edges", once, swap=not directed)
+    edges.setflags(write=False)
+    return edges, order
+
+
+def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
+    """What numpy did not read as whole numbers in two columns: nothing, huge numbers, or something to refuse."""
+    pairs = []
+    for pair in listed:
+        if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2 or not all(map(is_index, pair)):
+            got = tuple(pair.tolist()) if isinstance(pair, np.ndarray) and pair.ndim == 1 else pair
+            hint = "Transpose an edge_index that has two rows." if len(np.shape(got)) and len(got) > 2 else ""
+            raise InvalidParameterError("edges", "be pairs of whole numbers, the indices of nodes", got, hint)
+        pairs.append([int(index) for index in pair])
+    return np.array(pairs, dtype=object).reshape(-1, 2)
+
+
+def sorted_pairs(
+    pairs: npt.NDArray[Any], n_nodes: int, name: str, once: str, *, swap: bool = False, loops: str = "", twice: str = ""
+) -> tuple[Indices, Indices]:
+    """Pairs of different nodes in lexicographic order, and the place of each before; bad ones are refused.
+
+    With `swap`, the smaller node comes first. Errors call the pairs `name`, require `once` of pairs that come twice,
+    and end with the hints `loops` and `twice`.
+    """
+    wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
+    if wrong.any():
+        wanted = f"be pairs of node indices below {n_nodes}, 0 or more"
+        raise InvalidParameterError(name, wanted, tuple(pairs[wrong.argmax()].tolist()))
+    found = np.sort(pairs.astype(np.int64), axis=1) if swap else pairs.astype(np.int64)
+    looped = found[:, 0] == found[:, 1]
+    if looped.any():
+        raise InvalidParameterError(name, "have no self-loops", tuple(found[looped.argmax()].tolist()), loops)
+    order = np.lexsort([found[:, 1], found[:, 0]])
+    found = found[order]
+    equal = (found[1:] == found[:-1]).all(axis=1)
+    if equal.any():
+        raise InvalidParameterError(name, once, f"{tuple(found[equal.argmax()].tolist())} twice", twice)
+    return found, order
+
+
+def types_of_edges(
+    edge_types: object, type_names: Sequence[Hashable] | None, order: Indices
+) -> tuple[Values | None, tuple[Hashable, ...]]:
+    """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default.
+
+    `order` says which of the given edges, to which `edge_types` belong, each edge is.
+    """
+    if edge_types is None:
+        if type_names is not None:
+            raise InvalidParameterError("type_names", "come with edge_types", type_names)
+        return None, ()
+    given = _listed(edge_types)
+    if given is None or len(given) != len(order):
+        wanted = f"name the type of each of the {len(order)} edges"
+        raise InvalidParameterError("edge_types", wanted, edge_types if given is None else f"{len(given)} types")
+    names = tuple(_listed(type_names) or ()) if type_names is not None else _sorted(given)
+    if len(set(names)) < len(names) or not 1 <= len(names) <= MAX_TYPES:
+        hint = "Name all types there may be: type_names=('single', 'double', 'triple', 'aromatic')."
+        raise InvalidParameterError("type_names", f"be 1 to {MAX_TYPES} different names", type_names or names, hint)
+    number = {name: place for place, name in enumerate(names, start=1)}
+    for each in given:
+        if each not in number:
+            raise InvalidParameterError("edge_types", f"be among {', '.join(map(repr, names))}", each)
+    values = np.array([number[each] for each in given], dtype=np.uint8)[order]
+    values.setflags(write=False)
+    return values, names
+
+
+def _listed(values: Any) -> list[Any] | None:  # noqa: ANN401  (whatever a user has)
+    if isinstance(values, str | bytes):
+        return None
+    if is_tensor(values) or isinstance(values, np.ndarray):
+        return list(values.tolist())
+    return list(values) if isinstance(values, Sequence) else None
+
+
+def _sorted(given: Sequence[Any]) -> tuple[Hashable, ...]:
+    try:
+        return tuple(sorted(set(given)))
+    except TypeError:
+        return tuple(dict.fromkeys(given))
+
+
+def numbers_of_edges(edge_data: object, order: Indices) -> dict[str, EdgeNumbers]:
+    """The numbers of edges by name, in the order of the edges, read-only: shape (edges,) or (edges, columns)."""
+    if not isinstance(edge_data, Mapping) or not all(isinstance(name, str) for name in edge_data):
+        raise InvalidParameterError("edge_data", "map names to numbers of the edges", edge_data)
+    found = {}
+    for name, values in edge_data.items():
+        array = _as_numbers(values, f"edge_data[{name}]")
+        if array.ndim not in (1, 2) or len(array) != len(order):
+            wanted = f"have a number or a row of numbers for each of the {len(order)} edges"
+            raise InvalidParameterError(f"edge_data[{name}]", wanted, f"shape {array.shape}")
+        found[name] = array[order]
+        found[name].setflags(write=False)
+    return found
+
+
+def added_numbers(added: object, edge_data: Mapping[str, EdgeNumbers]) -> dict[str, EdgeNumbers]:
+    """What an added edge shows by name: what is given, or the mean of the graph's edges (0 where there are none)."""
+    if not isinstance(added, Mapping):
+        raise InvalidParameterError("added_edge_data", "map names of edge data to what an added edge shows", added)
+    for unknown in added.keys() - edge_data.keys():
+        wanted = f"name edge data of the graph, {', '.join(edge_data) or 'which has none'}"
+        raise InvalidParameterError("added_edge_data", wanted, unknown)
+    found = {}
+    for name, values in edge_data.items():
+        given = _as_numbers(added[name], f"added_edge_data[{name}]") if name in added else None
+        mean = values.mean(axis=0) if len(values) else np.zeros(values.shape[1:])
+        shown = np.array(mean if given is None else given, dtype=np.float64)
+        if shown.shape != values.shape[1:]:
+            wanted = f"be {'a number' if values.ndim == 1 else f'{values.shape[1]} numbers'}"
+            raise InvalidParameterError(f"added_edge_data[{name}]", wanted, f"shape {shown.shape}")
+        shown.setflags(write=False)
+        found[name] = shown
+    return found
+
+
+def _as_numbers(values: object, name: str) -> EdgeNumbers:
+    array = as_array(values)
+    numbers = array.astype(np.float64) if array is not None and array.dtype.kind in "biuf" else None
+    if numbers is None or not np.isfinite(numbers).all():
+        raise InvalidParameterError(name, "be finite numbers", values)
+    return numbers

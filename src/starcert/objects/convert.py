@@ -1,46 +1,39 @@
-"""Graphs from pairs of nodes, and from and to networkx, numpy and scipy.
+"""Graphs from and to networkx, numpy, scipy and PyTorch Geometric.
 
-Every format is checked on its way in: what is no simple graph is refused with the offending pair. Data of edges come
-along where they are named, as types or as numbers; others are left out, and that is said. On the way out anchored data
-stay behind: no other format keeps them apart from the data that are safe.
-Each function speaks of the parts of a graph (see `Parts`) and imports the other library where it needs it.
+Every format is checked on its way in: anything but a simple graph is refused, and the error names the offending pair.
+Data of edges come along where they are named, as types or as numbers; others are left out with a warning. On the way
+out anchored data stay behind: no other format keeps them apart from the data that are safe. Each function works on the
+`Parts` of a graph and imports the other library where it needs it.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
-from numbers import Integral
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.content import is_tensor
-from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning
+from starcert.objects.content import as_array, is_tensor, sorted_pairs
+from starcert.objects.layers import Indices
+from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, whole_number
 
 __all__ = [
     "Parts",
-    "arcs_of",
-    "edge_names",
-    "edges_of",
-    "entries",
     "from_networkx",
     "from_numpy",
-    "from_pairs",
+    "from_pyg",
     "from_scipy",
-    "is_index",
     "is_networkx",
-    "load",
-    "say_left_out",
+    "is_pyg",
     "to_networkx",
     "to_numpy",
+    "to_pyg",
     "to_scipy",
 ]
-
-Indices = npt.NDArray[np.int64]
 
 
 class Parts(NamedTuple):
@@ -56,11 +49,6 @@ class Parts(NamedTuple):
     type_names: Sequence[Hashable] | None = None
     edge_data: Mapping[str, Any] | None = None
     added_edge_data: Mapping[str, Any] | None = None
-
-
-def is_index(value: object) -> bool:
-    """Whether this is a whole number, and no truth value."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_networkx(value: object) -> bool:
@@ -82,7 +70,7 @@ def from_networkx(
         simple = "DiGraph(graph), which keeps directions" if graph.is_directed() else "Graph(graph)"
         hint = f"Make parallel edges one edge, for example with networkx.{simple}."
         raise InvalidParameterError("graph", "not be a multigraph", source, hint)
-    wanted = edge_names(edge_types, edge_data)
+    wanted = _edge_names(edge_types, edge_data)
     nodes = list(graph)
     index = {node: position for position, node in enumerate(nodes)}
     edges = np.empty((graph.number_of_edges(), 2), dtype=np.int64)
@@ -101,13 +89,12 @@ def from_networkx(
         for name in wanted:
             if name not in carries:
                 hint = f"It has {', '.join(map(str, carries)) or 'no attributes'}."
-                raise InvalidParameterError(
-                    "graph", f"have the attribute {name!r} on every edge", f"{(u, v)!r} without", hint
-                )
+                requirement = f"have the attribute {name!r} on every edge"
+                raise InvalidParameterError("graph", requirement, f"{(u, v)!r} without", hint)
             carried[name].append(carries[name])
         left_out.update(str(name) for name in carries if name not in wanted and name != "weight")
         edges[row] = index[u], index[v]
-    say_left_out(sorted(left_out), "Graph.from_networkx(graph, …)")
+    _warn_left_out(sorted(left_out), "Graph.from_networkx(graph, …)")
     records = [graph.nodes[node] for node in nodes]
     names = [name for name in records[0] if all(name in record for record in records)] if records else []
     some = sorted({str(name) for record in records for name in record} - set(map(str, names)))
@@ -130,8 +117,8 @@ def from_networkx(
     )
 
 
-def edge_names(edge_types: object, edge_data: object) -> list[str]:
-    """The names of the data of edges that are asked for."""
+def _edge_names(edge_types: object, edge_data: object) -> list[str]:
+    """The names of the requested data of edges."""
     if not isinstance(edge_types, str | None):
         raise InvalidParameterError("edge_types", "be the name of an edge attribute", edge_types)
     if isinstance(edge_data, str) or not isinstance(edge_data, Sequence):
@@ -139,8 +126,8 @@ def edge_names(edge_types: object, edge_data: object) -> list[str]:
     return [*([] if edge_types is None else [edge_types]), *edge_data]
 
 
-def say_left_out(names: Sequence[str], call: str) -> None:
-    """Warns of data of edges that nobody asked for, with the arguments of a call that keep them."""
+def _warn_left_out(names: Sequence[str], call: str) -> None:
+    """Warns of data of edges that were not requested, with the arguments of a call that keep them."""
     if names:
         warnings.warn(
             f"Data of edges are left out: {', '.join(names)}. Name them to keep them: {call} takes types of edges "
@@ -152,18 +139,18 @@ def say_left_out(names: Sequence[str], call: str) -> None:
 
 def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
     """A `networkx.Graph` or `DiGraph` with the names of the nodes, and data of nodes and edges as attributes."""
-    networkx = load("networkx", "networkx")
+    networkx = _load("networkx", "networkx")
     graph = networkx.DiGraph() if parts.directed else networkx.Graph()
     nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
     graph.add_nodes_from(nodes)
     for name, values in (parts.node_data or {}).items():
-        for node, value in zip(nodes, entries(values), strict=True):
+        for node, value in zip(nodes, _entries(values), strict=True):
             graph.nodes[node][name] = value
     named = [(nodes[u], nodes[v]) for u, v in parts.edges.tolist()]
     graph.add_edges_from(named)
     carried = {**(parts.edge_data or {}), **({} if parts.edge_types is None else {"type": parts.edge_types})}
     for name, values in carried.items():
-        for edge, value in zip(named, entries(values), strict=True):
+        for edge, value in zip(named, _entries(values), strict=True):
             graph.edges[edge][name] = value
     return graph
 
@@ -178,15 +165,15 @@ def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
     wrong = (matrix != 0) & (matrix != 1)
     if wrong.any():
         pair = tuple(map(int, np.unravel_index(int(wrong.argmax()), wrong.shape)))
-        _refuse_value(pair, matrix[pair])
+        raise InvalidParameterError("adjacency", "hold only 0 and 1", f"{matrix[pair].item()!r} at {pair}")
     rows, columns = np.nonzero(matrix)
-    return Parts(len(matrix), edges_of(rows, columns, len(matrix), "adjacency", directed)[0], directed=directed)
+    return Parts(len(matrix), _edges_of(rows, columns, len(matrix), "adjacency", directed)[0], directed=directed)
 
 
 def to_numpy(parts: Parts) -> npt.NDArray[np.int8]:
     """The dense adjacency matrix."""
     matrix = np.zeros((parts.n_nodes, parts.n_nodes), dtype=np.int8)
-    matrix[arcs_of(parts)[:2]] = 1
+    matrix[_arcs_of(parts)[:2]] = 1
     return matrix
 
 
@@ -206,9 +193,10 @@ def from_scipy(source: object, directed: bool = False) -> Parts:
     wrong = matrix.data != 1
     if wrong.any():
         first = int(wrong.argmax())
-        _refuse_value((int(matrix.row[first]), int(matrix.col[first])), matrix.data[first])
+        got = f"{matrix.data[first].item()!r} at {(int(matrix.row[first]), int(matrix.col[first]))}"
+        raise InvalidParameterError("adjacency", "hold only 0 and 1", got)
     n_nodes = matrix.shape[0]
-    edges, _ = edges_of(matrix.row, matrix.col, n_nodes, "adjacency", directed)
+    edges, _ = _edges_of(matrix.row, matrix.col, n_nodes, "adjacency", directed)
     return Parts(n_nodes, edges, directed=directed)
 
 
@@ -216,18 +204,18 @@ def to_scipy(parts: Parts) -> Any:  # noqa: ANN401  (scipy carries no types)
     """The adjacency matrix as a `scipy.sparse.csr_array`, with sorted indices."""
     from scipy import sparse  # noqa: PLC0415
 
-    rows, columns, _ = arcs_of(parts)
+    rows, columns, _ = _arcs_of(parts)
     ones = np.ones(len(rows), dtype=np.int8)
     return sparse.csr_array((ones, (rows, columns)), shape=(parts.n_nodes, parts.n_nodes))
 
 
-def entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
-    """What each node or edge has of these data; one number each as a number of Python."""
+def _entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
+    """The data of each node or edge; one number each as a number of Python."""
     one_number_each = (isinstance(values, np.ndarray) or is_tensor(values)) and values.ndim == 1
     return values.tolist() if one_number_each else list(values)
 
 
-def arcs_of(parts: Parts) -> tuple[Indices, Indices, Indices]:
+def _arcs_of(parts: Parts) -> tuple[Indices, Indices, Indices]:
     """Both directions of every edge, or the arcs, sorted by the first and then by the second node; and their edges."""
     edges = parts.edges
     if parts.directed:
@@ -237,54 +225,165 @@ def arcs_of(parts: Parts) -> tuple[Indices, Indices, Indices]:
     return rows[order], columns[order], order % max(1, len(edges))
 
 
-def edges_of(
-    rows: npt.NDArray[Any],
-    columns: npt.NDArray[Any],
-    n_nodes: int,
+def is_pyg(value: object) -> bool:
+    """Whether this is a `torch_geometric.data.Data`, or a batch of them."""
+    return hasattr(value, "is_node_attr") and hasattr(value, "edge_index")
+
+
+def from_pyg(
+    source: object,
+    directed: bool = False,
+    edge_types: str | None = None,
+    type_names: Sequence[Hashable] | None = None,
+    edge_data: Sequence[str] = (),
+) -> Parts:
+    """The parts of a `torch_geometric.data.Data`; the other arguments as in `Graph.from_pyg`."""
+    data: Any = source
+    edge_index = getattr(data, "edge_index", None)
+    if not (is_tensor(edge_index) and hasattr(data, "is_node_attr")) or edge_index.shape[:1] != (2,):
+        hint = "A graph without edges has an edge_index of shape (2, 0)."
+        raise InvalidParameterError("data", "be a torch_geometric Data with an edge_index of two rows", source, hint)
+    if hasattr(data, "to_data_list") and data.num_graphs != 1:
+        hint = "Take its graphs one by one: batch.to_data_list()."
+        raise InvalidParameterError("data", "be one graph", f"a batch of {data.num_graphs}", hint)
+    whole = not (edge_index.is_floating_point() or edge_index.is_complex() or str(edge_index.dtype) == "torch.bool")
+    if edge_index.dim() != 2 or str(edge_index.layout) != "torch.strided" or not whole:
+        got = f"{edge_index.layout} of {edge_index.dtype}, shape {tuple(edge_index.shape)}"
+        raise InvalidParameterError("edge_index", "be a dense tensor of two rows of whole numbers", got)
+    weights = getattr(data, "edge_weight", None)
+    if weights is not None and (not is_tensor(weights) or weights.shape[:1] != edge_index.shape[1:]):
+        raise InvalidParameterError("edge_weight", "be a tensor with an entry for each column of edge_index", weights)
+    wanted = _edge_names(edge_types, edge_data)
+    if weights is not None and "edge_weight" not in wanted and bool((weights != 1).any()):
+        first = int((weights != 1).int().argmax())
+        pair = tuple(data.edge_index[:, first].tolist())
+        hint = "Keep it with Graph.from_pyg(data, edge_data=['edge_weight']), or take it out: data.edge_weight = None."
+        raise InvalidParameterError("data", "be unweighted", f"{pair} with weight {weights[first].tolist()}", hint)
+    rows, columns = data.edge_index.numpy(force=True)
+    number = data.num_nodes
+    n_nodes = whole_number("num_nodes", number.item() if is_tensor(number) and number.numel() == 1 else number, 0)
+    for key in ("x", "pos"):  # what PyG calls data of nodes, whatever shape they have
+        values = getattr(data, key, None)
+        if is_tensor(values) and tuple(values.shape[:1]) != (n_nodes,):
+            requirement = f"have a row for each of the {n_nodes} nodes"
+            raise InvalidParameterError(key, requirement, f"a tensor of shape {tuple(values.shape)}")
+    # PyG also calls those node attributes that run over the nodes in their last dimension, such as mesh faces.
+    of_nodes = [key for key in data.keys() if data.is_node_attr(key) and len(data[key]) == n_nodes]  # noqa: SIM118
+    # By their names: what has as many entries as there are edges may have them by chance.
+    of_edges = [key for key in data.keys() if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]  # noqa: SIM118
+    left_out = [key for key in of_edges if key not in wanted and key not in of_nodes]
+    _warn_left_out(left_out, "Graph.from_pyg(data, …)")
+    edges, kept = _edges_of(rows, columns, n_nodes, "edge_index", directed)
+    ends = rows.tolist(), columns.tolist()
+    carried = {name: _of_both_ways(data, name, ends, kept, directed=directed) for name in wanted}
+    types: list[Hashable] | None = None
+    if edge_types is not None:
+        given, n_columns = carried[edge_types]
+        if given.ndim > 1:
+            hint = f"Take the column that is the type: data.kind = data.{edge_types}[:, 0], and edge_types='kind'."
+            requirement = f"have one-hot rows, or one number an edge, as {edge_types}"
+            raise InvalidParameterError("data", requirement, f"shape {tuple(data[edge_types].shape)}", hint)
+        types = given.tolist()
+        if n_columns:
+            type_names = range(n_columns) if type_names is None else list(type_names)
+            if len(type_names) != n_columns:
+                raise InvalidParameterError("type_names", f"name the {n_columns} columns of {edge_types}", type_names)
+            types = [type_names[column] for column in given.tolist()]
+    return Parts(
+        n_nodes,
+        edges,
+        None,
+        {key: data[key] for key in of_nodes},
+        directed=directed,
+        edge_types=types,
+        type_names=type_names,
+        edge_data={name: data[name].numpy(force=True)[kept] for name in edge_data},
+    )
+
+
+def _of_both_ways(
+    data: Any,  # noqa: ANN401  (torch may be missing)
     name: str,
+    ends: tuple[list[int], list[int]],
+    kept: Indices,
+    *,
     directed: bool,
+) -> tuple[npt.NDArray[Any], int]:
+    """The data of the edges that are kept, checked to be the same both ways; of one-hot rows their column.
+
+    The second value is the number of columns of one-hot rows, 0 for other data.
+    """
+    if name not in data or not is_tensor(data[name]) or len(data[name]) != len(ends[0]):
+        raise InvalidParameterError("data", f"have {name!r} for each column of edge_index", data)
+    values = data[name].numpy(force=True)
+    if not directed:
+        pairs = list(zip(*ends, strict=True))
+        place = {pair: number for number, pair in enumerate(pairs)}
+        back = np.array([place[v, u] for u, v in pairs], dtype=np.int64)
+        differ = (values != values[back]).reshape(len(values), -1).any(axis=1)
+        if differ.any():
+            got = f"{pairs[differ.argmax()]} differs"
+            hint = "Give directed=True to keep them apart."
+            raise InvalidParameterError("data", f"have the same {name} both ways", got, hint)
+    if values.ndim == 2 and values.shape[1] > 1 and np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all():
+        return values.argmax(axis=1)[kept], values.shape[1]
+    return (values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values)[kept], 0
+
+
+def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
+    """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors."""
+    pyg = _load("torch_geometric.data", "'starcert[torch]'")
+    torch = import_module("torch")
+    rows, columns, order = _arcs_of(parts)
+    data = pyg.Data(edge_index=torch.from_numpy(np.stack([rows, columns])), num_nodes=parts.n_nodes)
+    for name, numbers in (parts.edge_data or {}).items():
+        data[name] = torch.from_numpy(np.asarray(numbers, dtype=np.float32)[order])
+    if parts.edge_types is not None:
+        names = list(parts.type_names or ())
+        types = torch.tensor([names.index(each) for each in parts.edge_types], dtype=torch.int64)[order]
+        data["edge_attr"] = torch.nn.functional.one_hot(types, len(names)).float()
+    for name, values in (parts.node_data or {}).items():
+        if name in ("edge_index", "num_nodes"):
+            raise InvalidParameterError("node_data", "not use a name that PyG uses for the graph itself", name)
+        data[name] = _as_tensor(values, torch)
+    return data
+
+
+def _as_tensor(values: object, torch: ModuleType) -> object:
+    if is_tensor(values):
+        return values.clone()
+    array = as_array(values)
+    if array is not None and array.dtype.kind in "biufc":
+        return torch.from_numpy(array.copy())
+    return list(_entries(values))  # PyG still knows it as data of the nodes
+
+
+def _edges_of(
+    rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, name: str, directed: bool
 ) -> tuple[Indices, Indices]:
     """The edges of a list of directed pairs, and which of the pairs each is.
 
     Of an undirected graph it must hold each direction of each edge once; its edges are those with u < v.
     """
-    arcs = np.stack([rows, columns], axis=1).astype(np.int64)
-    wrong = ((arcs < 0) | (arcs >= n_nodes)).any(axis=1)
-    if wrong.any():
-        raise InvalidParameterError(name, f"hold node indices below {n_nodes}, 0 or more", _pair(arcs[wrong.argmax()]))
-    remedies = _REMEDIES.get(name, {})
-    loops = arcs[:, 0] == arcs[:, 1]
-    if loops.any():
-        raise InvalidParameterError(name, "have no self-loops", _pair(arcs[loops.argmax()]), remedies.get("loops", ""))
-    order = np.lexsort([arcs[:, 1], arcs[:, 0]])
-    arcs = arcs[order]
-    twice = (arcs[1:] == arcs[:-1]).all(axis=1)
-    if twice.any():
-        got = f"{_pair(arcs[twice.argmax()])} twice"
-        raise InvalidParameterError(name, "have each direction of an edge once", got, remedies.get("twice", ""))
+    utils = "torch_geometric.utils" if name == "edge_index" else ""
+    arcs, order = sorted_pairs(
+        np.stack([rows, columns], axis=1),
+        n_nodes,
+        name,
+        "have each direction of an edge once",
+        loops=utils and f"{utils}.remove_self_loops takes them out.",
+        twice=utils and f"{utils}.coalesce makes one of them.",
+    )
     if directed:
         return arcs, order
     missing = np.setdiff1d(arcs @ [n_nodes, 1], arcs @ [1, n_nodes], assume_unique=True)
     if len(missing):
         u, v = divmod(int(missing[0]), n_nodes)
-        hint = f"Give directed=True to keep directions. {remedies.get('directed', '')}".rstrip()
+        hint = "Give directed=True to keep directions."
+        hint += f" {utils}.to_undirected adds the other direction." if utils else ""
         raise InvalidParameterError(name, "have both directions of every edge", f"{(u, v)} without {(v, u)}", hint)
     forth = arcs[:, 0] < arcs[:, 1]
     return arcs[forth], order[forth]
-
-
-_REMEDIES = {
-    "edge_index": {
-        "loops": "torch_geometric.utils.remove_self_loops takes them out.",
-        "twice": "torch_geometric.utils.coalesce makes one of them.",
-        "directed": "torch_geometric.utils.to_undirected adds the other direction.",
-    }
-}
-"""What mends a list of edges, where the library that it comes from has something."""
-
-
-def _pair(row: Indices) -> tuple[int, int]:
-    return int(row[0]), int(row[1])
 
 
 def _check_square(shape: tuple[int, ...]) -> None:
@@ -292,66 +391,8 @@ def _check_square(shape: tuple[int, ...]) -> None:
         raise InvalidParameterError("adjacency", "be square, with a row and a column for each node", shape)
 
 
-def _refuse_value(pair: tuple[int, ...], value: Any) -> None:  # noqa: ANN401  (a number of any kind)
-    raise InvalidParameterError("adjacency", "hold only 0 and 1", f"{value.item()!r} at {pair}")
-
-
-def load(module: str, package: str) -> ModuleType:
-    """The module, or an error that names the package to install."""
+def _load(module: str, package: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise StarcertError(f"This needs {module.partition('.')[0]}. Try: pip install {package}") from error
-
-
-def from_pairs(
-    values: npt.ArrayLike | Iterable[tuple[int, int]], n_nodes: int, *, directed: bool = False
-) -> tuple[Indices, Indices]:
-    """The edges, sorted and read-only, or an error that names the first pair that cannot be one.
-
-    Args:
-        values: pairs of node indices, each once; of arcs source and target.
-        n_nodes: how many nodes there are.
-        directed: whether they are arcs; the nodes of an edge are put in order, u < v.
-
-    Returns:
-        The edges, and which of the given pairs each of them is.
-    """
-    if not isinstance(values, Iterable):
-        raise InvalidParameterError("edges", "be pairs of node indices", values)
-    listed: Any = values if hasattr(values, "__array__") else list(values)
-    try:
-        pairs = np.asarray(listed)
-    except ValueError:  # entries of different lengths
-        pairs = np.empty(0, dtype=object)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        pairs = _pairs_one_by_one(listed)
-    wrong = ((pairs < 0) | (pairs >= n_nodes)).any(axis=1)
-    if wrong.any():
-        pair = tuple(pairs[wrong.argmax()].tolist())
-        raise InvalidParameterError("edges", f"be pairs of node indices below {n_nodes}, 0 or more", pair)
-    edges = pairs.astype(np.int64) if directed else np.sort(pairs.astype(np.int64), axis=1)
-    loops = edges[:, 0] == edges[:, 1]
-    if loops.any():
-        raise InvalidParameterError("edges", "have no self-loops", tuple(edges[loops.argmax()].tolist()))
-    order = np.lexsort([edges[:, 1], edges[:, 0]])
-    edges = edges[order]
-    twice = (edges[1:] == edges[:-1]).all(axis=1)
-    if twice.any():
-        pair = tuple(edges[twice.argmax()].tolist())
-        wanted = "hold each arc once" if directed else "hold each pair once, in one orientation"
-        raise InvalidParameterError("edges", wanted, f"{pair} twice")
-    edges.setflags(write=False)
-    return edges, order
-
-
-def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
-    """What numpy did not read as whole numbers in two columns: nothing, huge numbers, or something to refuse."""
-    pairs = []
-    for pair in listed:
-        if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2 or not all(map(is_index, pair)):
-            got = tuple(pair.tolist()) if isinstance(pair, np.ndarray) and pair.ndim == 1 else pair
-            hint = "Transpose an edge_index that has two rows." if len(np.shape(got)) and len(got) > 2 else ""
-            raise InvalidParameterError("edges", "be pairs of whole numbers, the indices of nodes", got, hint)
-        pairs.append([int(index) for index in pair])
-    return np.array(pairs, dtype=object).reshape(-1, 2)

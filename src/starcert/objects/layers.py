@@ -1,23 +1,45 @@
 """Layers, regions and clean objects: what sites are, whatever they mean.
 
-A layer is a kind of sites with coordinates: the pairs of n nodes, n × f feature bits, a row of cells. To bring a new
-one, write a subclass of `Layer` with other coordinates, and an object that has it, see `CleanObject`. Samplers, votes,
-stores and certificates work on the numbers of sites and take it as it is; a classifier sees plain vectors, or a view of
-its own that `starcert.sampling.views` names.
+A layer is a set of sites with coordinates: the pairs of n nodes, n × f feature bits, a row of cells. A region is a
+subset of a layer, stored compactly and numbered from 0. A new layer is a subclass of `Layer` with other coordinates,
+and an object that has it, see `CleanObject`. Samplers, votes, stores and certificates work on the numbers of sites and
+take it as it is; a classifier sees plain vectors, or a view of its own that `starcert.sampling.views` names.
+
+    Layer:  row of sites (`Layer`), node pairs or arcs (`pairs.NodePairs`), node data (`node_sites.NodeLayer`)
+    Region: any sites one by one (`Numbered`), blocks of node pairs (`blocks.Block`), listed pairs or arcs
+            (`blocks.Listed`), both arcs of pairs (`blocks.BothWays`), nodes × columns (`node_sites.NodeGrid`)
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["CleanObject", "Coordinates", "Indices", "Keyed", "Layer", "Numbered", "Region", "Values"]
+__all__ = [
+    "ARCS",
+    "EDGE_LAYERS",
+    "PAIRS",
+    "CleanObject",
+    "Coordinates",
+    "Indices",
+    "Layer",
+    "Numbered",
+    "Region",
+    "Values",
+    "find_places",
+]
+
+PAIRS, ARCS = "pairs", "arcs"
+EDGE_LAYERS = (PAIRS, ARCS)
+"""The layers whose sites are the edges of graphs: undirected or directed."""
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Coordinates: TypeAlias = Sequence[Indices]
@@ -26,35 +48,40 @@ Values: TypeAlias = npt.NDArray[np.uint8]
 """Values of sites, from 0 to the layer's alphabet − 1."""
 
 
-@runtime_checkable
-class Region(Protocol):
+class Region(ABC):
     """A subset of a layer, its sites numbered from 0; picklable, and small however many sites there are."""
 
     @property
+    @abstractmethod
     def layer(self) -> str:
         """The name of the layer."""
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """How many sites there are."""
 
     @property
+    @abstractmethod
     def content(self) -> tuple[Indices, ...]:
-        """The arrays that say which sites these are, for a digest."""
+        """The arrays that define the sites, for a digest."""
 
+    @abstractmethod
     def coordinates(self, numbers: Indices) -> Coordinates:
-        """The coordinates of sites from 0 to size − 1."""
+        """The coordinates of sites by their numbers, from 0 to size − 1."""
 
+    @abstractmethod
     def locate(self, *coordinates: Indices) -> Indices:
-        """The numbers of the sites with these coordinates, −1 for those that are not here."""
+        """The numbers of the sites with these coordinates, −1 for those that are not in the region."""
 
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """The region as JSON can say it, in as few numbers as will do."""
+        """The region in JSON, in as few numbers as possible: the format that the report's page reads."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A kind of sites. As it is, a row of them whose one coordinate is their number; others are subclasses.
+    """A set of sites. As it is, a row of them with their number as the only coordinate; others are subclasses.
 
     Values are 0 … alphabet − 1, and 0 is the value of most sites: objects list the others.
 
@@ -106,14 +133,6 @@ class Layer:
             owners[sites] = number
 
 
-class Keyed(Protocol):
-    """What is known by its content."""
-
-    @property
-    def key(self) -> str:
-        """A hex digest of the content: the same for equal ones everywhere."""
-
-
 @runtime_checkable
 class CleanObject(Protocol):
     """What is smoothed: values of the sites of its layers, in a frame; immutable and picklable. A `Graph` is one."""
@@ -124,60 +143,55 @@ class CleanObject(Protocol):
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """The kinds of sites that it has, each by another name."""
+        """Its layers, each with a different name."""
 
     @property
-    def frame(self) -> Keyed:
-        """What noise leaves alone: all that a classifier is told beside the noisy values."""
+    def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
+        """What noise leaves alone: all that a classifier receives beside the noisy values. It has a `key` too."""
 
     def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
         """The coordinates of the sites of a layer whose value is not 0, and their values."""
 
 
 @dataclass(frozen=True, eq=False)
-class Numbered:
-    """Sites of any layer, one by one.
-
-    Attributes:
-        of: the layer.
-        sites: their numbers in the layer, ascending.
-    """
+class Numbered(Region):
+    """Sites of any layer one by one, by their numbers in the layer, ascending."""
 
     of: Layer
     sites: Indices
 
     @property
+    @override
     def layer(self) -> str:
-        """See `Region`."""
         return self.of.name
 
     @property
+    @override
     def size(self) -> int:
-        """See `Region`."""
         return len(self.sites)
 
     @property
+    @override
     def content(self) -> tuple[Indices, ...]:
-        """See `Region`."""
         return (self.sites,)
 
+    @override
     def coordinates(self, numbers: Indices) -> Coordinates:
-        """See `Region`."""
         return self.of.coordinates(self.sites[numbers])
 
+    @override
     def locate(self, *coordinates: Indices) -> Indices:
-        """See `Region`."""
-        wanted = self.of.numbers(*coordinates)
-        if not len(self.sites):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        places = np.minimum(np.searchsorted(self.sites, wanted), len(self.sites) - 1)
-        return np.where(self.sites[places] == wanted, places, -1)
+        return find_places(self.sites, self.of.numbers(*coordinates))
 
+    @override
     def to_json(self) -> dict[str, Any]:
-        """See `Region`: the layer, and each number as its distance to the one before."""
+        # Each number as its distance to the one before.
         return {"layer": self.layer, "sites": np.diff(self.sites, prepend=0).tolist()}
 
-    @classmethod
-    def from_json(cls, described: Mapping[str, Any], layer: Layer) -> Numbered:
-        """The region of a layer that `to_json` wrote down."""
-        return cls(layer, np.cumsum(np.array(described["sites"], dtype=np.int64)))
+
+def find_places(ascending: Indices, wanted: Indices) -> Indices:
+    """Where each wanted number stands in an ascending array; −1 for those that are not there."""
+    if not len(ascending):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[places] == wanted, places, -1)

@@ -1,6 +1,6 @@
 """Data of nodes that an attacker may change: bits, or categories. Each is a layer, nodes by columns.
 
-Such data are no part of the frame: a classifier sees them as a noisy copy shows them, in the form in which they came.
+Such data are not in the frame: a classifier sees them as a noisy copy shows them, in the form in which they came.
 """
 
 from __future__ import annotations
@@ -13,57 +13,52 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from starcert.objects.content import is_tensor
-from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values
+from starcert.objects.content import as_array
+from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "same_in_other_words"]
+__all__ = ["NodeGrid", "NodeLayer", "NodeSites", "bits_of", "categories_of", "copies_of"]
 
-MOST_CATEGORIES = 256
+MAX_CATEGORIES = 256
+
+MIN_DIFFERENT = 3
+"""Data with fewer different values may agree with others by chance."""
 
 
 @dataclass(frozen=True)
 class NodeLayer(Layer):
-    """Data of n nodes in so many columns, node after node.
-
-    Attributes:
-        n_nodes: how many nodes there are.
-        n_columns: how many columns.
-
-    Example:
-        >>> layer = NodeLayer("x", 6, 2, 2, 3)
-        >>> layer.coordinates(np.array([4])), layer.numbers(np.array([1]), np.array([1])), layer.everything().size
-        ((array([1]), array([1])), array([4]), 6)
-    """
+    """Data of n nodes in some columns, node after node."""
 
     n_nodes: int
     n_columns: int
 
     @property
+    @override
     def ranges(self) -> tuple[tuple[str, int], ...]:
-        """See `Layer`."""
         return ("node", self.n_nodes), ("column", self.n_columns)
 
+    @override
     def coordinates(self, numbers: Indices) -> Coordinates:
-        """See `Layer`."""
         return np.divmod(numbers, max(1, self.n_columns))
 
+    @override
     def numbers(self, *coordinates: Indices) -> Indices:
-        """See `Layer`."""
         node, column = coordinates
         return node * self.n_columns + column
 
+    @override
     def everything(self) -> Region:
-        """See `Layer`."""
         return NodeGrid(self)
 
+    @override
     def check(self, regions: Mapping[str, Region]) -> None:
-        """See `Layer`: grids are compared by their nodes and columns."""
         grids = {name: region for name, region in regions.items() if isinstance(region, NodeGrid)}
         if len(grids) < len(regions):
             super().check(regions)
             return
+        # Grids are compared by their nodes and columns, never site by site.
         for (one, first), (other, second) in combinations(grids.items(), 2):
             node = np.intersect1d(first.chosen_nodes, second.chosen_nodes)
             column = np.intersect1d(first.chosen_columns, second.chosen_columns)
@@ -73,22 +68,16 @@ class NodeLayer(Layer):
 
 
 @dataclass(frozen=True, eq=False)
-class NodeGrid:
-    """Some columns of some nodes, node after node.
-
-    Attributes:
-        of: the layer.
-        nodes: node indices, ascending; None: all.
-        columns: numbers of columns, ascending; None: all.
-    """
+class NodeGrid(Region):
+    """Some columns of some nodes, ascending, node after node; None: all of them."""
 
     of: NodeLayer
     nodes: Indices | None = None
     columns: Indices | None = None
 
     @property
+    @override
     def layer(self) -> str:
-        """See `Region`."""
         return self.of.name
 
     @cached_property
@@ -102,40 +91,32 @@ class NodeGrid:
         return np.arange(self.of.n_columns) if self.columns is None else self.columns
 
     @property
+    @override
     def size(self) -> int:
-        """See `Region`."""
         return len(self.chosen_nodes) * len(self.chosen_columns)
 
     @property
+    @override
     def content(self) -> tuple[Indices, ...]:
-        """See `Region`."""
         return self.chosen_nodes, self.chosen_columns
 
+    @override
     def coordinates(self, numbers: Indices) -> Coordinates:
-        """See `Region`."""
         node, column = np.divmod(numbers, max(1, len(self.chosen_columns)))
         return self.chosen_nodes[node], self.chosen_columns[column]
 
+    @override
     def locate(self, *coordinates: Indices) -> Indices:
-        """See `Region`."""
-        row, column = (
-            _places(chosen, wanted)
-            for chosen, wanted in zip((self.chosen_nodes, self.chosen_columns), coordinates, strict=True)
-        )
+        nodes, columns = coordinates
+        row, column = find_places(self.chosen_nodes, nodes), find_places(self.chosen_columns, columns)
         return np.where((row < 0) | (column < 0), -1, row * len(self.chosen_columns) + column)
 
+    @override
     def to_json(self) -> dict[str, Any]:
-        """See `Region`: nodes and columns, each number as its distance to the one before; all, if left out."""
+        # Each number as its distance to the one before; all nodes or columns, if left out.
         chosen = {"nodes": self.nodes, "columns": self.columns}
         listed = {name: np.diff(each, prepend=0).tolist() for name, each in chosen.items() if each is not None}
         return {"layer": self.layer, "grid": [self.of.n_nodes, self.of.n_columns]} | listed
-
-
-def _places(chosen: Indices, wanted: Indices) -> Indices:
-    if not len(chosen):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    places = np.minimum(np.searchsorted(chosen, wanted), len(chosen) - 1)
-    return np.where(chosen[places] == wanted, places, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,12 +149,12 @@ class NodeSites:
 
     @property
     def form(self) -> tuple[object, ...]:
-        """All but the values: what noise leaves alone."""
+        """All but the values: the part that noise leaves alone."""
         return self.name, self.values.shape, self.alphabet, self.categories, self.one_hot, self.flat, self.dtype
 
     @property
     def bare(self) -> NodeSites:
-        """The same without the values: all are 0, and take no room."""
+        """The same without the values: all are 0, and take no memory."""
         nothing: Values = np.broadcast_to(np.zeros((), np.uint8), self.values.shape)
         return replace(self, values=nothing)
 
@@ -197,89 +178,63 @@ def bits_of(name: str, data: object) -> NodeSites:
     if given is None or not np.isin(given, (0, 1)).all():
         hint = "Categories are given with graph.with_categories."
         raise InvalidParameterError(f"node_data[{name}]", "hold only 0 and 1 to become bits", data, hint)
-    return NodeSites(name, _frozen(given), 2, None, False, given.ndim == 1, _dtype(given))
+    return NodeSites(name, _frozen(given), 2, None, False, given.ndim == 1, str(given.dtype))
 
 
 def categories_of(name: str, data: object, categories: Sequence[Hashable] | None) -> NodeSites:
     """Node data as categories: names, or one-hot rows."""
-    given = _numbers(name, data)
+    given, parameter = _numbers(name, data), f"node_data[{name}]"
     if categories is None:
         if given is None or given.ndim != 2 or not np.isin(given, (0, 1)).all() or (given.sum(axis=1) != 1).any():
             hint = "Or name all categories there may be: graph.with_categories('element', ('C', 'N', 'O'))."
-            raise InvalidParameterError(
-                f"node_data[{name}]", "hold one-hot rows where no categories are named", data, hint
-            )
-        values, alphabet, names = given.argmax(axis=1), given.shape[1], None
-    else:
-        names = tuple(categories) if not isinstance(categories, str) else ()
-        if len(set(names)) < len(names) or not 2 <= len(names) <= MOST_CATEGORIES:
-            wanted = f"be 2 to {MOST_CATEGORIES} different names"
-            raise InvalidParameterError("categories", wanted, categories)
-        number = {each: place for place, each in enumerate(names)}
-        entries = [] if given is not None and given.ndim > 1 else data.tolist() if given is not None else list(data)  # type: ignore[attr-defined, call-overload]
-        if given is not None and given.ndim > 1:
-            raise InvalidParameterError(f"node_data[{name}]", "have one category for each node", data)
-        for entry in entries:
-            if entry not in number:
-                hint = f"They are {', '.join(map(str, names))}."
-                raise InvalidParameterError(f"node_data[{name}]", "have the categories that are named", entry, hint)
-        values, alphabet = np.array([number[entry] for entry in entries], dtype=np.uint8), len(names)
-    if not 2 <= alphabet <= MOST_CATEGORIES:
-        raise InvalidParameterError(f"node_data[{name}]", f"have 2 to {MOST_CATEGORIES} categories", alphabet)
-    dtype = "uint8" if given is None else _dtype(given)
-    return NodeSites(name, _frozen(values), alphabet, names, names is None, True, dtype)
+            raise InvalidParameterError(parameter, "hold one-hot rows where no categories are named", data, hint)
+        if not 2 <= given.shape[1] <= MAX_CATEGORIES:
+            raise InvalidParameterError(parameter, f"have 2 to {MAX_CATEGORIES} categories", given.shape[1])
+        return NodeSites(name, _frozen(given.argmax(axis=1)), given.shape[1], None, True, True, str(given.dtype))
+    names = tuple(categories) if not isinstance(categories, str) else ()
+    if len(set(names)) < len(names) or not 2 <= len(names) <= MAX_CATEGORIES:
+        raise InvalidParameterError("categories", f"be 2 to {MAX_CATEGORIES} different names", categories)
+    if given is not None and given.ndim > 1:
+        raise InvalidParameterError(parameter, "have one category for each node", data)
+    number = {each: place for place, each in enumerate(names)}
+    entries = list(data) if given is None else given.tolist()  # type: ignore[call-overload]
+    for entry in entries:
+        if entry not in number:
+            hint = f"They are {', '.join(map(str, names))}."
+            raise InvalidParameterError(parameter, "have the categories that are named", entry, hint)
+    values = np.array([number[entry] for entry in entries], dtype=np.uint8)
+    dtype = "uint8" if given is None else str(given.dtype)
+    return NodeSites(name, _frozen(values), len(names), names, False, True, dtype)
 
 
-def same_in_other_words(sites: NodeSites, data: Mapping[str, object]) -> list[str]:
-    """The names of other node data that have one value for each row of values of the sites, and another for another.
+def copies_of(sites: NodeSites, data: Mapping[str, object]) -> list[str]:
+    """The names of node data that hold the same information: one value for each row of the sites, and vice versa.
 
-    That is no chance where there are three different ones or more among the nodes, and some nodes are alike.
-
-    Example:
-        >>> sites = categories_of("element", ["C", "N", "O", "C"], ("C", "N", "O"))
-        >>> same_in_other_words(sites, {"number": [6, 7, 8, 6], "charge": [0, 0, 0, 1], "place": [1, 2, 3, 4]})
-        ['number']
+    That is no coincidence where the nodes have three or more different values, and some nodes are alike.
     """
     own = [each.tobytes() for each in sites.values]
     n_different = len(set(own))
-    if not FEWEST <= n_different < len(own):
+    if not MIN_DIFFERENT <= n_different < len(own):
         return []
     found = []
     for name, values in data.items():
-        array = _rows(values)
-        other = None if array is None else [each.tobytes() for each in array]
-        if other is not None and len(set(other)) == n_different == len(set(zip(own, other, strict=True))):
+        array = as_array(values)
+        if array is None or array.dtype.hasobject:
+            continue
+        other = [each.tobytes() for each in array]
+        if len(set(other)) == n_different == len(set(zip(own, other, strict=True))):
             found.append(name)
     return found
 
 
-FEWEST = 3
-
-
-def _rows(values: object) -> npt.NDArray[Any] | None:
-    """The data of nodes as an array with a row for each; None if they are none."""
-    source: Any = values
-    try:
-        array = source.numpy(force=True) if is_tensor(values) else np.asarray(values)
-    except ValueError:
-        return None
-    return None if array.dtype.hasobject else array
-
-
 def _numbers(name: str, data: object) -> npt.NDArray[Any] | None:
-    """The data as an array of numbers in one or two dimensions; None if they are none."""
-    source: Any = data
-    try:
-        array = source.numpy(force=True) if is_tensor(data) else np.asarray(data)
-    except ValueError:
+    """The data as an array of numbers in one or two dimensions; None if they are not numbers."""
+    array = as_array(data)
+    if array is None:
         return None
     if array.ndim not in (1, 2):
         raise InvalidParameterError(f"node_data[{name}]", "have a value or a row for each node", f"shape {array.shape}")
     return array if array.dtype.kind in "biuf" else None
-
-
-def _dtype(array: npt.NDArray[Any]) -> str:
-    return str(array.dtype)
 
 
 def _frozen(values: npt.NDArray[Any]) -> Values:

@@ -1,25 +1,29 @@
-"""The noise: a law for every region."""
+"""The noise, a law for every region; and threats, what an attacker can do."""
 
 from __future__ import annotations
 
 import numbers
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from starcert.math.channels import MAX_RADIUS, Product
 from starcert.objects.laws import Flip, Law, law_from_json, real_number
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.markup import html_table
 
-__all__ = ["MAX_SITES", "Noise", "RadiusLike"]
+__all__ = ["MAX_SITES", "AnyFlips", "Noise", "RadiusLike", "Threat", "check_box", "threat_of"]
 
 MAX_SITES = 2**63 - 1
 """The most sites an axis can have: the position of a site is a 64-bit integer."""
 
 RadiusLike: TypeAlias = Sequence[float] | Mapping[str, float] | float
 """A radius as users write it: in the order of `noise.axes`, by axis name, or a number if there is one axis."""
+
+
+_ONE_REGION = "Write Noise(all=0.1) for one region."
 
 
 class Noise:
@@ -30,7 +34,7 @@ class Noise:
     is noise on sites with more than two values.
 
     Args:
-        laws: regions and their laws as a mapping, for names that are no Python words.
+        laws: regions and their laws as a mapping, for names that are not Python identifiers.
         regions: the same as keywords. A number p means `Flip(p)`.
 
     Example:
@@ -43,29 +47,24 @@ class Noise:
 
     def __init__(self, laws: Mapping[str, Law | float] | None = None, /, **regions: Law | float) -> None:
         if not isinstance(laws, Mapping | None):
-            raise InvalidParameterError(
-                "noise", "map regions to flip laws", laws, "Write Noise(all=0.1) for one region."
-            )
+            raise InvalidParameterError("noise", "map regions to flip laws", laws, _ONE_REGION)
         given = {**(laws or {}), **regions}
         if laws is not None and len(given) < len(laws) + len(regions):
             twice = sorted(set(laws) & set(regions))
             raise InvalidParameterError("noise", "name each region once", twice)
         if not given:
-            raise InvalidParameterError(
-                "noise", "have at least one region", given, "Write Noise(all=0.1) for one region."
-            )
+            raise InvalidParameterError("noise", "have at least one region", given, _ONE_REGION)
         self._laws: dict[str, Law] = {}
         for region, law in given.items():
             if not (isinstance(region, str) and re.fullmatch(r"[^\s.,=/]+", region)):
-                raise InvalidParameterError(
-                    "noise", "have region names without spaces and without any of . , = /", region
-                )
+                wanted = "have region names without spaces and without any of . , = /"
+                raise InvalidParameterError("noise", wanted, region)
             try:
                 self._laws[region] = law if isinstance(law, Law) else Flip(law)
             except InvalidParameterError as error:
                 _, requirement, got, hint = error.args
                 if isinstance(law, Sequence) and len(law) == 2:
-                    hint = f"For deletions and additions apart write Flip(delete={law[0]!r}, add={law[1]!r})."
+                    hint = f"For separate deletions and additions write Flip(delete={law[0]!r}, add={law[1]!r})."
                 raise InvalidParameterError(f"noise[{region}]", requirement, got, hint) from None
 
     @property
@@ -84,6 +83,11 @@ class Noise:
         """The coordinates of a radius: `region` under `Flip(p)`, `region.delete` and `region.add` under two chances."""
         return tuple(region + suffix for region, law in self._laws.items() for suffix in law.suffixes)
 
+    @property
+    def is_valued(self) -> bool:
+        """Whether some law is on more than two values: which value a flip shows then matters."""
+        return any(law.alphabet > 2 for law in self._laws.values())
+
     @cached_property
     def product(self) -> Product:
         """The channels of the axes, for certifying."""
@@ -94,15 +98,10 @@ class Noise:
         return self._counts(value, name, "flips", MAX_RADIUS)
 
     def capacity(self, value: RadiusLike, name: str = "capacity") -> tuple[int, ...]:
-        """How many sites each axis has, as a tuple in the order of `axes`, checked. It may be more than any radius.
-
-        Example:
-            >>> Noise(motif=0.02, random=0.45).capacity({"random": 10**12, "motif": 36})
-            (36, 1000000000000)
-        """
+        """How many sites each axis has, as a tuple in the order of `axes`, checked. It may be more than any radius."""
         return self._counts(value, name, "sites", MAX_SITES)
 
-    def _counts(self, value: RadiusLike, name: str, unit: str, most: int) -> tuple[int, ...]:
+    def _counts(self, value: RadiusLike, name: str, unit: str, maximum: int) -> tuple[int, ...]:
         if isinstance(value, Mapping):
             unknown = [axis for axis in value if axis not in self.axes]
             missing = [axis for axis in self.axes if axis not in value]
@@ -110,8 +109,8 @@ class Noise:
                 split = [axis for axis in unknown if axis in self._laws]
                 hint = f"Missing: {', '.join(missing)}. Give 0 where nothing is flipped." if missing else ""
                 if split:
-                    apart = " and ".join(split[0] + suffix for suffix in self._laws[split[0]].suffixes)
-                    hint = f"{split[0]!r} counts attacks apart: {apart}."
+                    axes = " and ".join(split[0] + suffix for suffix in self._laws[split[0]].suffixes)
+                    hint = f"{split[0]!r} has separate axes: {axes}."
                 elif unknown:
                     hint = f"Unknown: {', '.join(map(str, unknown))}."
                 raise InvalidParameterError(name, f"have the axes {', '.join(self.axes)}", dict(value), hint)
@@ -120,25 +119,18 @@ class Noise:
             listed = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
             counts = list(value) if listed else [value] if isinstance(value, numbers.Real) else []  # type: ignore[arg-type]
             if len(counts) != len(self.axes):
-                raise InvalidParameterError(
-                    name, f"have {len(self.axes)} counts, one for each of {', '.join(self.axes)}", value
-                )
+                wanted = f"have {len(self.axes)} counts, one for each of {', '.join(self.axes)}"
+                raise InvalidParameterError(name, wanted, value)
         named = zip(self.axes, counts, strict=True)
-        return tuple(_count(count, f"{name}[{axis}]", unit, most) for axis, count in named)
+        return tuple(_count(count, f"{name}[{axis}]", unit, maximum) for axis, count in named)
 
-    def filled(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
-        """The noise whose laws know how many values their sites have; those that are made for others are refused.
+    def for_layers(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
+        """The noise whose laws know how many values their sites have; laws for other numbers of values are refused.
 
-        Args:
-            layers: for each region the name of its layer and how many values that has.
-
-        Example:
-            >>> from starcert.objects.laws import Categorical
-            >>> Noise(atoms=Categorical(0.05)).filled({"atoms": ("element", 4)})
-            Noise(atoms=Categorical(0.05, 4))
+        `layers` has for each region the name of its layer and how many values that has.
         """
         laws = {
-            region: law.filled(layers[region][1], f"noise[{region}]", layers[region][0])
+            region: law.for_alphabet(layers[region][1], f"noise[{region}]", layers[region][0])
             for region, law in self._laws.items()
         }
         return self if all(laws[region] is law for region, law in self._laws.items()) else Noise(laws)
@@ -167,16 +159,68 @@ class Noise:
         """What a notebook shows: a row for each region."""
         return html_table(
             [
-                {"region": name, "noise": law.words(), "axes": ", ".join(name + each for each in law.suffixes)}
+                {"region": name, "noise": law.describe(), "axes": ", ".join(name + each for each in law.suffixes)}
                 for name, law in self._laws.items()
             ]
         )
 
     def __repr__(self) -> str:
-        return f"Noise({', '.join(f'{region}={law.argument()}' for region, law in self._laws.items())})"
+        plain = {region for region, law in self._laws.items() if isinstance(law, Flip) and law == Flip(law.delete)}
+        shown = {region: law.to_json() if region in plain else law for region, law in self._laws.items()}
+        return f"Noise({', '.join(f'{region}={each!r}' for region, each in shown.items())})"
 
 
-def _count(value: Any, name: str, unit: str, most: int) -> int:  # noqa: ANN401  (whatever a user wrote)
-    if not (real_number(value).is_integer() and 0 <= value <= most):
-        raise InvalidParameterError(name, f"be a whole number of {unit} from 0 to {most:,}", value)
+def _count(value: Any, name: str, unit: str, maximum: int) -> int:  # noqa: ANN401  (whatever a user wrote)
+    if not (real_number(value).is_integer() and 0 <= value <= maximum):
+        raise InvalidParameterError(name, f"be a whole number of {unit} from 0 to {maximum:,}", value)
     return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyFlips:
+    """An attacker who flips at most `most` sites, wherever in the regions they are; in text `flips:2`.
+
+    Example:
+        >>> str(AnyFlips(2)), AnyFlips(1).label
+        ('flips:2', 'any 1 flip')
+    """
+
+    most: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", whole_number("most", self.most, 1, MAX_RADIUS))
+
+    def __str__(self) -> str:
+        return f"flips:{self.most}"
+
+    @property
+    def label(self) -> str:
+        """What tables and pages call it."""
+        return f"any {self.most:,} flip{'s' * (self.most > 1)}"
+
+
+Threat: TypeAlias = AnyFlips
+"""The threats there are. A new one is a class here, with its text in `threat_of`."""
+
+
+def threat_of(given: object, name: str = "threat") -> Threat:
+    """The threat that a text describes; a threat stays as it is. Errors call the parameter `name`.
+
+    Example:
+        >>> threat_of("flips:2")
+        AnyFlips(most=2)
+    """
+    if isinstance(given, AnyFlips):
+        return given
+    found = re.fullmatch(r"flips:([1-9][0-9]{0,8})", given.strip()) if isinstance(given, str) else None
+    if found is None:
+        raise InvalidParameterError(name, "be flips:K, for at most K flips anywhere", given, 'For example "flips:2".')
+    return AnyFlips(int(found[1]))
+
+
+def check_box(max_radius: Sequence[int] | None, threat: Threat) -> None:
+    """Refuses a box of radii that does not hold all of a threat; None: there is no box."""
+    if max_radius is not None and min(max_radius) < threat.most:
+        requirement = f"hold {threat.label}, at least {threat.most:,} on every axis"
+        hint = "Leave max_radius out, or name a smaller threat."
+        raise InvalidParameterError("max_radius", requirement, max_radius, hint)

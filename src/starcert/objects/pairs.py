@@ -1,11 +1,11 @@
-"""The layer of node pairs, and that its regions are disjoint: shown exactly, without walking those of a large region.
+"""The layer of node pairs or arcs, and the exact check that its regions are disjoint, without walking large regions.
 
 A pair in two regions would be two sites: a noisy copy could list an edge twice, and a certificate for it would be
-false. So this is asked of every set of blocks before it becomes sites, however it was made.
+false. So every set of blocks is checked before it becomes sites, however it was made.
 
 Few pairs are listed and compared. In a large block the nodes fall into *roles*: nodes of the same role are in the
 block with the same other nodes. Two large blocks are compared on the nodes that they share, role by role: one pair of
-representatives answers for all pairs of nodes with their roles. Pairs that a block leaves out (its holes) are counted:
+representatives stands for all pairs of nodes with their roles. Pairs that a block leaves out (its holes) are counted:
 a set of shared pairs is harmless exactly if there are as many of them as there are holes among them.
 """
 
@@ -17,66 +17,92 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 import numpy as np
+from typing_extensions import override
 
-from starcert.objects.blocks import PAIRS, AnyBlock, Block, Listed, across, inside
-from starcert.objects.layers import Coordinates, Indices, Layer, Region
+from starcert.objects.blocks import AnyBlock, Block, BothWays, Listed, across, inside
+from starcert.objects.layers import ARCS, PAIRS, Coordinates, Indices, Layer, Region
 from starcert.system.errors import InvalidParameterError
 
 __all__ = ["NodePairs", "check_disjoint", "refuse_overlap", "shared_pair_of"]
 
 ALWAYS_LISTED = 4096
-"""So many pairs in all small blocks together are listed, whatever the graph."""
+"""Small blocks with at most this many pairs in all are listed, whatever the graph."""
 
-LISTED_FOR_A_NODE = 4
-"""Or so many for each node of the graph, where that is more."""
+LISTED_PER_NODE = 4
+"""Or with at most this many for each node of the graph, where that is more."""
 
-PORTION = 1_000_000
-"""So many pairs of roles are looked at in one go."""
-
+MAX_ROLE_PAIRS = 1_000_000
+"""At most this many pairs of roles are compared at a time."""
 
 _NONE: Indices = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class NodePairs(Layer):
-    """The undirected pairs of n nodes in lexicographic order: absent (0) or present, or absent and the types of edge.
+    """The pairs of n nodes in lexicographic order, or both arcs of each: absent (0), or present with a type from 1 on.
 
     Attributes:
         nodes: the names of the nodes.
+        directed: whether the sites are arcs.
 
     Example:
         >>> pairs = NodePairs.of("vwxyz")
         >>> pairs.size, pairs.coordinates(np.array([0, 9])), pairs.numbers(np.array([4, 2]), np.array([3, 2]))
         (10, (array([0, 3]), array([1, 4])), array([ 9, -1]))
+        >>> NodePairs.of("xyz", directed=True).coordinates(np.array([0, 1]))
+        (array([0, 1]), array([1, 0]))
     """
 
     nodes: Sequence[Hashable]
+    directed: bool = False
 
     @classmethod
-    def of(cls, nodes: Sequence[Hashable], n_types: int = 1) -> NodePairs:
-        """The pairs of nodes with these names, with so many types of edge."""
-        return cls(PAIRS, len(nodes) * (len(nodes) - 1) // 2, 1 + n_types, nodes)
+    def of(cls, nodes: Sequence[Hashable], n_types: int = 1, *, directed: bool = False) -> NodePairs:
+        """The pairs or arcs of nodes with these names, with this number of types of edges."""
+        n_arcs = len(nodes) * (len(nodes) - 1)
+        return cls(ARCS if directed else PAIRS, n_arcs if directed else n_arcs // 2, 1 + n_types, nodes, directed)
 
     @property
+    @override
     def ranges(self) -> tuple[tuple[str, int], ...]:
-        """See `Layer`: the node indices u < v."""
-        return ("u", len(self.nodes)), ("v", len(self.nodes))
+        names = ("source", "target") if self.directed else ("u", "v")
+        return tuple((name, len(self.nodes)) for name in names)
 
+    @override
     def coordinates(self, numbers: Indices) -> Coordinates:
-        """See `Layer`."""
         return self.everything().coordinates(numbers)
 
+    @override
     def numbers(self, *coordinates: Indices) -> Indices:
-        """See `Layer`: either node may be the first."""
         return self.everything().locate(*coordinates)
 
+    @override
     def everything(self) -> Region:
-        """See `Layer`."""
-        return inside(np.arange(len(self.nodes)))
+        pairs = inside(np.arange(len(self.nodes)))
+        return BothWays(pairs) if self.directed else pairs
 
+    @override
     def check(self, regions: Mapping[str, Region]) -> None:
-        """See `Layer`."""
-        check_disjoint(tuple(regions), [_as_block(region) for region in regions.values()], self.nodes)
+        if not self.directed:
+            check_disjoint(tuple(regions), [_as_block(region) for region in regions.values()], self.nodes)
+            return
+        both = {name: region.pairs for name, region in regions.items() if isinstance(region, BothWays)}
+        check_disjoint(tuple(both), list(both.values()), self.nodes)
+        owner: dict[tuple[int, int], str] = {}
+        for name, region in regions.items():
+            if name in both:
+                continue
+            source, target = region.coordinates(np.arange(region.size))
+            n = len(self.nodes)
+            if ((source < 0) | (target < 0) | (source >= n) | (target >= n) | (source == target)).any():
+                raise InvalidParameterError(f"regions[{name}]", "hold arcs of two nodes", "something else")
+            for other, block in both.items():
+                for shared in np.flatnonzero(block.locate(source, target) >= 0):
+                    refuse_overlap((self.nodes[source[shared]], self.nodes[target[shared]]), other, name)
+            for arc in zip(source.tolist(), target.tolist(), strict=True):
+                if arc in owner:
+                    refuse_overlap((self.nodes[arc[0]], self.nodes[arc[1]]), owner[arc], name)
+                owner[arc] = name
 
 
 def _as_block(region: Region) -> AnyBlock:
@@ -96,14 +122,7 @@ class Shared(NamedTuple):
 
 
 def check_disjoint(regions: Sequence[str], blocks: Sequence[AnyBlock], nodes: Sequence[Hashable]) -> None:
-    """Refuses blocks that are not well formed, and two that share a pair.
-
-    Example:
-        >>> check_disjoint(["a", "b"], [inside(np.arange(3)), inside(np.arange(2, 5))], "vwxyz")
-        >>> check_disjoint(["a", "b"], [inside(np.arange(3)), inside(np.arange(1, 5))], "vwxyz")
-        Traceback (most recent call last):
-        starcert.system.errors.InvalidParameterError: 'regions' must be disjoint. Got "('w', 'x') in both 'a' and ...
-    """
+    """Refuses blocks that are not well formed, and two that share a pair."""
     for region, block in zip(regions, blocks, strict=True):
         problem = _problem(block, nodes)
         if problem:
@@ -114,14 +133,14 @@ def check_disjoint(regions: Sequence[str], blocks: Sequence[AnyBlock], nodes: Se
 
 
 def refuse_overlap(pair: tuple[Hashable, ...], one: str, other: str) -> NoReturn:
-    """Says which pair is in two regions."""
+    """Raises the error that names the pair in two regions."""
     got = f"{pair!r} in both {one!r} and {other!r}"
     raise InvalidParameterError("regions", "be disjoint", got, "Give each pair to one region at most.")
 
 
 def shared_pair_of(blocks: Sequence[AnyBlock], n_nodes: int) -> Shared | None:
     """A pair that two of these well-formed blocks share, if there is one."""
-    listed, large = _divided(blocks, n_nodes)
+    listed, large = _split_by_size(blocks, n_nodes)
     if len(listed) + len(large) < 2:
         return None
     owners = np.repeat(listed, [blocks[number].size for number in listed])
@@ -149,7 +168,7 @@ def _problem(block: AnyBlock, nodes: Sequence[Hashable]) -> str:
     """What is wrong with a block by itself; "" if it holds each of its pairs once."""
     if isinstance(block, Listed):
         u, v = block.pairs.T
-        fine = not len(u) or (u.min() >= 0 and v.max() < len(nodes) and (u < v).all())
+        fine = not block.directed and (not len(u) or (u.min() >= 0 and v.max() < len(nodes) and (u < v).all()))
         fine = fine and _ascending(u * len(nodes) + v)
         return "" if fine else "pairs that are not u < v in lexicographic order, each once"
     return _problem_of_rows(block, nodes)
@@ -179,15 +198,15 @@ def _ascending(numbers: Indices) -> bool:
     return bool((numbers[1:] > numbers[:-1]).all())
 
 
-def _divided(blocks: Sequence[AnyBlock], n_nodes: int) -> tuple[list[int], dict[int, Block]]:
+def _split_by_size(blocks: Sequence[AnyBlock], n_nodes: int) -> tuple[list[int], dict[int, Block]]:
     """The numbers of the blocks whose pairs are to be listed, and the others by number; empty ones are left out."""
     listed, large = list[int](), dict[int, Block]()
-    room = max(ALWAYS_LISTED, LISTED_FOR_A_NODE * n_nodes)
+    left = max(ALWAYS_LISTED, LISTED_PER_NODE * n_nodes)
     for size, number in sorted((block.size, number) for number, block in enumerate(blocks)):
         block = blocks[number]
         if isinstance(block, Block):
-            room -= size
-            if room < 0:
+            left -= size
+            if left < 0:
                 large[number] = block
                 continue
         if size:
@@ -253,7 +272,7 @@ def _common_pair(one: Block, other: Block, n_nodes: int) -> tuple[int, int] | No
             where = both[more[0]]
             group, with_group = (nodes[starts[role[where]] : ends[role[where]]] for role in (a, b))
             cell = inside(group) if a[where] == b[where] else across([group, with_group])
-            # One more than there are holes: one of these at least is none.
+            # One more than there are holes: at least one of these is not a hole.
             u, v = cell.coordinates(np.arange(left_out[more[0]] + 1))
             real = (one.locate(u, v) >= 0) & (other.locate(u, v) >= 0)
             return int(u[real.argmax()]), int(v[real.argmax()])
@@ -263,11 +282,7 @@ def _common_pair(one: Block, other: Block, n_nodes: int) -> tuple[int, int] | No
 def _common_holes(one: Block, other: Block, role_of: Indices, n_nodes: int) -> Indices:
     """For each pair that both blocks would have but one leaves out, its two roles a ≤ b as a number, ascending.
 
-    Args:
-        one: a block.
-        other: another one.
-        role_of: the common role of every node, −1 where it is not in both blocks.
-        n_nodes: how many nodes the graph has.
+    `role_of` is the common role of every node, −1 where it is not in both blocks.
     """
     codes = []
     for block, against in ((one, other.whole), (other, one.whole)):
@@ -280,9 +295,9 @@ def _common_holes(one: Block, other: Block, role_of: Indices, n_nodes: int) -> I
 
 
 def _pairs_of_roles(sizes: Indices) -> Iterator[tuple[Indices, Indices]]:
-    """Every two roles a ≤ b, in portions; a role with itself only if it has two nodes."""
+    """Every two roles a ≤ b, a portion at a time; a role with itself only if it has two nodes."""
     n_roles = len(sizes)
-    step = max(1, PORTION // max(1, n_roles))
+    step = max(1, MAX_ROLE_PAIRS // max(1, n_roles))
     for start in range(0, n_roles, step):
         a, b = np.divmod(np.arange(start * n_roles, min(start + step, n_roles) * n_roles), n_roles)
         wanted = (a < b) | ((a == b) & (sizes[a] > 1))

@@ -3,62 +3,61 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
-from starcert.objects.arcs import BothWays, ListedArcs
-from starcert.objects.blocks import Block, Listed
-from starcert.objects.convert import is_index
+from starcert.objects.blocks import Block, BothWays, Listed
+from starcert.objects.content import is_index
 from starcert.objects.graph import Graph
 from starcert.objects.layers import Region
 from starcert.objects.pairs import refuse_overlap
-from starcert.objects.pairsets import (
+from starcert.objects.site_sets import (
     Across,
     ArcSet,
-    Everything,
     Index,
     Inside,
     Node,
     Nodes,
     OfLayer,
+    Outside,
     Pair,
     Pairs,
     PairSet,
     SiteSet,
-    region_of,
     shared_pair,
 )
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Partition", "read_off"]
+__all__ = ["Partition", "divide_nodes", "read_off"]
 
-FEWEST = 2
-"""A single pair that is an edge says nothing."""
+MIN_PAIRS = 2
+"""A single pair that is an edge proves nothing."""
 
 
 @dataclass(frozen=True, repr=False)
 class Partition:
     """Named regions of node pairs or other sites of a graph, disjoint; sites in no region are fixed.
 
-    It speaks of the names of nodes, so that one partition serves every graph that has those nodes. Make one with
+    It goes by the names of nodes, so that one partition serves every graph that has those nodes. Make one with
     `from_node_sets`, `from_node_labels`, `from_pairs`, `everything` or `from_present_edges`; of directed graphs these
     are both arcs of each pair, and `from_arcs` names them one by one. Regions of other layers come from `of_layers`,
-    `from_nodes` and `from_columns`, and `one | other` joins two partitions. Whether regions share a site is asked at
-    the latest when a graph shows which nodes there are: `sites` refuses those that do.
+    `from_nodes` and `from_columns`, and `one | other` joins two partitions. Regions that share a site are refused, by
+    `sites` at the latest.
 
     A certificate holds when the regions are the same for the clean and the attacked graph. Regions that were read
-    off a graph's own edges are *anchored*: the certificate then speaks of a classifier whose regions are frozen at
+    off a graph's own edges are *anchored*: the certificate then holds for a classifier whose regions are frozen at
     the clean graph.
 
     Attributes:
         parts: the regions by name, each with a description of its sites.
-        anchored: whether the regions were read off a graph's own edges. None if nobody says so: then `sites` marks
-            those that look like it, see `read_off`. False is the author's word that they were not.
+        anchored: whether the regions were read off a graph's own edges. None if that is not stated: then `sites` marks
+            those that look like it, see `read_off`. False is the author's statement that they were not.
         reason: why they are anchored, a sentence; empty if they are not.
 
     Example:
@@ -74,13 +73,11 @@ class Partition:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
-        for region in self.regions:
+        for region, count in Counter(self.regions).items():
             if not isinstance(region, str) or not re.fullmatch(r"[^\s.,=/]+", region):
                 raise InvalidParameterError("regions", "have names without spaces and without any of . , = /", region)
-            if region in seen:
+            if count > 1:
                 raise InvalidParameterError("regions", "have different names", f"{region!r} twice")
-            seen.add(region)
         if self.reason and not self.anchored:
             hint = "Give anchored=True if the regions were read off the graph's own edges."
             raise InvalidParameterError("reason", "be empty for regions that are not anchored", self.reason, hint)
@@ -141,13 +138,9 @@ class Partition:
         for node, label in labels.items() if isinstance(labels, Mapping) else enumerate(labels):
             first, members = groups.setdefault(str(label), (label, []))
             if first != label:
-                raise InvalidParameterError("labels", "be told apart by their str", (first, label))
+                raise InvalidParameterError("labels", "differ in their str", (first, label))
             members.append(node)
-        node_sets = {region: frozenset(members) for region, (_, members) in groups.items()}
-        parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in node_sets.items()]
-        if between is not None:
-            parts.append((between, Across(tuple(node_sets.values()))))
-        return cls(tuple(parts))
+        return divide_nodes({region: frozenset(members) for region, (_, members) in groups.items()}, between=between)
 
     @classmethod
     def from_pairs(
@@ -157,27 +150,16 @@ class Partition:
 
         Args:
             regions: the pairs of each region, each once and in either order.
-            anchored: whether the pairs were read off a graph's own edges. By default a region whose pairs are all
-                edges of the graph at hand, or all its absent ones, is taken to be; False says that it is not.
+            anchored: whether the pairs were read off a graph's own edges. By default regions that are all edges of the
+                graph, or all its absent ones, are taken to be; False says that they are not.
             reason: how, a sentence for every certificate.
 
         Example:
             >>> Partition.from_pairs({"ring": [(0, 1), (1, 2), (2, 0)]})
             Partition(ring)
         """
-        home: dict[Pair, str] = {}
-        parts = []
-        for region, pairs in _by_region(regions, "regions", "its pairs", {"ring": [(0, 1), (1, 2)]}).items():
-            listed = set()
-            for pair in _each(pairs, f"regions[{region}]", "be pairs of nodes"):
-                key = _as_pair(pair, f"regions[{region}]")
-                if key in listed:
-                    raise InvalidParameterError(f"regions[{region}]", "hold each pair once", f"{tuple(pair)!r} twice")
-                if home.setdefault(key, region) != region:
-                    refuse_overlap(tuple(pair), home[key], region)
-                listed.add(key)
-            parts.append((region, Pairs(frozenset(listed))))
-        return cls(tuple(parts), anchored, reason)
+        found = _listed(regions, "pair", {"ring": [(0, 1), (1, 2)]})
+        return cls(tuple((region, Pairs(frozenset(pairs))) for region, pairs in found.items()), anchored, reason)
 
     @classmethod
     def everything(cls, region: str) -> Partition:
@@ -187,7 +169,7 @@ class Partition:
             >>> Partition.everything("all").sites(Graph(10_000, [])).n_sites
             49995000
         """
-        return cls(((region, Everything()),))
+        return cls(((region, Outside()),))
 
     @classmethod
     def from_present_edges(cls, graph: Graph, *, present: str, absent: str) -> Partition:
@@ -219,16 +201,8 @@ class Partition:
             >>> partition.sites(Graph(3, [(0, 1)], directed=True))
             Sites(forth: 2, back: 1)
         """
-        parts = []
-        for region, arcs in _by_region(regions, "regions", "its arcs", {"forth": [(0, 1), (1, 2)]}).items():
-            listed = list(_each(arcs, f"regions[{region}]", "be pairs of nodes"))
-            for arc in listed:
-                _as_pair(arc, f"regions[{region}]")
-            listed = [(source, target) for source, target in listed]
-            if len(set(listed)) < len(listed):
-                raise InvalidParameterError(f"regions[{region}]", "hold each arc once", "one of them twice")
-            parts.append((region, ArcSet(frozenset(listed))))
-        return cls(tuple(parts), anchored, reason)
+        found = _listed(regions, "arc", {"forth": [(0, 1), (1, 2)]})
+        return cls(tuple((region, ArcSet(frozenset(arcs))) for region, arcs in found.items()), anchored, reason)
 
     @classmethod
     def of_layers(cls, layers: Mapping[str, Any] | None = None, /, **regions: str) -> Partition:
@@ -250,11 +224,7 @@ class Partition:
 
     @classmethod
     def from_nodes(cls, layer: str, sets: Mapping[str, Iterable[Node]]) -> Partition:
-        """Regions of data of nodes that are sites: those of some nodes each.
-
-        Args:
-            layer: the name of the data.
-            sets: the nodes of each region.
+        """Regions of data of nodes that are sites, by the name of the data: those of some nodes each.
 
         Example:
             >>> graph = Graph(3, [(0, 1)], node_data={"x": [[0, 1], [1, 0], [1, 1]]}).with_bits("x")
@@ -286,8 +256,8 @@ class Partition:
         """The regions of both, anchored if either is."""
         if not isinstance(other, Partition):
             return NotImplemented
-        unsaid = self.anchored is None or other.anchored is None
-        anchored = True if self.anchored or other.anchored else None if unsaid else False
+        open_question = self.anchored is None or other.anchored is None
+        anchored = True if self.anchored or other.anchored else None if open_question else False
         return Partition(self.parts + other.parts, anchored, " ".join(filter(None, (self.reason, other.reason))))
 
     @property
@@ -296,60 +266,54 @@ class Partition:
         return tuple(region for region, _ in self.parts)
 
     def sites(self, graph: Graph) -> Sites:
-        """The sites of a graph that has these nodes, layer after layer.
-
-        Raises:
-            InvalidParameterError: if the partition names a node or a layer that the graph does not have, or if two
-                regions share a site.
-        """
+        """The sites of a graph that has these nodes and layers, layer after layer; overlapping regions are refused."""
         index = Index(graph)
         place = {layer.name: number for number, layer in enumerate(graph.layers)}
-        bound = [(region, region_of(part, index)) for region, part in self.parts]
+        bound = [(name, part.region(index)) for name, part in self.parts]
         bound.sort(key=lambda each: place.get(each[1].layer, -1))
-        regions, blocks = [region for region, _ in bound], [block for _, block in bound]
-        sites = Sites(graph, tuple(regions), tuple(blocks), bool(self.anchored), self.reason)
+        names, regions = tuple(name for name, _ in bound), tuple(region for _, region in bound)
+        sites = Sites(graph, names, regions, bool(self.anchored), self.reason)
         reason = read_off(sites) if self.anchored is None else ""
-        return sites.marked(reason) if reason else sites
+        return sites.mark_anchored(reason) if reason else sites
 
     def __repr__(self) -> str:
         return f"Partition({', '.join(self.regions)}{', anchored' if self.anchored else ''})"
 
 
+def divide_nodes(sets: Mapping[str, Nodes], *, between: str | None = None) -> Partition:
+    """A region of the pairs inside each of some disjoint node sets, and one of all pairs between them."""
+    parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in sets.items()]
+    if between is not None:
+        parts.append((between, Across(tuple(sets.values()))))
+    return Partition(tuple(parts))
+
+
 def read_off(sites: Sites) -> str:
     """Why these sites look as if they were read off the edges of their graph; "" if they do not.
 
-    Two kinds of regions do: those whose pairs are named one by one and are all edges of the graph, and those that take
-    in all node pairs, or all inside a set, but for exactly the edges. Regions of node sets are never of that kind, even
-    if somebody has found the sets by the edges: that cannot be seen.
-
-    Example:
-        >>> graph = Graph(4, [(0, 1), (1, 2)])
-        >>> read_off(Partition.from_pairs({"bonds": [(1, 0), (1, 2)]}, anchored=False).sites(graph))
-        'The pairs of the region bonds are edges of the clean graph, as if they were read off it.'
+    Two kinds of regions do: pairs named one by one that are all edges of the graph, and all node pairs, or all inside a
+    set, but for exactly the edges. Regions of node sets never do, even if the sets were found by the edges: that cannot
+    be seen.
     """
-    return " ".join(_sentences(sites))
-
-
-def _sentences(sites: Sites) -> Iterator[str]:
+    found = []
     for region, block, counts in zip(sites.regions, sites.blocks, sites.counts, strict=True):
         pairs = block.pairs if isinstance(block, BothWays) else block
-        if not isinstance(pairs, Listed | ListedArcs) and not (isinstance(pairs, Block) and len(pairs.holes)):
+        if not isinstance(pairs, Listed) and not (isinstance(pairs, Block) and len(pairs.holes)):
             continue
         n_edges = block.size - counts[0]
-        kind = "arcs" if isinstance(pairs, ListedArcs) else "pairs"
-        if n_edges == block.size >= FEWEST:
-            yield f"The {kind} of the region {region} are edges of the clean graph, as if they were read off it."
-        elif n_edges == 0 and _leaves_out_just_the_edges(block, sites.graph):
-            yield f"The region {region} leaves out just the edges of the clean graph, as if they were read off it."
+        if n_edges == block.size >= MIN_PAIRS:
+            found.append(f"The {pairs.layer} of the region {region} are edges of the clean graph")
+        elif n_edges == 0 and _leaves_out_just_the_edges(block, pairs, sites.graph):
+            found.append(f"The region {region} leaves out just the edges of the clean graph")
+    return " ".join(f"{sentence}, as if they were read off it." for sentence in found)
 
 
-def _leaves_out_just_the_edges(block: Region, graph: Graph) -> bool:
+def _leaves_out_just_the_edges(block: Region, pairs: Region, graph: Graph) -> bool:
     """Whether a region without any edge lacks nothing but edges."""
-    pairs = block.pairs if isinstance(block, BothWays) else block
     if not isinstance(pairs, Block):
-        return block.size >= FEWEST and 0 < graph.n_edges == graph.layers[0].size - block.size
+        return block.size >= MIN_PAIRS and 0 < graph.n_edges == graph.layers[0].size - block.size
     edges = pairs.whole.locate(*graph.edges.T)
-    return len(pairs.holes) >= FEWEST and len(np.unique(edges[edges >= 0])) == len(pairs.holes)
+    return len(pairs.holes) >= MIN_PAIRS and len(np.unique(edges[edges >= 0])) == len(pairs.holes)
 
 
 def _by_region(given: Mapping[str, Any], parameter: str, what: str, example: Mapping[str, object]) -> Mapping[str, Any]:
@@ -360,8 +324,25 @@ def _by_region(given: Mapping[str, Any], parameter: str, what: str, example: Map
     return given
 
 
+def _listed(regions: Mapping[str, Any], site: str, example: Mapping[str, object]) -> dict[str, list[Any]]:
+    """For each region its pairs, frozensets of two nodes, or its arcs, tuples; each in one region, and once."""
+    home: dict[Hashable, str] = {}
+    found: dict[str, list[Any]] = {}
+    for region, pairs in _by_region(regions, "regions", f"its {site}s", example).items():
+        name = f"regions[{region}]"
+        found[region] = []
+        for pair in _each(pairs, name, "be pairs of nodes"):
+            both = _as_pair(pair, name)
+            key = both if site == "pair" else tuple(pair)
+            if key in home and home[key] == region:
+                raise InvalidParameterError(name, f"hold each {site} once", f"{tuple(pair)!r} twice")
+            if home.setdefault(key, region) != region:
+                refuse_overlap(tuple(pair), home[key], region)
+            found[region].append(key)
+    return found
+
+
 def _each(given: Iterable[Any], name: str, requirement: str) -> Iterable[Any]:
-    """What can be gone through one by one, checked."""
     if not isinstance(given, Iterable):
         raise InvalidParameterError(name, requirement, given)
     return given

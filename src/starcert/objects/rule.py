@@ -1,9 +1,8 @@
 """Rules: a function from a graph to its partition, for graphs that do not share their nodes.
 
-Regions that a rule reads off the graph's own edges are anchored. A rule need not say so: it is first asked about a
-graph without edges, and only a rule that then fails, or asks for them, gets to see any. To watch whether it reads edges
-would leave ways past the watch. Here there are none to read: it gets a graph that has nodes and their data, and nothing
-else. What a function of a graph gives then cannot depend on edges.
+Regions that a rule reads off the graph's own edges are anchored. A rule need not say so: it is first called with a
+graph that has nodes and their data and nothing else, so that its answer cannot depend on edges. Only a rule that fails
+then, or asks for edges, gets to see any. Watching whether it reads edges would leave ways around the watch.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from starcert.objects.graph import Frame, Graph
-from starcert.objects.pairsets import ArcSet, Inside, Pairs, SiteSet
+from starcert.objects.graph import Graph, NodeFrame
 from starcert.objects.partition import Partition
+from starcert.objects.site_sets import ArcSet, Inside, Pairs, SiteSet
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [
     "READS_EDGES",
     "EdgesAskedError",
     "Rule",
-    "author_says",
     "partition_by_rule",
+    "stated_by_author",
     "was_seen_to_read_edges",
     "without_edges",
 ]
@@ -45,7 +44,7 @@ class EdgesAskedError(Exception):
 
 
 class _Edgeless(Graph):
-    """The nodes of a graph and their data. It remembers being asked for anything else, caught or not."""
+    """The nodes of a graph and their data. It remembers a request for anything else, even if its error was caught."""
 
     def __getattribute__(self, name: str) -> object:
         if name in (*_SHOWN, "__class__"):
@@ -58,28 +57,28 @@ class _Edgeless(Graph):
         return f"Graph({self.n_nodes} nodes, edges not shown{data})"
 
 
-def without_edges(function: Callable[[Graph], Value], frame: Frame) -> Value:
-    """What a function of a graph gives where it needs no edges.
+def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value:
+    """What a function of a graph returns without seeing edges.
 
     Raises:
-        EdgesAskedError: if the function asks for anything but the nodes and their data (edges, anchored data, the
-            key, another format, a copy, …), or fails on a graph that has nothing else.
+        EdgesAskedError: if the function asks for anything but the nodes and their data, or fails on a graph that has
+            nothing else.
 
     Example:
-        >>> frame = Frame.of(Graph(3, [(0, 1)]))
+        >>> frame = NodeFrame.of(Graph(3, [(0, 1)]))
         >>> without_edges(lambda graph: graph.n_nodes, frame)
         3
         >>> without_edges(lambda graph: graph.n_edges, frame)
         Traceback (most recent call last):
         starcert.objects.rule.EdgesAskedError: n_edges
     """
-    bare = frame.with_edges(())  # with data of its own: a function that writes into them spoils nobody else's
+    bare = frame.with_edges(())  # with data of its own: a function may write into them
     shown = object.__new__(_Edgeless)
     for name in _SHOWN:
         object.__setattr__(shown, name, getattr(bare, name))
     try:
         value = function(shown)
-    except Exception as error:  # whatever it is: the function may have failed for want of edges
+    except Exception as error:  # whatever it is: the function may have failed because it had no edges
         raise EdgesAskedError(str(error)) from error
     if "asked" in object.__getattribute__(shown, "__dict__"):
         raise EdgesAskedError("more than the nodes and their data, and an error about it was caught")
@@ -108,11 +107,11 @@ class _Memory:
 _RULES, _PARTITIONS = _Memory(), _Memory()
 
 
-def author_says(rule: Callable[[Graph], object]) -> bool | None:
-    """What the author of a rule says by its attribute `anchored`; None if nothing.
+def stated_by_author(rule: Callable[[Graph], object]) -> bool | None:
+    """What the author of a rule states by its attribute `anchored`; None if nothing.
 
-    True is taken from anything. False must be said of this very rule (or its class) in so many words: a property that
-    happens to be false says nothing.
+    True is taken from anything. False must be an attribute of this very rule or its class: a property that happens to
+    be false states nothing.
     """
     if inspect.getattr_static(rule, "anchored", None) is False:
         return False
@@ -121,56 +120,50 @@ def author_says(rule: Callable[[Graph], object]) -> bool | None:
 
 def was_seen_to_read_edges(rule: Callable[[Graph], object]) -> bool:
     """Whether a rule has read the edges of any graph, as far as `partition_by_rule` saw it."""
-    return author_says(rule) is not False and _bearer(rule) in _RULES
+    return stated_by_author(rule) is not False and _owner(rule) in _RULES
 
 
 def partition_by_rule(rule: Callable[[Graph], object], graph: Graph) -> Partition:
     """The partition that a rule gives for a graph, marked as anchored if the rule may have read the edges.
 
-    The rule is asked about a graph without edges. If it answers, that is the partition, and not anchored (unless it is
-    just the edges, which a rule may have known beforehand). If it asks for edges, or fails,
-    it is asked about the graph itself, and the partition is anchored; so are all later ones of the rule. Edges are not
-    held back from a rule that is known to read them, nor from one whose author says that the regions do not depend on
-    them: `rule.anchored = False`.
-
-    Example:
-        >>> touched = lambda graph: Partition.from_node_sets({"touched": set(graph.edges.ravel().tolist())})
-        >>> partition_by_rule(touched, Graph(4, [(0, 1), (0, 2)])).anchored
-        True
+    The rule is called with a graph without edges. If it answers, that is the partition, and not anchored (unless it is
+    just the edges, which a rule may have known beforehand). If it asks for edges, or fails, it is called with the graph
+    itself, and the partition is anchored; so are all later ones of the rule. Edges are not held back from a rule that
+    is known to read them, nor from one whose author states that the regions do not depend on them:
+    `rule.anchored = False`.
     """
-    word = author_says(rule)
-    if word is False:
+    stated = stated_by_author(rule)
+    if stated is False:
         partition = _checked(rule(graph), graph)
         return partition if partition.anchored else replace(partition, anchored=False)
-    if word is None and not was_seen_to_read_edges(rule):
+    if stated is None and not was_seen_to_read_edges(rule):
         try:
             partition = _checked(without_edges(rule, graph.frame), graph)
         except EdgesAskedError:
             pass
         else:
-            return _marked(partition) if partition in _PARTITIONS else _vouched(partition, graph)
+            return _mark_anchored(partition) if partition in _PARTITIONS else _mark_unanchored(partition, graph)
     partition = _checked(rule(graph), graph)
-    _RULES.add(_bearer(rule))
+    _RULES.add(_owner(rule))
     _PARTITIONS.add(partition)
-    return _marked(partition)
+    return _mark_anchored(partition)
 
 
 def _checked(partition: object, graph: Graph) -> Partition:
     if not isinstance(partition, Partition):
-        raise InvalidParameterError(
-            "regions", "return a Partition for each graph", f"{type(partition).__name__} for {graph!r}"
-        )
+        got = f"{type(partition).__name__} for {graph!r}"
+        raise InvalidParameterError("regions", "return a Partition for each graph", got)
     return partition
 
 
-def _marked(partition: Partition) -> Partition:
+def _mark_anchored(partition: Partition) -> Partition:
     return partition if partition.anchored else replace(partition, anchored=True, reason=READS_EDGES)
 
 
-def _vouched(partition: Partition, graph: Graph) -> Partition:
-    """What a rule has said without edges: that it lists some edges is chance, but not that it lists just the edges."""
+def _mark_unanchored(partition: Partition, graph: Graph) -> Partition:
+    """The answer of a rule without edges: it may list some edges by chance, but not just the edges."""
     if partition.anchored is not None or any(_is_just_the_edges(part, graph) for _, part in partition.parts):
-        return partition  # a rule that had its answer already: `Partition.sites` looks at it
+        return partition  # the rule had its answer already: `Partition.sites` looks at it
     return replace(partition, anchored=False)
 
 
@@ -178,10 +171,10 @@ def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
     """Whether a set of pairs names the edges of a graph one by one, all and no others, or leaves out just these."""
     arcs = isinstance(part, ArcSet)
     named: frozenset[object] = frozenset()
-    if isinstance(part, Pairs | ArcSet):
-        named = frozenset(part.arcs) if isinstance(part, ArcSet) else frozenset(part.pairs)
-    elif isinstance(part, Inside):
-        named = frozenset(part.but)
+    if isinstance(part, ArcSet):
+        named = frozenset(part.arcs)
+    elif isinstance(part, Pairs | Inside):
+        named = frozenset(part.pairs if isinstance(part, Pairs) else part.but)
     ends = [(graph.nodes[u], graph.nodes[v]) for u, v in graph.edges.tolist()]
     present_ones: set[object] = set(ends) if arcs else set(map(frozenset, ends))
     edges, n_pairs = len(present_ones), graph.n_nodes * (graph.n_nodes - 1) // (1 if arcs else 2)
@@ -191,6 +184,6 @@ def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
     return present == len(named) == edges or (present == 0 and len(named) == n_pairs - edges)
 
 
-def _bearer(rule: object) -> object:
-    """What lives as long as a rule does: of a method its object, for the method is a new one every time."""
+def _owner(rule: object) -> object:
+    """What lives as long as a rule does: of a method its object, as the method is a new one every time."""
     return getattr(rule, "__self__", rule) if inspect.ismethod(rule) else rule

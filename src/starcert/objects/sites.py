@@ -1,40 +1,30 @@
-"""The sites of an object: those that an attacker may change, region after region, as one flat row.
+"""The sites of an object: those that an attacker may change, region after region, as one flat row; and target nodes.
 
 Sampling and voting work on flat positions, values and region numbers alone; what a site is, its layer knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.blocks import PAIRS
 from starcert.objects.content import digest
-from starcert.objects.graph import Graph
-from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Region, Values
+from starcert.objects.graph import Graph, NodeFrame
+from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Sites"]
+if TYPE_CHECKING:
+    from starcert.objects.noise import Noise
+
+__all__ = ["Sites", "TargetNodes"]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-
-class _Law(Protocol):
-    def capacity(self, counts: Sequence[int]) -> tuple[int, ...]: ...
-
-
-class _Laws(Protocol):
-    """The laws of regions, by name: a noise."""
-
-    def __iter__(self) -> Iterator[str]: ...
-
-    def __getitem__(self, region: str, /) -> _Law: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,18 +76,13 @@ class Sites:
 
     @classmethod
     def everything(cls, clean: CleanObject, region: str) -> Sites:
-        """Every site of an object in one region.
-
-        Example:
-            >>> Sites.everything(Graph(4, [(0, 1)]), "all")
-            Sites(all: 6)
-        """
+        """Every site of an object in one region."""
         if len(clean.layers) != 1:
             names = ", ".join(layer.name for layer in clean.layers)
             raise InvalidParameterError("regions", f"say where the regions are in the layers {names}", None)
         return cls(clean, (region,), (clean.layers[0].everything(),))
 
-    def marked(self, reason: str) -> Sites:
+    def mark_anchored(self, reason: str) -> Sites:
         """These sites, anchored for this reason."""
         return _restore(self.clean, self.regions, self.blocks, True, reason)
 
@@ -110,7 +95,7 @@ class Sites:
 
     @property
     def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
-        """What noise leaves alone: of a graph its `Frame`."""
+        """What noise leaves alone: of a graph its `NodeFrame`."""
         return self.clean.frame
 
     @cached_property
@@ -140,10 +125,7 @@ class Sites:
 
     @cached_property
     def key(self) -> str:
-        """A hex digest of what the sites are: regions, their sites, anchored or not.
-
-        The values of the object play no part: a graph and its noisy copy have the same sites.
-        """
+        """A hex digest of the regions and their sites, whatever values the object has."""
         layers = [block.layer for block in self.blocks]
         # Sites of node pairs keep the digest that they had when there were no others.
         more = () if set(layers) <= {PAIRS} else (layers,)
@@ -159,11 +141,7 @@ class Sites:
         return self.offsets[here[0]], self.offsets[here[-1]] + self.sizes[here[-1]]
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Indices, ...]:
-        """The coordinates of sites of one layer: of a node pair its node indices u < v.
-
-        Args:
-            positions: flat positions of sites, from 0 to n_sites − 1, in any order.
-        """
+        """The coordinates of sites of one layer by their flat positions: of a node pair its node indices u < v."""
         flat = _as_indices(positions, self.n_sites, "positions", "positions of sites")
         layer = self.layers[int(np.searchsorted(self.offsets, flat[0], side="right")) - 1] if len(flat) else None
         found = tuple(np.empty_like(flat) for _ in (layer or self.clean.layers[0]).ranges)
@@ -177,18 +155,13 @@ class Sites:
         return found
 
     def locate(self, *coordinates: npt.ArrayLike, layer: str | None = None) -> Indices:
-        """The flat positions of sites by their coordinates, −1 for fixed ones.
+        """The flat positions of sites by their coordinates, −1 for fixed ones; by default of the object's first layer.
 
-        Args:
-            coordinates: for each coordinate of the layer a row of numbers; of node pairs the two node indices, either
-                the smaller one. A node with itself is a fixed pair.
-            layer: the layer; the object's first if left out.
+        Of node pairs the coordinates are two rows of node indices, in either order.
         """
         of = self._layer(layer)
-        given = [
-            _as_indices(values, limit, name, f"coordinates of {of.name}")
-            for values, (name, limit) in zip(coordinates, of.ranges, strict=True)
-        ]
+        ranges = zip(coordinates, of.ranges, strict=True)
+        given = [_as_indices(each, limit, name, f"coordinates of {of.name}") for each, (name, limit) in ranges]
         for values, (name, _) in zip(given[1:], of.ranges[1:], strict=True):
             if len(values) != len(given[0]):
                 raise InvalidParameterError(name, f"be as long as {of.ranges[0][0]!r}, {len(given[0])}", len(values))
@@ -243,10 +216,10 @@ class Sites:
             found.append((size - sum(others), *others))
         return tuple(found)
 
-    def capacity(self, laws: _Laws) -> tuple[int, ...]:
-        """How many sites an attacker finds on each axis of a noise: more flips than these are no further attack."""
+    def capacity(self, noise: Noise) -> tuple[int, ...]:
+        """How many sites an attacker can change on each axis of a noise: larger radii hold no further attack."""
         counts = dict(zip(self.regions, self.counts, strict=True))
-        return tuple(count for region in laws for count in laws[region].capacity(counts[region]))
+        return tuple(count for region in noise for count in noise[region].capacity(counts[region]))
 
     @cached_property
     def fixed_edges(self) -> Indices:
@@ -260,7 +233,7 @@ class Sites:
 
 
 def _restore(*values: object) -> Sites:
-    """Sites that were checked when they were first made: nobody need do that again."""
+    """Sites that were checked when they were first made, and need no second check."""
     sites = object.__new__(Sites)
     for field, value in zip(fields(Sites), values, strict=True):
         object.__setattr__(sites, field.name, value)
@@ -280,3 +253,60 @@ def _as_indices(values: npt.ArrayLike, limit: int, name: str, what: str) -> Indi
     if wrong.any():
         raise InvalidParameterError(name, f"be {what} below {limit}, 0 or more", array[wrong.argmax()].item())
     return array.astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TargetNodes:
+    """The node of each row, where nodes are classified: those of the first graph, then those of the next.
+
+    Attributes:
+        index: for each row, the index of its node in its graph.
+        names: for each row, the name of its node.
+        n_nodes: for each graph, how many nodes it has.
+
+    Example:
+        >>> from starcert.objects import Graph
+        >>> nodes = TargetNodes.of([Graph(4, [(0, 1)], nodes="abcd").frame], [np.array([1, 3])])
+        >>> nodes.index, nodes.names, nodes.labels([5, 6, 7, 8])
+        (array([1, 3]), ('b', 'd'), array([6, 8]))
+    """
+
+    index: Indices
+    names: tuple[Hashable, ...]
+    n_nodes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, frames: Sequence[NodeFrame], nodes: Sequence[npt.ArrayLike]) -> TargetNodes:
+        """The rows of graphs with these frames, given the node indices of the targets of each."""
+        parts = [_checked(number, frame, each) for number, (frame, each) in enumerate(zip(frames, nodes, strict=True))]
+        names = tuple(frame.nodes[node] for frame, part in zip(frames, parts, strict=True) for node in part.tolist())
+        index = np.concatenate([np.empty(0, dtype=np.int64), *parts])
+        index.setflags(write=False)
+        return cls(index, names, tuple(frame.n_nodes for frame in frames))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def labels(self, labels: npt.ArrayLike | Sequence[int | None]) -> npt.NDArray[np.generic]:
+        """One label a row: as they are given, or, of one graph, picked from the labels of all its nodes."""
+        given: npt.NDArray[np.generic] = np.asarray(labels)
+        if given.shape == (len(self),):
+            if self.n_nodes == given.shape and not np.array_equal(self.index, np.arange(len(self))):
+                hint = "Let target_nodes name them in ascending order."
+                raise InvalidParameterError(
+                    "labels", "distinguish rows from nodes, which are in another order", "both", hint
+                )
+            return given
+        if len(self.n_nodes) == 1 and given.shape == self.n_nodes:
+            return given[self.index]
+        all_nodes = f", or for each of all {self.n_nodes[0]} nodes" if len(self.n_nodes) == 1 else ""
+        raise InvalidParameterError("labels", f"have one class for each of {len(self)} nodes{all_nodes}", given.shape)
+
+
+def _checked(number: int, frame: NodeFrame, nodes: npt.ArrayLike) -> Indices:
+    given = np.asarray(nodes)
+    fits = given.ndim == 1 and given.dtype.kind in "iu" and (given.size == 0 or given.min() >= 0)
+    if not fits or (given.size and given.max() >= frame.n_nodes) or len(np.unique(given)) < len(given):
+        wanted = f"be indices of the {frame.n_nodes} nodes of graph {number}, each once"
+        raise InvalidParameterError("target_nodes", wanted, given.tolist()[:8] if given.ndim == 1 else given.shape)
+    return given.astype(np.int64)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.content import digest
+from starcert.objects.content import digest, is_index
 from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Numbered, Values
 from starcert.objects.sites import Sites
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -26,14 +26,14 @@ __all__ = [
     "Vector",
     "VectorFrame",
     "column_sites",
-    "joined",
+    "join_rows",
     "matrix_of",
 ]
 
 COLUMNS = "columns"
 """The name of the layer."""
 
-MOST_VALUES = 256
+MAX_VALUES = 256
 
 ColumnRegions: TypeAlias = Mapping[str, Iterable[Any]]
 """For each region its columns: numbers from 0, names, or a truth value for every column; or "columns" for all."""
@@ -61,16 +61,7 @@ class VectorFrame:
         return digest("columns", self.n_columns, self.names, self.alphabet, self.categories)
 
     def numbers(self, columns: Iterable[Any], parameter: str = "columns") -> Indices:
-        """The numbers of some columns, ascending, each once.
-
-        Args:
-            columns: their numbers or their names, or a truth value for every column; or the name of the layer, for all.
-            parameter: what errors call them.
-
-        Example:
-            >>> VectorFrame(3, names=("age", "smoker", "sport")).numbers(["sport", "age"])
-            array([0, 2])
-        """
+        """The numbers of some columns, ascending, each once; see `ColumnRegions`."""
         if isinstance(columns, str) and columns == COLUMNS:
             return np.arange(self.n_columns)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
@@ -82,24 +73,19 @@ class VectorFrame:
         named = {name: number for number, name in enumerate(self.names)}
         found: list[Any] = [named.get(each, each) if isinstance(each, Hashable) else each for each in given]
         for each in found:
-            whole = isinstance(each, int | np.integer) and not isinstance(each, bool | np.bool_)
-            if not whole or not 0 <= each < self.n_columns:
+            if not is_index(each) or not 0 <= each < self.n_columns:
                 names = " or names of columns" if self.names else ""
                 raise InvalidParameterError(parameter, f"hold numbers from 0 to {self.n_columns - 1}{names}", each)
         numbers = np.array(sorted(found), dtype=np.int64)
-        if (np.diff(numbers) == 0).any():
-            raise InvalidParameterError(parameter, "hold each column once", int(numbers[:-1][np.diff(numbers) == 0][0]))
+        twice = numbers[1:][np.diff(numbers) == 0]
+        if len(twice):
+            raise InvalidParameterError(parameter, "hold each column once", int(twice[0]))
         return numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Vector:
-    """A row of values from a small alphabet: `Bits` or `Categories`. See `starcert.objects.layers.CleanObject`.
-
-    Attributes:
-        row: the values, read-only, shape (columns,).
-        frame: what noise leaves alone.
-    """
+    """A row of values from a small alphabet: `Bits` or `Categories`; `row` is read-only, shape (columns,)."""
 
     row: Values
     frame: VectorFrame
@@ -126,7 +112,7 @@ class Vector:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """The one kind of sites: the columns."""
+        """The one layer: the columns."""
         return (Layer(COLUMNS, self.frame.n_columns, self.frame.alphabet),)
 
     def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
@@ -159,17 +145,13 @@ class Bits(Vector):
         [Bits(2 columns, 1 one), Bits(2 columns, 2 ones)]
     """
 
-    _ROWS: ClassVar[str] = "Bits.rows(X) takes many."
-
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
-        values = _numbers(row, "row", 1, 2, self._ROWS)
-        self._set(values, VectorFrame(len(values), _column_names(names, len(values))))
+        self._set(*_read(row, "row", 1, names, hint="Bits.rows(X) takes many."))
 
     @classmethod
     def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
         """Each row of an array, or of a sparse matrix of scipy, shape (rows, columns)."""
-        values = _numbers(X, "X", 2, 2, "Bits(row) takes one row.")
-        frame = VectorFrame(values.shape[1], _column_names(names, values.shape[1]))
+        values, frame = _read(X, "X", 2, names, hint="Bits(row) takes one row.")
         return [cls._of(row.copy(), frame) for row in values]
 
     def __repr__(self) -> str:
@@ -196,14 +178,11 @@ class Categories(Vector):
         array([2, 0, 3], dtype=uint8)
     """
 
-    _ROWS: ClassVar[str] = "Categories.rows(X, values=…) takes many."
-
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
-        alphabet, categories = _alphabet(values)
-        numbers = _categories(_letters(row, categories), "row", 1, alphabet, categories, self._ROWS)
-        self._set(numbers, VectorFrame(len(numbers), _column_names(names, len(numbers)), alphabet, categories))
+        named = _alphabet(values)
+        self._set(*_read(_letters(row, named[1]), "row", 1, names, *named, "Categories.rows(X, values=…) takes many."))
 
     @classmethod
     def rows(
@@ -214,36 +193,24 @@ class Categories(Vector):
         names: Iterable[Hashable] | None = None,
     ) -> list[Categories]:
         """Each row of an array, shape (rows, columns), or each of several texts of the same length."""
-        alphabet, categories = _alphabet(values)
-        listed = [_letters(row, categories) for row in X] if isinstance(X, list | tuple) else X
-        numbers = _categories(listed, "X", 2, alphabet, categories, "Categories(row, values=…) takes one row.")
-        n_columns = numbers.shape[1]
-        frame = VectorFrame(n_columns, _column_names(names, n_columns), alphabet, categories)
-        return [cls._of(row.copy(), frame) for row in numbers]
+        named = _alphabet(values)
+        listed = [_letters(row, named[1]) for row in X] if isinstance(X, list | tuple) else X
+        found, frame = _read(listed, "X", 2, names, *named, "Categories(row, values=…) takes one row.")
+        return [cls._of(row.copy(), frame) for row in found]
 
     def __repr__(self) -> str:
         return f"Categories({len(self)} column{'s' * (len(self) != 1)}, {self.frame.alphabet} values)"
 
 
 def column_sites(clean: Vector, regions: ColumnRegions) -> Sites:
-    """The sites of a row in which each region is some of its columns; columns in no region are fixed.
-
-    Example:
-        >>> column_sites(Bits([0, 1, 1, 0]), {"outer": [0, 3], "inner": [1]})
-        Sites(outer: 2, inner: 1)
-    """
+    """The sites of a row in which each region is some of its columns; columns in no region are fixed."""
     (layer,) = clean.layers
     numbers = [clean.frame.numbers(columns, f"regions[{region}]") for region, columns in regions.items()]
     return Sites(clean, tuple(regions), tuple(Numbered(layer, each) for each in numbers))
 
 
 def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
-    """The values of rows with the same columns, shape (rows, columns), as a classifier sees them.
-
-    Example:
-        >>> matrix_of(Bits.rows([[0, 1], [1, 1]])).tolist()
-        [[0, 1], [1, 1]]
-    """
+    """The values of rows with the same columns, shape (rows, columns), as a classifier sees them."""
     values = []
     for number, each in enumerate(rows):
         if not isinstance(each, Vector):
@@ -256,31 +223,49 @@ def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:
     return np.array(values, dtype=np.int64).reshape(len(rows), -1)
 
 
-def joined(rows: Sequence[Vector]) -> Vector:
+def join_rows(rows: Sequence[Vector]) -> Vector:
     """All rows one after the other, as a single one; its columns have no names."""
     frame = VectorFrame(sum(map(len, rows)), alphabet=rows[0].frame.alphabet)
     return Vector._of(np.concatenate([each.row for each in rows]), frame)
 
 
+def _read(
+    given: object,
+    parameter: str,
+    ndim: int,
+    names: Iterable[Hashable] | None,
+    alphabet: int = 2,
+    categories: tuple[Hashable, ...] = (),
+    hint: str = "",
+) -> tuple[Values, VectorFrame]:
+    """A row or rows of values as numbers, checked and copied, and their frame."""
+    if categories:
+        values = _categories(given, parameter, ndim, categories, hint)
+    else:
+        values = _numbers(given, parameter, ndim, alphabet, hint)
+    n_columns = values.shape[-1]
+    columns = () if names is None else tuple(names)
+    if names is not None and (len(columns) != n_columns or len(set(columns)) < n_columns):
+        raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", columns)
+    return values, VectorFrame(n_columns, columns, alphabet, categories)
+
+
 def _numbers(given: object, parameter: str, ndim: int, alphabet: int, hint: str) -> Values:
-    """Whole numbers below `alphabet`, copied; what is wrong is named with its place."""
+    """Whole numbers below `alphabet`; errors name the place of the first wrong one."""
+    wanted = "hold zeros and ones alone" if alphabet == 2 else f"hold whole numbers from 0 to {alphabet - 1}"
     array = _array(given, parameter, ndim, None, hint)
     if array.size and array.dtype.kind not in "biuf":
         got = array.flat[0].item() if array.dtype.kind != "O" else next(iter(array.flat))
         hint = "" if alphabet == 2 else "Names of values are given as values=('red', 'green', …)."
-        raise InvalidParameterError(parameter, f"hold {_wanted(alphabet)}", got, hint)
+        raise InvalidParameterError(parameter, wanted, got, hint)
     right = (array >= 0) & (array < alphabet)
     right &= array == np.floor(array.astype(np.float64))
     if not right.all():
-        raise InvalidParameterError(parameter, f"hold {_wanted(alphabet)}", _first_wrong(array, right))
+        raise InvalidParameterError(parameter, wanted, _first_wrong(array, right))
     return array.astype(np.uint8)
 
 
-def _categories(
-    given: object, parameter: str, ndim: int, alphabet: int, categories: tuple[Hashable, ...], hint: str
-) -> Values:
-    if not categories:
-        return _numbers(given, parameter, ndim, alphabet, hint)
+def _categories(given: object, parameter: str, ndim: int, categories: tuple[Hashable, ...], hint: str) -> Values:
     array = _array(given, parameter, ndim, object, hint)
     known = {name: number for number, name in enumerate(categories)}
     found = np.array([known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat], dtype=np.int64)
@@ -305,10 +290,6 @@ def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: s
     return array
 
 
-def _wanted(alphabet: int) -> str:
-    return "zeros and ones alone" if alphabet == 2 else f"whole numbers from 0 to {alphabet - 1}"
-
-
 def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
     place = tuple(int(each[0]) for each in np.nonzero(~right))
     value = array[place]
@@ -318,28 +299,17 @@ def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
 
 def _alphabet(values: object) -> tuple[int, tuple[Hashable, ...]]:
     """How many values there are, and their names."""
+    hint = "Rare values may share one."
     if not isinstance(values, Iterable):
-        return whole_number("values", values, 2, MOST_VALUES, "Values that are seldom may share one."), ()
+        return whole_number("values", values, 2, MAX_VALUES, hint), ()
     categories = tuple(values)
     if not all(isinstance(each, Hashable) for each in categories) or len(set(categories)) < len(categories):
-        hint = "All columns share their values: where they have different numbers of them, give the largest number."
-        raise InvalidParameterError("values", "be a number, or names that differ", values, hint)
-    whole_number("values", len(categories), 2, MOST_VALUES, "Values that are seldom may share one.")
-    return len(categories), categories
+        shared = "All columns share their values: where they have different numbers of them, give the largest number."
+        raise InvalidParameterError("values", "be a number, or names that differ", values, shared)
+    return whole_number("values", len(categories), 2, MAX_VALUES, hint), categories
 
 
 def _letters(row: Any, categories: tuple[Hashable, ...]) -> Any:  # noqa: ANN401  (whatever numpy takes)
     """A text as its letters, where these are the names of the values; anything else as it is."""
-    lettered = (
-        isinstance(row, str) and categories and all(isinstance(each, str) and len(each) == 1 for each in categories)
-    )
-    return list(row) if lettered else row
-
-
-def _column_names(names: Iterable[Hashable] | None, n_columns: int) -> tuple[Hashable, ...]:
-    if names is None:
-        return ()
-    given = tuple(names)
-    if len(given) != n_columns or len(set(given)) < n_columns:
-        raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", given)
-    return given
+    letters = bool(categories) and all(isinstance(each, str) and len(each) == 1 for each in categories)
+    return list(row) if letters and isinstance(row, str) else row

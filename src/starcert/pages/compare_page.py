@@ -17,7 +17,7 @@ import numpy as np
 
 from starcert.certificates.metrics import FlipOutcome, FlipVerdicts, flip_steps
 from starcert.files import Archive
-from starcert.objects.threats import AnyFlips, Threat, threat_of
+from starcert.objects.noise import AnyFlips, Threat, threat_of
 from starcert.pages.compare_notices import comparison_notices
 from starcert.pages.compared_runs import ComparedRun, Mask, compared_runs, same_sites, shared_axes
 from starcert.pages.difference_maps import DifferenceMap, difference_maps, run_pairs
@@ -78,7 +78,7 @@ class RunVerdicts:
         found = self.counts
         beyond = (f"{n:,}" if self.weighed else "–" for n in (found.n_certified, found.n_broken))
         plain = (f"{n:,}" for n in (found.n_graphs, found.n_right, found.n_by_p_A))
-        return (AnyFlips(found.flips).words, *plain, *beyond, f"{found.n_open:,}")
+        return (AnyFlips(found.flips).label, *plain, *beyond, f"{found.n_open:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def _any_flips(runs: Sequence[ComparedRun], outcomes: Sequence[Sequence[FlipOutc
     for flips in _flips(outcomes) if same_sites(runs) else ():
         asked = np.array([all(one.asked >= flips for one in of_graph) for of_graph in zip(*outcomes, strict=True)])
         certified = [np.array([one.certified >= flips for one in of_run], dtype=np.bool_) for of_run in outcomes]
-        yield _Attacker(AnyFlips(flips).words, asked, certified)
+        yield _Attacker(AnyFlips(flips).label, asked, certified)
 
 
 def _axis_flips(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[_Attacker]:
@@ -303,7 +303,7 @@ _TOLD = ("model", "classifier", "data", "split", "limit", "regions", "samples", 
 
 
 def _about(archive: Archive) -> Iterator[tuple[str, str]]:
-    yield from ((f"noise in {region}", archive.noise[region].words()) for region in archive.noise.regions)
+    yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
     yield from ((name, str(archive.settings[name])) for name in _TOLD if archive.settings.get(name) is not None)
     yield "alpha", f"{archive.alpha:g}" + (f" for all {archive.together:,} together" if archive.together > 1 else "")
     yield "evidence", "no" if archive.evidence is None else "yes"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from starcert.objects import CleanObject, Graph, Region
-from starcert.objects.picture import element_symbols
+from starcert.objects.formats import element_symbols
 from starcert.objects.sites import Sites
 
 __all__ = ["DRAWN_EDGES", "DRAWN_NODES", "Drawings", "drawings", "is_large"]

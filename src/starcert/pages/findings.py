@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from starcert.certificates.metrics import FlipVerdicts, flip_verdicts, has_sites, right, too_few_votes, votes_needed
 from starcert.files import Archive
-from starcert.objects.arcs import ARCS
 from starcert.objects.binding import object_word
-from starcert.objects.blocks import PAIRS
+from starcert.objects.layers import ARCS, PAIRS
+from starcert.objects.noise import AnyFlips
 from starcert.objects.sites import Sites
-from starcert.objects.threats import AnyFlips
 from starcert.objects.vectors import COLUMNS
 from starcert.pages.radius_tables import Limits, Slices, box_of, most_frequent
 
@@ -265,7 +264,7 @@ def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
             threat = AnyFlips(each.flips)
             which = f"{each.n_open:,} of {counted(each.n_right, words.one)}{' answered right' if known else ''}"
             return (
-                f"Under {threat.words}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
+                f"Under {threat.label}, p_A leaves {which} open. --evidence --threat {threat}, with another --seed, "
                 "also looks at where the flips of votes fell: it can certify more of these, and finds attacks."
             )
     return ""

@@ -115,7 +115,7 @@ def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | N
 
 
 def _regions(archive: Archive, found: PageData) -> Iterator[tuple[str, str]]:
-    yield from ((region, archive.noise[region].words()) for region in archive.noise.regions)
+    yield from ((region, archive.noise[region].describe()) for region in archive.noise.regions)
     if found.fixed:
         yield "in no region", found.fixed
 
@@ -258,7 +258,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
         "regions": [
             {
                 "name": region,
-                "law": law.words(),
+                "law": law.describe(),
                 "axes": [archive.noise.axes.index(region + each) for each in law.suffixes],
             }
             for region, law in ((region, archive.noise[region]) for region in archive.noise.regions)

@@ -18,8 +18,8 @@ from starcert.certificates.certificate import Certificate
 from starcert.certificates.metrics import FlipVerdicts, RadiusVerdicts, flip_verdicts, radii_of_flips, radius_verdicts
 from starcert.files import Archive
 from starcert.objects import Graph
+from starcert.objects.noise import AnyFlips, threat_of
 from starcert.objects.sites import Sites
-from starcert.objects.threats import AnyFlips, threat_of
 from starcert.pages.document import KeyFigure
 from starcert.system.errors import InvalidParameterError
 
@@ -86,7 +86,7 @@ def any_flips_of(archive: Archive) -> list[FlipVerdicts]:
 def verdict_rows(archive: Archive) -> list[VerdictRow]:
     """The rows for any 1, any 2, … flips; with evidence also those for radii of one and two flips."""
     certificates, labels = archive.certificates, _known_labels(archive)
-    rows = [_row(AnyFlips(each.flips).words, each) for each in any_flips_of(archive)]
+    rows = [_row(AnyFlips(each.flips).label, each) for each in any_flips_of(archive)]
     if certificates.verdicts is None:
         return rows
     radii = radii_of_flips(certificates, min(2, flips_asked(archive)))[:MOST_ROWS]

@@ -7,13 +7,12 @@ the same in every graph, so the types of a graph are all that occur in the data 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from starcert.objects import Graph
+from starcert.objects.content import MAX_TYPES
 from starcert.objects.convert import Parts
-from starcert.objects.edge_data import MOST_TYPES
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 __all__ = ["BOND", "EDGE_LABELS", "HOW_TO_SAY", "check_edge_types", "refuse_edge_types", "same_types"]
 
@@ -36,10 +35,8 @@ def check_edge_types(name: str, there: Collection[str], where: object) -> None:
         return
     if not there:
         refuse_edge_types(name, f"the edges of {where} carry nothing")
-    close = get_close_matches(name, there, n=1)
-    hint = f"Did you mean {close[0]}?" if close else ""
-    listed = ", ".join(sorted(there))
-    raise InvalidParameterError("edge_types", f"name what the edges of {where} carry, {listed}", name, hint)
+    must = f"name what the edges of {where} carry, {', '.join(sorted(there))}"
+    raise InvalidParameterError("edge_types", must, name, did_you_mean(name, there))
 
 
 def refuse_edge_types(name: str, reason: str) -> NoReturn:
@@ -87,8 +84,8 @@ def _all_types(name: str, parts: Sequence[Parts], where: Sequence[str]) -> tuple
     if names is not None:
         return tuple(names)
     values = sorted(found, key=lambda each: (isinstance(each, str), each))
-    if len(values) > MOST_TYPES:
-        requirement = f"name what has at most {MOST_TYPES} values: a type, not a measurement"
+    if len(values) > MAX_TYPES:
+        requirement = f"name what has at most {MAX_TYPES} values: a type, not a measurement"
         got = f"{name}, which has {len(values):,}, such as {values[0]!r} and {values[1]!r}"
         raise InvalidParameterError("edge_types", requirement, got)
     return tuple(values)

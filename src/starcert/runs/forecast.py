@@ -138,7 +138,7 @@ def _at_most(settings: RunSettings) -> str:
 
 def _how_long(settings: RunSettings, ready: TriedModel, work: RunWork) -> str:
     """How long the work takes; "" where the classifier fails: the votes will say why."""
-    job = Job(ready.base, ready.problem, settings.seed, ready.base.chunk_size)
+    job = Job.of(ready.base, ready.problem, settings.seed)
     alpha = settings.alpha if settings.evidence else None
     try:
         timings = measure_run(job, settings.samples, alpha=alpha, own=_own(settings))

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import product
 from math import prod
 
 from starcert.objects.laws import Law, law_from_json, law_from_text, probability
 from starcert.objects.noise import Noise
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, did_you_mean
 
 __all__ = ["MOST_LEVELS", "Factor", "Grid", "noise_text", "parse_grid"]
 
@@ -229,8 +228,7 @@ def parse_grid(texts: Sequence[str]) -> Grid:
 def _check_known(regions: Mapping[str, None], fixed: Noise) -> None:
     for region in regions:
         if region not in fixed.regions:
-            close = get_close_matches(region, fixed.regions, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "Or give the levels of all regions."
+            hint = did_you_mean(region, fixed.regions, "Or give the levels of all regions.")
             raise InvalidParameterError("grid", f"name regions of the noise, {', '.join(fixed.regions)}", region, hint)
 
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from starcert.objects import CleanObject, Graph, Partition
-from starcert.objects.binding import Problem, anchored_together, bind, filled_noise
+from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest
-from starcert.objects.rule import Rule, author_says
+from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.columns import LONGEST
 from starcert.runs.edge_types import HOW_TO_SAY
 from starcert.runs.graph_files import RunData
@@ -187,7 +187,7 @@ class UserRule:
                 "regions", "name a function from a graph to its Partition", f"{type(found).__name__} {reference}", hint
             )
         self.function = found
-        word = None if isinstance(found, Partition) else author_says(found)
+        word = None if isinstance(found, Partition) else stated_by_author(found)
         if word is not None:
             self.anchored = word
 
@@ -250,14 +250,14 @@ def problem_of(rule: Rule | Partition | Mapping[str, Any] | None, noise: Noise, 
             try:
                 sites.append(bind(graph, noise, rule))
                 if len(sites) > 1:  # the graphs before had the regions of the noise
-                    filled_noise(noise, sites[-1:])
+                    noise_for_sites(noise, sites[-1:])
             except StarcertError as error:
                 untyped = isinstance(graph, Graph) and not graph.type_names
                 more = f" {HOW_TO_SAY}" if untyped and "edge_types" in str(error) else ""
                 raise StarcertError(f"The regions of graph {name!r} cannot be used: {error}{more}") from error
             _check_noise(noise, sites[0].regions)
             advance(1)
-    return Problem(noise, anchored_together(sites, rule))
+    return Problem(noise, anchor_all(sites, rule))
 
 
 def _check_noise(noise: Noise, regions: Sequence[str]) -> None:

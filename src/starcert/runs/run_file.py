@@ -15,7 +15,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
-from starcert.objects.threats import AnyFlips
+from starcert.objects.noise import AnyFlips
 from starcert.runs.grid import Grid
 from starcert.runs.settings import SETTINGS, RunSettings, UnknownSettingError, check_values
 from starcert.runs.train_settings import TRAIN_SETTINGS

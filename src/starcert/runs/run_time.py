@@ -25,7 +25,8 @@ from starcert.math.evidence import counts_alpha
 from starcert.objects.binding import Problem
 from starcert.system.threads import one_thread
 from starcert.voting.jobs import check_memory
-from starcert.voting.plans import FixedPlan, Wanted, count_votes
+from starcert.voting.plans import FixedPlan, Wanted
+from starcert.voting.vote_loop import count_votes
 
 if TYPE_CHECKING:
     from starcert.voting.jobs import Job

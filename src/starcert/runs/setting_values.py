@@ -15,10 +15,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from starcert.objects.threats import Threat, threat_of
+from starcert.objects.noise import Threat, threat_of
 from starcert.runs.columns import ROLES
 from starcert.runs.user_code import Reference, TuName, place_of
-from starcert.system.errors import InvalidParameterError
+from starcert.system import errors
+from starcert.system.errors import InvalidParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from starcert.math.confidence import Family
@@ -108,9 +109,7 @@ def whole_number(least: int, most: int) -> SettingCheck:
     """The check of a whole number."""
 
     def check(value: object, _base: Path, name: str) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise InvalidParameterError(name, f"be a whole number from {least} to {most:,}", value)
-        return value
+        return errors.whole_number(name, value, least, most)
 
     return check
 
@@ -184,8 +183,7 @@ def as_columns(value: object, _base: Path, name: str) -> dict[str, str]:
         raise InvalidParameterError(name, "map what columns hold to their names", value, hint)
     for role in value:
         if role not in ROLES:
-            close = get_close_matches(str(role), ROLES, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "On the left stands what it holds: label=activity."
+            hint = did_you_mean(str(role), ROLES, "On the left stands what it holds: label=activity.")
             raise InvalidParameterError(name, f"say which column holds {', '.join(ROLES)}", role, hint)
     return {role: _text(value[role], f"{name}.{role}") for role in ROLES if role in value}
 

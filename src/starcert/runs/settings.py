@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from starcert.objects.threats import check_box
+from starcert.objects.noise import check_box
 from starcert.runs import setting_values as values_of
 from starcert.runs.setting_values import Setting, SettingCheck
 from starcert.runs.user_code import Reference
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from starcert.certificates.certify import Certificates
     from starcert.certificates.smoothing import Problem, SmoothedClassifier
     from starcert.math.confidence import Family
-    from starcert.objects.noise import Noise
-    from starcert.objects.threats import Threat
+    from starcert.objects.noise import Noise, Threat
 
 __all__ = [
     "MAX_SAMPLES",

@@ -14,8 +14,7 @@ from zipfile import BadZipFile, ZipFile
 from starcert.datasets.tu_files import raw_files
 from starcert.objects import CleanObject, Graph
 from starcert.objects.content import is_tensor
-from starcert.objects.convert import Parts
-from starcert.objects.convert_pyg import from_pyg
+from starcert.objects.convert import Parts, from_pyg
 from starcert.runs.columns import Columns, refuse_columns
 from starcert.runs.edge_types import EDGE_LABELS, check_edge_types, refuse_edge_types, same_types
 from starcert.runs.graph_files import RunData, are_class_numbers, number_labels, read_folder, read_smiles

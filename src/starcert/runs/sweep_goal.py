@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from starcert.certificates.certify import Certificates
 from starcert.certificates.metrics import flip_outcomes
-from starcert.objects.noise import Noise
-from starcert.objects.threats import Threat, threat_of
+from starcert.objects.noise import Noise, Threat, threat_of
 from starcert.pages.intervals import mean_interval, paired_difference, share_interval
 from starcert.runs.setting_values import parse_by_axis
 from starcert.runs.sweep_levels import LevelOutcome
@@ -87,7 +86,7 @@ class Goal:
         if self.kind == "flips":
             return f"mean certified flips {f'in {self.axis} alone' if self.axis else 'wherever they fall'}"
         if self.threat is not None:
-            return f"accuracy certified against {self.threat.words}"
+            return f"accuracy certified against {self.threat.label}"
         against = " and ".join(f"{count:,} flip{'s' * (count != 1)} in {axis}" for axis, count in self.radius)
         return f"accuracy certified against {against}" if against else "accuracy"
 

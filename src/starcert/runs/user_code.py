@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from hashlib import blake2b
 from importlib.util import module_from_spec, spec_from_file_location
@@ -23,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import harden_streams
 from starcert.system.processes import available_cores, worker_processes
 from starcert.system.threads import one_thread
@@ -100,8 +99,7 @@ class Reference:
             return getattr(module, self.name)
         except AttributeError:
             known = [name for name, item in vars(module).items() if callable(item) and not name.startswith("_")]
-            close = get_close_matches(self.name, known, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"It defines {', '.join(known) or 'no function'}."
+            hint = did_you_mean(self.name, known, f"It defines {', '.join(known) or 'no function'}.")
             raise UserCodeError(f"{self.file} defines no {self.name!r}. {hint}") from None
 
     def __str__(self) -> str:
@@ -202,8 +200,7 @@ def _nearest_file(path: Path) -> str:
     if not os.path.isdir(folder):
         return f"There is no folder {folder}."
     names = sorted(each.name for each in folder.glob("*.py"))
-    close = get_close_matches(path.name, names, n=1)
-    return f"Did you mean {close[0]}?" if close else f"{folder} has {', '.join(names[:5]) or 'no Python file'}."
+    return did_you_mean(path.name, names, f"{folder} has {', '.join(names[:5]) or 'no Python file'}.")
 
 
 def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from starcert.objects.binding import acting_laws, clean_values, filled_noise
+from starcert.objects.binding import acting_laws, clean_values, noise_for_sites
 from starcert.sampling.dense import DenseFlips, DenseValues
 from starcert.sampling.draws import LANES, Draw, FlippedDraw, PackedDraw, Positions, Values
 from starcert.sampling.sampler import kinds_of_sites, method_of, site_sampler
@@ -40,7 +40,7 @@ class AttackedCopies:
     """Draws noisy copies of an object under attack."""
 
     def __init__(self, sites: Sites, noise: Noise, seed: int) -> None:
-        noise = filled_noise(noise, [sites])
+        noise = noise_for_sites(noise, [sites])
         method = method_of(sites, noise)
         self._sampler, self._view = site_sampler(sites, noise, method), view_of(sites, method)
         self._sites, self._seed = sites, seed

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import torch
 
     from starcert.math.flips import Flips
-    from starcert.objects import Frame, Graph, Sites
+    from starcert.objects import Graph, NodeFrame, Sites
     from starcert.objects.node_sites import NodeSites
     from starcert.sampling.draws import Draw
     from starcert.sampling.views import LayerPlaces
@@ -183,7 +183,7 @@ class NoisyGraphs(NoisyCopies, ABC):
 
     @property
     @override
-    def frame(self) -> Frame:
+    def frame(self) -> NodeFrame:
         return self._sites.graph.frame
 
     @property

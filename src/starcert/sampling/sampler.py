@@ -17,9 +17,9 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.binding import acting_laws, filled_noise
-from starcert.objects.blocks import PAIRS
+from starcert.objects.binding import acting_laws, noise_for_sites
 from starcert.objects.laws import Flip
+from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
 from starcert.sampling.dense import DenseBits, DenseFlips, DenseValues
 from starcert.sampling.draws import LANES, Draw, Method, SiteSampler
@@ -91,7 +91,7 @@ class Sampler:
 
 def sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
     """The sampler of an object: a function of its sites, the noise and the kind of device, which is where it draws."""
-    noise = filled_noise(noise, [sites])
+    noise = noise_for_sites(noise, [sites])
     method = method_of(sites, noise, device)
     return Sampler(site_sampler(sites, noise, method, device), view_of(sites, method, device))
 

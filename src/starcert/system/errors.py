@@ -1,4 +1,4 @@
-"""The exceptions a user can catch, and the check that most parameters need.
+"""The exceptions a user can catch, and the checks that most parameters need.
 
 Every message names the parameter, what it must be, what came, and the next step.
 """
@@ -6,7 +6,8 @@ Every message names the parameter, what it must be, what came, and the next step
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from numbers import Integral
 
 __all__ = [
@@ -20,16 +21,17 @@ __all__ = [
     "StoreError",
     "StoreSettingsError",
     "WriteError",
+    "did_you_mean",
     "whole_number",
 ]
 
 
 class StarcertError(Exception):
-    """Whatever starcert raises on purpose."""
+    """The base of everything that starcert raises on purpose."""
 
 
 class StarcertWarning(UserWarning):
-    """Something was left out or changed on the way, and a user should know; the command shows it as a note."""
+    """Something was left out or changed that a user should know about; the command shows it as a note."""
 
 
 class InvalidParameterError(StarcertError, ValueError):
@@ -38,7 +40,7 @@ class InvalidParameterError(StarcertError, ValueError):
     Args:
         parameter: its name, as the caller writes it.
         requirement: what it must be, to be read after "must".
-        got: what came instead, as the message shall show it.
+        got: what came instead.
         hint: the next step, a sentence of its own.
 
     Example:
@@ -47,7 +49,7 @@ class InvalidParameterError(StarcertError, ValueError):
     """
 
     def __init__(self, parameter: str, requirement: str, got: object, hint: str = "") -> None:
-        # The arguments go to Exception unchanged, so that the error survives a trip between processes.
+        # Unchanged arguments let the error be pickled on its way from a worker process.
         super().__init__(parameter, requirement, got, hint)
         self.parameter = parameter
 
@@ -57,7 +59,7 @@ class InvalidParameterError(StarcertError, ValueError):
 
 
 def whole_number(parameter: str, value: object, least: int, most: int | None = None, hint: str = "") -> int:
-    """The value of a parameter that must be a whole number from `least` on, up to `most`; no truth value is one.
+    """The value of a parameter that must be a whole number, at least `least` and at most `most`; no truth value is one.
 
     Example:
         >>> whole_number("samples", 0, 1)
@@ -67,13 +69,24 @@ def whole_number(parameter: str, value: object, least: int, most: int | None = N
     """
     number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
     if number < least or (most is not None and number > most):
-        limits = f"{least} or more" if most is None else f"from {least} to {most}"
-        raise InvalidParameterError(parameter, f"be a whole number, {limits}", value, hint)
+        limits = f", {least:,} or more" if most is None else f" from {least:,} to {most:,}"
+        raise InvalidParameterError(parameter, f"be a whole number{limits}", value, hint)
     return number
 
 
+def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
+    """A hint that names the known name closest to the given one; `otherwise` if none is close.
+
+    Example:
+        >>> did_you_mean("motfi", ["motif", "random"])
+        'Did you mean motif?'
+    """
+    close = get_close_matches(given, list(known), n=1)
+    return f"Did you mean {close[0]}?" if close else otherwise
+
+
 def _shown(got: object, most: int = 1000) -> str:
-    """What came, on paper: not too long, and in words where it cannot be written down."""
+    """What came, as text of at most `most` characters."""
     try:
         text = repr(got)
     except (RecursionError, ValueError):  # nested too deep, or a number of more digits than Python writes
@@ -82,11 +95,11 @@ def _shown(got: object, most: int = 1000) -> str:
 
 
 class ClassifierError(StarcertError, RuntimeError):
-    """A base classifier raised an exception, or answered something that is no class."""
+    """A base classifier raised an exception, or answered something that is not a class."""
 
 
 class ExecutorError(StarcertError, RuntimeError):
-    """An executor has lost work: its scheduler or its workers are gone, or it was shut down."""
+    """An executor lost work: its scheduler or its workers are gone, or it was shut down."""
 
 
 class StoreError(StarcertError, OSError):
@@ -106,14 +119,12 @@ class StoreSettingsError(StarcertError, ValueError):
     """
 
     def __init__(self, path: str, differences: Sequence[str]) -> None:
-        # As above: the arguments go on unchanged.
         super().__init__(path, differences)
         self.differences = tuple(differences)
 
     def __str__(self) -> str:
         path, differences = self.args
-        advice = "Go on with the settings and graphs that are stored, or write into another file."
-        # The attribute has them all; a message about a thousand graphs would help nobody.
+        advice = "Continue with the settings and graphs that are stored, or write into another file."
         more = [f"and {len(differences) - 100} more"] if len(differences) > 100 else []
         return f"{path}: holds the votes of another run ({'; '.join([*differences[:100], *more])}). {advice}"
 
@@ -131,7 +142,6 @@ class ArchiveError(StarcertError, ValueError):
     """
 
     def __init__(self, path: str, problem: str) -> None:
-        # As above: the arguments go on unchanged.
         super().__init__(path, problem)
         self.problem = problem
 

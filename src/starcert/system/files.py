@@ -1,9 +1,11 @@
-"""Files that are either there and whole, or not there: nothing half-written stands under a final name.
+"""Files that are either there and whole, or not there: nothing half-written has a final name.
 
 A file is written as a draft beside it, `.NAME.0123456789abcdef.part`, which is locked until it gets its name. A draft
 without a lock was left by a process that was killed: whoever writes the same file next removes it.
 
-A lock is one on an open file: the system takes it back however a process ends, so that none is ever left over.
+All locks are on open files: the system releases them however a process ends.
+
+Arrays that numpy saved may come from broken or hostile files: a header is checked before its numbers are unpacked.
 """
 
 from __future__ import annotations
@@ -11,27 +13,39 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock, Timeout, lock_descriptor
+from numpy.lib import format as npy
 
 from starcert.system.errors import StarcertError, WriteError
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-__all__ = ["holding_lock", "is_empty", "lock_file", "try_lock", "unlock_file", "write_whole"]
+__all__ = [
+    "ArrayHeader",
+    "holding_lock",
+    "is_empty",
+    "lock_file",
+    "read_header",
+    "read_numbers",
+    "unlock_file",
+    "write_whole",
+]
 
 _ENDING = r"\.[0-9a-f]{16}\.part"
 
+_BLOCK = 2**18
+"""Bytes that are unpacked at a time, so that no array is in memory twice."""
+
 
 def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes]) -> None:
-    """Writes a temporary file in the same folder, and gives it its name once it is on the disk.
+    """Writes a draft in the same folder, and gives it its name once it is on the disk.
 
     Whatever goes wrong, also while `parts` are being made, the file that was there before stays as it was.
 
@@ -49,27 +63,63 @@ def write_whole(path: str | PathLike[str], parts: Iterable[str] | Iterable[bytes
     _remove_drafts(final)
     try:
         _write_draft(final, parts)
-    except StarcertError:  # of what makes the parts
+    except StarcertError:  # raised while making the parts
         raise
     except OSError as error:
         raise WriteError(error.errno, error.strerror or str(error), os.fspath(path)) from error
-    _settle(final.parent)
+    with suppress(OSError):  # not every system opens or syncs a folder; the file itself is safe
+        _sync_folder(final.parent)
 
 
 def _write_draft(final: Path, parts: Iterable[str] | Iterable[bytes]) -> None:
-    """Writes a draft and gives it its name, or leaves nothing behind."""
     draft, file = _new_draft(final)
     try:
         with file:
             file.writelines(part.encode("utf-8") if isinstance(part, str) else part for part in parts)
             file.flush()
             os.fsync(file.fileno())
-            if os.name == "nt":  # where an open file keeps its name
+            if os.name == "nt":  # where an open file cannot be renamed
                 file.close()
-            draft.replace(final)  # still locked: until now the draft is somebody's
+            draft.replace(final)  # still locked, so that nobody removes it first
     except BaseException:  # an interruption leaves nothing behind either
         draft.unlink(missing_ok=True)
         raise
+
+
+def _new_draft(final: Path) -> tuple[Path, BinaryIO]:
+    while True:
+        draft = final.with_name(f"{_stem(final)}.{secrets.token_hex(8)}.part")
+        file = draft.open("xb")
+        try:
+            # If the lock is taken or the file unlinked, another writer is just removing it as abandoned.
+            if lock_descriptor(file.fileno(), blocking=False) and os.fstat(file.fileno()).st_nlink:
+                return draft, file
+        except OSError:  # no locks on this file system: nobody removes drafts there
+            return draft, file
+        file.close()
+
+
+def _remove_drafts(final: Path) -> None:
+    """Removes the drafts of a file that nobody is writing."""
+    with suppress(OSError):  # a folder that cannot be read: writing the file will report it
+        for each in final.parent.iterdir():
+            if re.fullmatch(re.escape(_stem(final)) + _ENDING, each.name):
+                with suppress(OSError), each.open("rb+") as file:  # removed by another, or not ours to remove
+                    if lock_descriptor(file.fileno(), blocking=False):
+                        each.unlink()
+
+
+def _stem(final: Path) -> str:
+    return f".{final.name[:100]}"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Puts the new name on the disk too."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def is_empty(folder: Path) -> bool:
@@ -84,101 +134,28 @@ def is_empty(folder: Path) -> bool:
     return all(re.fullmatch(rf"\..+{_ENDING}", each.name) for each in folder.iterdir())
 
 
-def _stem(final: Path) -> str:
-    return f".{final.name[:100]}"
-
-
-def _new_draft(final: Path) -> tuple[Path, BinaryIO]:
-    while True:
-        draft = final.with_name(f"{_stem(final)}.{secrets.token_hex(8)}.part")
-        file = draft.open("xb")
-        try:
-            # Without a lock somebody has just taken it for one that was left over, and removes it.
-            if try_lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
-                return draft, file
-        except OSError:  # no locks on this file system: nobody removes drafts there
-            return draft, file
-        file.close()
-
-
-def _remove_drafts(final: Path) -> None:
-    """Removes the drafts of a file that nobody is writing."""
-    with suppress(OSError):  # no such folder, or none that may be read, as will be said when the file is written
-        for each in final.parent.iterdir():
-            if re.fullmatch(re.escape(_stem(final)) + _ENDING, each.name):
-                with suppress(OSError), each.open("rb+") as file:  # removed by another, or not ours to remove
-                    if try_lock(file.fileno()):
-                        each.unlink()
-
-
-def _settle(folder: Path) -> None:
-    """Puts the new name on the disk too, where the system lets a folder be opened."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:  # some file systems refuse this for folders; the file itself is safe
-        return
-    finally:
-        os.close(handle)
-
-
-def try_lock(handle: int) -> bool:
-    """Takes the lock of an open file, until that file is closed; False if somebody else has it.
-
-    Two openings of one file are two candidates, in one process as in two.
-
-    Raises:
-        OSError: the file system has no locks.
-    """
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
-
-
-def lock_file(path: str) -> int | None:
+def lock_file(path: str) -> FileLock | None:
     """Takes the lock that a file stands for, and makes the file if need be; None if somebody else has the lock.
 
-    Who has it may remove the file, as the last thing before it is closed. So a lock counts only if the file still
-    has its name once it is locked; else somebody has just let go of it, and the next file of that name is tried.
-
-    Returns:
-        The open file. A copy of it in a forked process is closed at once: the lock ends with the one that took it.
+    A file that was left over means nothing, and a forked copy of this process does not hold the lock.
 
     Raises:
         OSError: the file cannot be made, or its file system has no locks.
     """
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            taken, named = try_lock(handle), _is_named(handle, path)
-        except BaseException:
-            os.close(handle)
-            raise
-        if taken and named:
-            _held.add(handle)
-            return handle
-        os.close(handle)
-        if named:
-            return None
-
-
-def unlock_file(handle: int, path: str) -> None:
-    """Removes the file of a lock, and lets go of it."""
+    os.stat(os.path.dirname(os.path.abspath(path)))  # FileLock would make a folder that is missing
+    lock = FileLock(path, blocking=False, thread_local=False, fallback_to_soft=False)
     try:
-        os.unlink(path)
-    except OSError:  # some systems remove no open file; one that is left over means nothing
-        pass
-    finally:
-        _held.discard(handle)
-        os.close(handle)
+        lock.acquire()
+    except Timeout:
+        return None
+    return lock
+
+
+def unlock_file(lock: FileLock) -> None:
+    """Removes the file of a lock, and releases it: whoever has opened the file meanwhile notices that it is gone."""
+    with suppress(OSError):  # some systems cannot remove an open file
+        os.unlink(lock.lock_file)
+    lock.release()
 
 
 @contextmanager
@@ -188,32 +165,68 @@ def holding_lock(path: str) -> Iterator[bool]:
     Where no such file can be made or locked, everybody holds it.
     """
     try:
-        handle = lock_file(path)
+        lock = lock_file(path)
     except OSError:
         yield True
         return
     try:
-        yield handle is not None
+        yield lock is not None
     finally:
-        if handle is not None:
-            unlock_file(handle, path)
+        if lock is not None:
+            unlock_file(lock)
 
 
-def _is_named(handle: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False
+class ArrayHeader(NamedTuple):
+    """What `numpy.save` writes before the numbers of an array; `start` is the length of the header in bytes."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+    start: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of header and numbers."""
+        return self.start + prod(self.shape) * self.dtype.itemsize
 
 
-_held: set[int] = set()
+def read_header(stream: IO[bytes]) -> ArrayHeader:
+    """The header of a saved array; the stream is then where the numbers begin.
+
+    Raises:
+        ValueError: it is not a header of version 1.0 or 2.0.
+
+    Example:
+        >>> import io
+        >>> saved = io.BytesIO()
+        >>> np.save(saved, np.array([1.5, 2.5]))
+        >>> _ = saved.seek(0)
+        >>> header = read_header(saved)
+        >>> header.shape, header.size == len(saved.getvalue()), read_numbers(saved, 2, header.dtype)
+        ((2,), True, array([1.5, 2.5]))
+    """
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    version = npy.read_magic(stream)
+    if version not in readers:
+        raise ValueError(f"an array of numpy's version {version[0]}.{version[1]}, which is not read")
+    shape, by_columns, dtype = readers[version](stream)
+    if any(length < 0 for length in shape):
+        raise ValueError(f"an array with shape {shape}")
+    return ArrayHeader(shape, by_columns, dtype, stream.tell())
 
 
-def _forget() -> None:
-    for handle in _held:
-        os.close(handle)
-    _held.clear()
+def read_numbers(stream: IO[bytes], count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The next numbers of a saved array.
 
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    Raises:
+        EOFError: there are fewer.
+    """
+    raw = np.empty(count * dtype.itemsize, dtype=np.uint8)
+    at = 0
+    while at < len(raw):
+        part = stream.read(min(_BLOCK, len(raw) - at))
+        if not part:
+            raise EOFError("an array is shorter than it says")
+        raw[at : at + len(part)] = np.frombuffer(part, dtype=np.uint8)
+        at += len(part)
+    return raw.view(dtype)

@@ -1,14 +1,14 @@
-"""Rows as HTML for a notebook, apart from other output: the core shows itself and knows of no terminal."""
+"""Rows as HTML for a notebook, apart from terminal output: the mathematics may use it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
 
-__all__ = ["MOST_SHOWN", "html_table"]
+__all__ = ["MAX_SHOWN", "html_table"]
 
-MOST_SHOWN = 12
-"""So many rows of a long table are shown in a notebook."""
+MAX_SHOWN = 12
+"""Rows of a long table that a notebook shows."""
 
 
 def html_table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> str:
@@ -18,7 +18,7 @@ def html_table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> st
         >>> html_table([{"a": "<b>", "n": 1}])
         '<table><tr><th>a</th><th>n</th></tr><tr><td>&lt;b&gt;</td><td>1</td></tr></table>'
     """
-    said = f"<caption>{escape(caption)}</caption>" if caption else ""
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
     head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
     body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row.values())}</tr>" for row in rows)
-    return f"<table>{said}<tr>{head}</tr>{body}</table>"
+    return f"<table>{title}<tr>{head}</tr>{body}</table>"

@@ -1,13 +1,12 @@
-"""What leaves the program, for people: rounded probabilities, text in which nothing commands, rows of a table.
+"""Text for people: rounded probabilities, strings that are safe to print, progress, tables.
 
-**Probabilities** in sentences are rounded against ourselves, so that none says more than is proved: "at least" is
-rounded down and "at most" up, in decimal arithmetic. A float stands for the shortest decimal that names it: the number
-that somebody wrote, or that a file shows. What has few digits stays as it is: 1 − 0.01 is "0.99".
+**Probabilities** in sentences are rounded against ourselves, so that none claims more than is proved: "at least" is
+rounded down and "at most" up, in decimal arithmetic. A float stands for the shortest decimal that names it.
 
 **Names** of classes, regions, graphs and files come from data that nobody vouches for. A terminal obeys what is written
 to it: an escape sequence in a name could hide a warning, paint a verdict or change the window's title. So every text
 that is printed passes through `plain`, and what the terminal's encoding does not have is replaced. A spreadsheet
-computes what begins like a formula: in CSV a text that begins so has an apostrophe before it, "this is text".
+computes what begins like a formula: in CSV such a text has an apostrophe before it, "this is text".
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from starcert.system.errors import StarcertError
 
@@ -47,19 +46,21 @@ __all__ = [
 ]
 
 DIGITS = 6
-"""So many digits of a probability are shown."""
+"""Digits of a probability that are shown."""
 
 DIGITS_OF_REST = 3
-"""Close to 1, as many more as it takes to show so many digits of the rest."""
+"""Close to 1, as many more as it takes to show this many digits of 1 − p; at most `MAX_DECIMALS` after the point."""
 
-MOST_DECIMALS = 20
-"""But no more than these after the point."""
+MAX_DECIMALS = 20
+
+PROGRESS_SECONDS = 30.0
+"""Off a terminal, the time between two lines of progress."""
 
 _EXACT = Context(prec=MAX_PREC)
 
 
 def at_least(p: float, *, decimals: int | None = None) -> str:
-    """A probability, rounded down, with a few digits or with so many `decimals`.
+    """A probability, rounded down to a few digits, or to this many `decimals`.
 
     Example:
         >>> at_least(0.99), at_least(0.9687216), at_least(0.9999999), at_least(0.99999999987654)
@@ -90,12 +91,8 @@ def holds_at_least(alpha: float) -> str:
     return _rounded(_EXACT.subtract(Decimal(1), _decimal(alpha)), ROUND_FLOOR, None)
 
 
-def fails_at_most(alpha: float, together: int = 1) -> str:
-    """The sentence about alpha that belongs beside many certificates.
-
-    Args:
-        alpha: the failure probability.
-        together: of so many certificates together; 1: of each by itself.
+def fails_at_most(alpha: float, n_certificates: int = 1) -> str:
+    """The sentence about alpha that belongs beside certificates: this many hold together; 1: each by itself.
 
     Example:
         >>> fails_at_most(0.01)
@@ -103,10 +100,10 @@ def fails_at_most(alpha: float, together: int = 1) -> str:
         >>> fails_at_most(0.01, 188)
         'All 188 certificates hold together; that any of them fails has a probability of at most 0.01.'
     """
-    if together == 1:
+    if n_certificates == 1:
         return f"Each certificate by itself fails with a probability of at most {at_most(alpha)}."
     return (
-        f"All {together:,} certificates hold together; that any of them fails has a probability of at most "
+        f"All {n_certificates:,} certificates hold together; that any of them fails has a probability of at most "
         f"{at_most(alpha)}."
     )
 
@@ -122,11 +119,10 @@ def _rounded(number: Decimal, direction: str, decimals: int | None) -> str:
 
 
 def _places(number: Decimal) -> int:
-    """How many decimals to show."""
     rest = _EXACT.subtract(Decimal(1), number)
     places = DIGITS - 1 - number.adjusted() if number else 0
     close = DIGITS_OF_REST - 1 - rest.adjusted() if rest else 0
-    return max(places, min(close, MOST_DECIMALS))
+    return max(places, min(close, MAX_DECIMALS))
 
 
 def _text(number: Decimal) -> str:
@@ -139,11 +135,11 @@ def _text(number: Decimal) -> str:
 
 
 _COMMANDING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Categories of characters that command a terminal, are invisible, or are none: see the Unicode standard."""
+"""Unicode categories of characters that command a terminal, are invisible, or are unassigned."""
 
 
 def plain(text: str) -> str:
-    r"""The text on as many lines as it has, with everything that is no visible character written as its number.
+    r"""The text, line by line, with every character that is not visible written as its number.
 
     Example:
         >>> plain("class \x1b[31mred\x1b[0m, \u202egnp.exe, ärztlich")
@@ -162,13 +158,13 @@ def _number(sign: str) -> str:
 
 
 def say(text: str) -> None:
-    """Writes a line to standard error, one line whatever the text holds; a closed standard error stays silent."""
-    with suppress(OSError, ValueError, AttributeError):  # nobody listens: closed, or never there
+    """Writes one line to standard error, whatever the text holds; nothing where that is closed."""
+    with suppress(OSError, ValueError, AttributeError):  # closed, or never there
         print(plain(" ".join(text.splitlines())), file=sys.stderr, flush=True)
 
 
 class _Outlet(io.FileIO):
-    """A stream that goes nowhere once it cannot be written; only a pipe that nobody reads any more is no error."""
+    """A stream that goes nowhere once it cannot be written; only a pipe without a reader is not an error."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
@@ -183,49 +179,42 @@ class _Outlet(io.FileIO):
 
 
 def harden_streams() -> None:
-    """Lets this process go on, whatever becomes of its standard output and error.
+    """Lets this process continue, whatever becomes of its standard output and error.
 
-    Characters that their encoding does not have are replaced, and a pipe that nobody reads any more (`| head -1`)
-    swallows the rest: work goes on, and its exit status is its own.
+    Characters that their encoding does not have are replaced, and a pipe without a reader (`| head -1`) swallows the
+    rest.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
             if stream is getattr(sys, f"__{name}__") and not stream.isatty():
-                setattr(sys, name, _with_outlet(stream))
+                same = io.TextIOWrapper(
+                    io.BufferedWriter(_Outlet(stream.fileno(), "w", closefd=False)),
+                    encoding=stream.encoding,
+                    errors=stream.errors,
+                    line_buffering=stream.line_buffering,
+                    write_through=stream.write_through,
+                )
+                setattr(sys, name, same)
 
 
-def _with_outlet(stream: io.TextIOWrapper) -> io.TextIOWrapper:
-    """A stream like another, which must stay open, and to the same place as long as that can be written."""
-    return io.TextIOWrapper(
-        io.BufferedWriter(_Outlet(stream.fileno(), "w", closefd=False)),
-        encoding=stream.encoding,
-        errors=stream.errors,
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
-    )
-
-
-class Advance(Protocol):
-    """Tells the bar that so many more units are done."""
-
-    def __call__(self, units: int, /) -> None:
-        """Moves the bar."""
+Advance: TypeAlias = Callable[[int], None]
+"""Takes how many more units are done, and moves a progress bar."""
 
 
 @contextmanager
 def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = None) -> Iterator[Advance]:
-    """A bar with rate and remaining time on standard error; `shown` None: a line every half a minute off a terminal.
+    """A bar with rate and remaining time on standard error.
 
     Args:
         title: what is being done.
         total: how many units there are in all.
         done: how many of them were done before (by an earlier run): they count as done, but not for the rate.
-        shown: whether to draw it.
+        shown: whether to draw it; None: on a terminal, and elsewhere a line every half a minute.
     """
     if shown is None and not sys.stderr.isatty():
-        yield _lines(title, total, done)
+        yield _progress_lines(title, total, done)
         return
     if shown is False:
         yield lambda _units: None
@@ -252,19 +241,15 @@ def progress_bar(title: str, total: int, done: int = 0, *, shown: bool | None = 
         yield advance
 
 
-EVERY = 30.0
-"""Off a terminal, so many seconds lie between two lines of progress."""
-
-
-def _lines(title: str, total: int, done: int) -> Advance:
-    """Says every so often how much of the whole is done, and how long the rest will take."""
+def _progress_lines(title: str, total: int, done: int) -> Advance:
+    """Prints every now and then how much is done, and how long the rest will take."""
     begun = last = time.monotonic()
     now = done
 
     def advance(units: int) -> None:
         nonlocal last, now
         now += units
-        if (moment := time.monotonic()) - last >= EVERY and now > done:
+        if (moment := time.monotonic()) - last >= PROGRESS_SECONDS and now > done:
             last = moment
             left = (total - now) * (moment - begun) / (now - done)
             say(f"{title}: {now:,} of {total:,} ({now / total:.0%}), about {duration(left)} left")
@@ -319,7 +304,7 @@ def csv_line(cells: Iterable[object]) -> str:
 
 
 def csv_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    r"""Rows as CSV, line by line; the first one names the columns. Nothing comes of no rows.
+    r"""Rows as CSV, line by line, the names of the columns first; no rows give no lines.
 
     Example:
         >>> list(csv_lines([{"name": "a", "p": 0.5}, {"name": "b", "p": None}]))
@@ -334,7 +319,7 @@ def csv_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
 def as_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """A DataFrame with these rows; the first one names the columns."""
     try:
-        import pandas as pd  # noqa: PLC0415  (only where a frame is wanted)
+        import pandas as pd  # noqa: PLC0415  (heavy and optional)
     except ModuleNotFoundError as error:
         raise StarcertError("Data frames need pandas: pip install 'starcert[pandas]'") from error
     return pd.DataFrame.from_records(list(rows), columns=list(rows[0]) if rows else [])

@@ -1,15 +1,22 @@
-"""Worker processes that end when they should, in whatever way the process ends that began them; and free memory.
+"""Worker processes that end when they should, however the process that started them ends; and free memory.
 
-They are started afresh (spawned), never forked: a forked one could inherit a lock of torch or numba in the middle of
-something. Ctrl-C, and the end of a terminal, are for the process that began them: it ends them itself. When that one is
-killed, each of them notices and ends by itself.
-How much memory there is, is for those who would rather refuse than fail.
+Workers are spawned, never forked: a forked one could inherit a lock of torch or numba in the middle of something. They
+ignore Ctrl-C and the end of a terminal, because the process that started them stops them itself. When that process is
+killed, each worker notices and exits.
+
+On Linux a named semaphore is a file in `/dev/shm`. Python's resource tracker removes those of a process that was
+killed, unless it is killed too, along with its whole process group. So a process writes the names of its semaphores
+into a record beside them, which it keeps locked. A record without a lock was left by a process that is gone: whoever
+starts workers next removes the semaphores that it names.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import signal
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,34 +29,35 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from starcert.system.errors import StarcertError
-from starcert.system.semaphores import SHARED, recorded_semaphores, remove_abandoned_semaphores
+import psutil
 
-__all__ = ["Pending", "available_bytes", "available_cores", "in_words", "undisturbed", "worker_processes"]
+from starcert.system.errors import StarcertError
+from starcert.system.files import lock_file, unlock_file
+
+__all__ = ["Pending", "available_bytes", "available_cores", "in_words", "signals_held", "worker_processes"]
 
 Result = TypeVar("Result")
 
-_INTERRUPTING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_DEAF = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+SHARED = "/dev/shm"
+"""Where Linux keeps semaphores; other systems have no such folder, and nothing is recorded or removed there."""
 
-
-def available_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_RECORD = "starcert-semaphores-"
+_IGNORED = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+_HELD = [*_IGNORED, signal.SIGTERM]
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def signals_held() -> Iterator[None]:
     """Holds signals back for a moment in which locks change hands.
 
-    A signal becomes an exception wherever the main thread just is. Inside the futures of the standard library that can
-    be between two of their locks: the first one then stays locked for good, and the process never ends.
+    A signal becomes an exception wherever the main thread happens to be. Inside the futures of the standard library
+    that can be between two of their locks: the first one would stay locked, and the process would never end.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals are for that one
+    if threading.current_thread() is not threading.main_thread():  # signals go to that one
         yield
         return
     held: list[int] = []
-    handlers = {number: handler for number in _INTERRUPTING if callable(handler := signal.getsignal(number))}
+    handlers = {number: handler for number in _HELD if callable(handler := signal.getsignal(number))}
     for number in handlers:
         signal.signal(number, lambda number, _frame: held.append(number))
     try:
@@ -83,21 +91,21 @@ class Pending(Generic[Result]):
 
     def submit(self, function: Callable[..., Result], *arguments: object) -> Future[Result]:
         """Sends work to the executor."""
-        with undisturbed():
+        with signals_held():
             future = self._executor.submit(function, *arguments)
             self._futures.add(future)
             future.add_done_callback(self._done.put)
         return future
 
     def next_done(self) -> Future[Result]:
-        """Waits for the work that is done next, whatever came of it; it is pending no more."""
+        """Waits for the next work to be done, failed or cancelled, and takes it out."""
         future = self._done.get()
         self._futures.discard(future)
         return future
 
     def cancel(self) -> None:
         """Takes back what has not begun."""
-        with undisturbed():
+        with signals_held():
             for future in self._futures:
                 future.cancel()
 
@@ -106,20 +114,17 @@ class Pending(Generic[Result]):
 def worker_processes(
     workers: int, kept: str, *, begin: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
 ) -> Iterator[ProcessPoolExecutor]:
-    """So many worker processes; when something goes wrong nobody waits for what is under way.
+    """A pool of worker processes; when something goes wrong, work in progress is not waited for.
 
-    Args:
-        workers: how many.
-        kept: what a user does not lose when a worker dies, as a sentence.
-        begin: what each worker does first; its StarcertError is told here.
-        arguments: for `begin`.
+    `kept` tells what a user does not lose when a worker dies, as a sentence. Each worker first calls `begin` with its
+    arguments; a StarcertError there is raised here.
     """
     before = set(active_children())
-    remove_abandoned_semaphores()
+    _remove_abandoned_semaphores()
     with ExitStack() as resources:
-        with _start_errors(), _deaf():  # as every process that is begun here then is from its first moment
+        with _start_errors(), _signals_ignored():  # a new process inherits what is ignored
             executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (begin, arguments))
-            resources.enter_context(recorded_semaphores())
+            resources.enter_context(_recorded_semaphores())
             ready = [executor.submit(_problem_of_this_worker) for _ in range(workers)]
         finished = False
         try:
@@ -134,21 +139,20 @@ def worker_processes(
                 f"A worker process died, perhaps for want of memory. {kept} Run the same again, with fewer workers."
             ) from error
         finally:
-            with undisturbed():
+            with signals_held():
                 executor.shutdown(wait=finished, cancel_futures=True)
                 if not finished:
-                    _end(set(active_children()) - before)
+                    _kill(set(active_children()) - before)
 
 
-def _end(children: set[Any]) -> None:
-    # Python 3.11's pool prints a traceback when a worker dies before it has put away what was cancelled.
-    time.sleep(0.2)
+def _kill(children: set[Any]) -> None:
+    time.sleep(0.2)  # Python 3.11's pool prints a traceback when a worker dies before the cancelled work is put away
     for child in children:
         child.kill()
     for child in children:
         child.join()
-    # The pool's own thread waits for them as well. Where it was the first to learn of an end, `join` returns before
-    # that is noted, and for a moment the child still counts as one.
+    # The pool's own thread waits for them as well. Where that one was first, `join` returns before the end is noted,
+    # and for a moment the child still counts as active.
     deadline = time.monotonic() + 5
     while children & set(active_children()) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -156,7 +160,7 @@ def _end(children: set[Any]) -> None:
 
 @contextmanager
 def _start_errors() -> Iterator[None]:
-    """Says why worker processes cannot be started, and what to do."""
+    """Reports why worker processes cannot be started, and what to do."""
     try:
         yield
     except OSError as error:
@@ -167,11 +171,11 @@ def _start_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # only that one may say so
+def _signals_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only that one may set handlers
         yield
         return
-    handlers = {each: signal.signal(each, signal.SIG_IGN) for each in _DEAF}
+    handlers = {each: signal.signal(each, signal.SIG_IGN) for each in _IGNORED}
     try:
         yield
     finally:
@@ -184,10 +188,10 @@ _problem = ""
 
 def _begin(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     """What a worker does first."""
-    global _problem  # noqa: PLW0603  (an exception here would end in a traceback; the first task tells it instead)
-    for each in _DEAF:
+    global _problem  # noqa: PLW0603  (an exception here would end in a traceback; the first task reports it instead)
+    for each in _IGNORED:
         signal.signal(each, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
         if begin is not None:
             begin(*arguments)
@@ -195,8 +199,7 @@ def _begin(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> Non
         _problem = str(error)
 
 
-def _follow_parent() -> None:
-    """Ends this worker when its parent is gone."""
+def _exit_with_parent() -> None:
     parent = parent_process()
     assert parent is not None
     wait([parent.sentinel])
@@ -207,13 +210,57 @@ def _problem_of_this_worker() -> str:
     return _problem
 
 
-def available_bytes() -> int | None:
-    """The bytes that this process can still take, as far as the system tells; None where it does not.
+@contextmanager
+def _recorded_semaphores() -> Iterator[None]:
+    """Keeps a record of the semaphores that this process has open now."""
+    lock = None
+    with suppress(OSError):
+        maps = Path("/proc/self/maps").read_bytes().splitlines()
+        inodes = {int(line.split()[4]) for line in maps if f" {SHARED}/sem.".encode() in line}  # files were renamed
+        names = [each.name for each in Path(SHARED).glob("sem.*") if each.lstat().st_ino in inodes]
+        while lock is None:  # another process may take the new file for an abandoned record
+            lock = lock_file(f"{SHARED}/{_RECORD}{secrets.token_hex(8)}")
+        Path(lock.lock_file).write_text("\n".join(names))
+    try:
+        yield
+    finally:
+        if lock is not None:
+            unlock_file(lock)
 
-    The least of what the machine has left, what a container is allowed, and what the process is.
-    """
-    found = [each for each in (_machine(), _container(), _process()) if each is not None]
-    return max(0, min(found)) if found else None
+
+def _remove_abandoned_semaphores() -> None:
+    """Removes the semaphores of this user's processes that have ended without removing them."""
+    for record in Path(SHARED).glob(f"{_RECORD}*"):
+        with suppress(OSError):  # removed by another process meanwhile
+            found = record.lstat()
+            mine = stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid()  # every user can write there
+            lock = lock_file(str(record)) if mine else None
+            if lock is not None:
+                for name in record.read_text(errors="replace").splitlines():
+                    if re.fullmatch(r"sem\.[\w-]+", name):
+                        Path(SHARED, name).unlink(missing_ok=True)
+                unlock_file(lock)
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    with suppress(AttributeError):  # not on every system
+        return len(psutil.Process().cpu_affinity())
+    return psutil.cpu_count() or 1
+
+
+def available_bytes() -> int:
+    """The bytes that this process can still take: the least of what the machine, its container and its limit leave."""
+    left = [int(psutil.virtual_memory().available)]
+    with suppress(OSError, ValueError):  # not in a container, or one without a limit ("max")
+        group = Path("/sys/fs/cgroup")
+        left.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    process = psutil.Process()
+    with suppress(AttributeError):  # not on every system
+        limit, _ = process.rlimit(psutil.RLIMIT_AS)
+        if limit != psutil.RLIM_INFINITY:
+            left.append(limit - process.memory_info().vms)
+    return max(0, min(left))
 
 
 def in_words(n_bytes: float) -> str:
@@ -227,34 +274,3 @@ def in_words(n_bytes: float) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:,.1f} {unit}"
     return f"{n_bytes:,.0f} bytes"
-
-
-def _machine() -> int | None:
-    """Free memory, and what the system would give back: Linux tells; elsewhere all that the machine has."""
-    with suppress(OSError, ValueError):
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    with suppress(OSError, ValueError, AttributeError):  # no such name, or no such system
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
-
-
-def _container() -> int | None:
-    """What the control group of a container has left."""
-    with suppress(OSError, ValueError):  # no such file, or no limit ("max")
-        group = Path("/sys/fs/cgroup")
-        return int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
-    return None
-
-
-def _process() -> int | None:
-    """What the process may still ask for, where it has a limit."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource  # noqa: PLC0415  (not on every system)
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-            return limit - pages * os.sysconf("SC_PAGE_SIZE")
-    return None

@@ -1,6 +1,6 @@
 """Where the time goes: seconds by stage, added up while a clock is on.
 
-There is no clock unless somebody asks for one, and a stage without a clock does nothing. The stages:
+There is no clock unless a caller starts one, and a stage without a clock does nothing. The stages:
 
 | stage      | what is done                                                                                 |
 | ---------- | -------------------------------------------------------------------------------------------- |
@@ -9,7 +9,7 @@ There is no clock unless somebody asks for one, and a stage without a clock does
 | transfer   | answers, and flips of votes against the class, come here from a device                        |
 | counting   | votes are added up; on a CPU, flips of votes against the class are recorded                  |
 | storing    | the store writes votes                                                                       |
-| auditing   | copies are drawn and asked about again, in other company and alone                           |
+| auditing   | copies are drawn and classified again, in other batches and alone                            |
 | certifying | bounds, frontiers, evidence                                                                  |
 | waiting    | this process waits for its workers, whose own seconds are in the other stages                |
 
@@ -26,7 +26,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_args
 
 __all__ = [
@@ -36,7 +35,7 @@ __all__ = [
     "StageRow",
     "StageTimes",
     "add_votes",
-    "here",
+    "add_worker_times",
     "measured",
     "stage",
     "staged",
@@ -49,12 +48,14 @@ Stage: TypeAlias = Literal["drawing", "model", "transfer", "counting", "storing"
 OTHER = "other"
 """What is in no stage: reading data, writing files, Python in between."""
 
+HEADER = ("stage", "seconds", "share", "µs a vote")
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
 class StageRow(NamedTuple):
-    """One line of the table: a stage, its seconds, their share of all seconds, and microseconds a vote."""
+    """One line of the table: a stage, its seconds, their share of all seconds, and microseconds per vote."""
 
     stage: str
     seconds: float
@@ -63,7 +64,7 @@ class StageRow(NamedTuple):
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
-        """The line in words."""
+        """The line as text."""
         a_vote = "" if self.microseconds is None else f"{self.microseconds:.3f}"
         return self.stage, f"{self.seconds:.3f}", f"{self.share:.1%}", a_vote
 
@@ -96,13 +97,14 @@ class StageTimes:
         ]
 
     @property
-    def words(self) -> str:
-        """What the seconds are of, in a sentence."""
-        workers = (
-            f", of which workers spent {self.worker_seconds:.3f} s (worker-seconds)" if self.worker_seconds else ""
-        )
+    def summary(self) -> str:
+        """What the seconds add up to, as a sentence."""
+        workers = f", of which workers spent {self.worker_seconds:.3f} s (worker-seconds)"
         whole = sum(row.seconds for row in self.rows)
-        return f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s{workers}."
+        return (
+            f"{self.votes:,} votes in {self.elapsed:.3f} s; the stages add up to {whole:.3f} s"
+            f"{workers if self.worker_seconds else ''}."
+        )
 
     def to_dict(self) -> dict[str, object]:
         """What a file keeps."""
@@ -119,10 +121,7 @@ class StageTimes:
     def __str__(self) -> str:
         lines = [HEADER, *(row.cells for row in self.rows)]
         table = [f"{line[0]:<12}{line[1]:>12}{line[2]:>9}{line[3]:>12}" for line in lines]
-        return "\n".join([*table, self.words])
-
-
-HEADER = ("stage", "seconds", "share", "µs a vote")
+        return "\n".join([*table, self.summary])
 
 
 class StageClock:
@@ -144,15 +143,20 @@ class StageClock:
         """Stops the clock."""
         self._end = time.perf_counter()
 
-    def enter(self, name: Stage) -> None:
-        """Begins a stage, and interrupts the one that it is inside of."""
+    @contextmanager
+    def stage(self, name: Stage, device: object) -> Iterator[None]:
+        """Adds what is done inside to a stage, and interrupts the stage around it."""
+        _synchronize(device)
         self._add_up()
         self._inside.append(name)
-
-    def leave(self) -> None:
-        """Ends the stage that was begun last."""
-        self._add_up()
-        self._inside.pop()
+        try:
+            yield
+        finally:
+            try:
+                _synchronize(device)
+            finally:
+                self._add_up()
+                self._inside.pop()
 
     def _add_up(self) -> None:
         now = time.perf_counter()
@@ -176,7 +180,7 @@ class StageClock:
 
 
 class _Here(threading.local):
-    """The clock of each thread: what another thread does is no stage of this one."""
+    """The clock of each thread: what another thread does is not a stage of this one."""
 
     clock: StageClock | None = None
 
@@ -210,7 +214,7 @@ def stages() -> Iterator[StageClock]:
 
 @contextmanager
 def unstaged() -> Iterator[None]:
-    """What is done inside belongs to no stage, and its votes do not count: those that only try how long one takes."""
+    """What is done inside belongs to no stage, and its votes do not count: trials of how long a vote takes."""
     before, _HERE.clock = _HERE.clock, None
     try:
         yield
@@ -218,40 +222,14 @@ def unstaged() -> Iterator[None]:
         _HERE.clock = before
 
 
-class _Staged:
-    """A stage while it is gone through."""
-
-    __slots__ = ("_clock", "_device", "_name")
-
-    def __init__(self, clock: StageClock, name: Stage, device: object) -> None:
-        self._clock, self._name, self._device = clock, name, device
-
-    def __enter__(self) -> None:
-        _settle(self._device)
-        self._clock.enter(self._name)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            _settle(self._device)
-        finally:
-            self._clock.leave()
-
-
 def stage(name: Stage, device: object = None) -> AbstractContextManager[None]:
-    """What is done inside belongs to this stage, if there is a clock.
-
-    Args:
-        name: the stage.
-        device: the torch device that works on it; None: none does.
-    """
+    """What is done inside belongs to this stage, if there is a clock; `device` is the torch device that works on it."""
     clock = _HERE.clock
-    return _OFF if clock is None else _Staged(clock, name, device)
+    return _OFF if clock is None else clock.stage(name, device)
 
 
 def staged(name: Stage) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """A function of which all belongs to a stage."""
+    """Decorates a function that belongs to a stage."""
 
     def with_stage(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
         @functools.wraps(work)
@@ -270,36 +248,28 @@ def add_votes(votes: int) -> None:
         _HERE.clock.add_votes(votes)
 
 
-def measured(
-    work: Callable[Parameters, Result],
-) -> Callable[Parameters, tuple[Result, StageTimes | None]]:
-    """Work for a worker, which brings along the seconds that it took there if there is a clock here now."""
-    return functools.partial(_measured if _HERE.clock is not None else _not_measured, work)
+def measured(work: Callable[..., Result]) -> Callable[..., tuple[Result, StageTimes | None]]:
+    """Work for a worker, which also returns the seconds that it took there if there is a clock here now."""
+    return functools.partial(_run_measured if _HERE.clock is not None else _run_unmeasured, work)
 
 
-def _measured(
-    work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
-) -> tuple[Result, StageTimes]:
+def _run_measured(work: Callable[..., Result], *arguments: object) -> tuple[Result, StageTimes]:
     with stages() as clock:
-        found = work(*args, **kwargs)
-    return found, clock.times()
+        result = work(*arguments)
+    return result, clock.times()
 
 
-def _not_measured(
-    work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
-) -> tuple[Result, None]:
-    return work(*args, **kwargs), None
+def _run_unmeasured(work: Callable[..., Result], *arguments: object) -> tuple[Result, None]:
+    return work(*arguments), None
 
 
-def here(found: tuple[Result, StageTimes | None]) -> Result:
-    """What `measured` work gave; its seconds go to the clock here."""
-    result, times = found
+def add_worker_times(times: StageTimes | None) -> None:
+    """Adds the seconds that `measured` work took to the clock here."""
     if times is not None and _HERE.clock is not None:
         _HERE.clock.add_worker(times)
-    return result
 
 
-def _settle(device: object) -> None:
-    """Waits for all that a CUDA device was given to do."""
+def _synchronize(device: object) -> None:
+    """Waits for all work that a CUDA device was given."""
     if device is not None and str(device).startswith("cuda"):
         sys.modules["torch"].cuda.synchronize(device)

@@ -1,7 +1,7 @@
-"""How many threads torch works with: one where work is small, and as many as before when it is done.
+"""How many threads torch uses: one where work is small, and as many as before when it is done.
 
 Many threads on small graphs mostly wait for each other, and on a busy machine each of them waits for a core as well:
-the same votes then take a hundred times as long. torch itself is never imported here, for that takes seconds.
+the same votes then take a hundred times as long. torch itself is never imported here, because that takes seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VARIABLE = "OMP_NUM_THREADS"
 
 
 class _Inside:
-    """The threads of this process that work with one torch thread just now, and how many torch had before the first."""
+    """How many threads are inside `one_torch_thread` now, and the number that torch had before the first of them."""
 
     lock = threading.Lock()
     count = 0
@@ -28,16 +28,16 @@ class _Inside:
 
 
 def threads_are_chosen() -> bool:
-    """Whether the user has said how many threads there are, by the variable that torch goes by: so it stays."""
+    """Whether the user has chosen how many threads torch has, by its environment variable."""
     return bool(os.environ.get(_VARIABLE))
 
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Lets torch work with one thread inside, if it is imported; afterwards with as many as before.
+    """Lets torch use one thread inside, if it is imported; afterwards as many as before.
 
-    torch keeps the number for each thread of Python's, and gives a new one that of the last who set it. So where
-    several threads are inside at once, what was there before is what the first of them found.
+    torch keeps the number for each thread of Python's, and gives a new thread that of the last who set it. So where
+    several threads are inside at once, the number to restore is what the first of them found.
     """
     torch = sys.modules.get("torch")
     if torch is None:
@@ -59,11 +59,10 @@ def one_torch_thread() -> Iterator[None]:
 
 @contextmanager
 def one_thread(device: str = "cpu") -> Iterator[None]:
-    """Lets torch work with one thread inside, if the device is the CPU, whenever it is imported; afterwards as before.
+    """Lets torch use one thread inside, if the device is the CPU, whenever it is imported; afterwards as before.
 
-    A run is parallel by its workers, and votes depend on neither. If torch is imported inside, by the user's code or in
-    a process that is begun there, it finds the variable that it takes its threads from. Who has set that variable has
-    chosen otherwise, and so it stays.
+    A run is parallel by its workers. If torch is imported inside, by the user's code or in a process that is started
+    there, it reads the environment variable. A user who has set that variable has chosen, and nothing changes.
     """
     if device != "cpu" or threads_are_chosen():
         yield

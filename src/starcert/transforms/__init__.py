@@ -15,7 +15,7 @@ import numpy.typing as npt
 from starcert.objects import Numbered, Sites, Vector
 from starcert.objects.binding import Problem, Regions, bind_all, check_noise_and_regions
 from starcert.objects.content import digest
-from starcert.objects.vectors import joined, matrix_of
+from starcert.objects.vectors import join_rows, matrix_of
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -77,7 +77,7 @@ def noisy_rows(
 
 def _side_by_side(problem: Problem, rows: Sequence[Vector]) -> Sites:
     """The sites of all rows as those of a single long one: each region is where it is in every row."""
-    clean = joined(rows)
+    clean = join_rows(rows)
     (layer,) = clean.layers
     blocks = []
     for region in problem.noise:

@@ -1,1 +1,10 @@
-"""Votes: chunks of noisy copies, drawn, asked about, counted and kept."""
+"""Votes of the base classifier on noisy copies: jobs, counting, plans, the vote loop, the store."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["PURPOSES"]
+
+PURPOSES: tuple[Literal["selection", "estimation"], ...] = ("selection", "estimation")
+"""What votes are for: selection votes choose the class, estimation votes bound its probability."""

@@ -6,9 +6,9 @@ The unit of work is a chunk: a fixed number of samples of one graph for one purp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem, why_no_evidence
 from starcert.sampling.sampler import check_all_fit, fitting_batch, kept_sampler
 from starcert.sampling.streams import Purpose, WordStream
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, whole_number
 
 if TYPE_CHECKING:
     from starcert.objects import Sites
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_RECORDED",
-    "PURPOSES",
     "Chunk",
     "Counts",
     "Job",
@@ -44,22 +43,20 @@ __all__ = [
     "sampler_of",
 ]
 
-PURPOSES: tuple[Purpose, ...] = ("selection", "estimation")
-
 NOT_RECORDED = -1
 """In the place of the class of a target whose flips are not recorded."""
 
-RECOUNTED = 0.03
+MAX_RECOUNTED = 0.03
 """The largest share of the stored estimation votes of a graph that are counted again when it is continued."""
 
 Counts = npt.NDArray[np.int64]
 
 
 class Chunk(NamedTuple):
-    """So many samples of one graph for one purpose: the first `samples` of the chunk's stream.
+    """The first `samples` of one random stream: noisy copies of one graph for one purpose.
 
     With a class in `against`, the flips of the votes against it are recorded; with several, those against the class of
-    each target, `NOT_RECORDED` for none. With `by_axis` it is how many flips there are on each axis.
+    each target, `NOT_RECORDED` for none. With `by_axis`, only the number of flips on each axis is.
     """
 
     graph: int
@@ -71,19 +68,11 @@ class Chunk(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A chunk, the votes it gave, shape (targets, classes), and for each target the flips of those against a class.
-
-    There are no flips where nobody asked for them.
-    """
+    """A chunk, its votes, shape (targets, classes), and for each target the recorded flips; () if none are recorded."""
 
     chunk: Chunk
     counts: Counts
     records: tuple[FlipRecord | None, ...] = ()
-
-    @property
-    def record(self) -> FlipRecord | None:
-        """The flips of the votes on the first target."""
-        return self.records[0] if self.records else None
 
 
 @dataclass(frozen=True)
@@ -104,6 +93,24 @@ class Job:
     chunk_size: int = CHUNK_SIZE
     batch_size: int | None = None
 
+    @classmethod
+    def of(
+        cls,
+        classifier: Classifier,
+        problem: Problem,
+        seed: int,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
+    ) -> Self:
+        """A job with checked numbers; by default chunks have the size that the classifier wants."""
+        return cls(
+            classifier,
+            problem,
+            whole_number("seed", seed, 0),
+            whole_number("chunk_size", classifier.chunk_size if chunk_size is None else chunk_size, 1),
+            None if batch_size is None else whole_number("batch_size", batch_size, 1),
+        )
+
     @property
     def noise(self) -> Noise:
         """The noise."""
@@ -114,6 +121,11 @@ class Job:
         """The sites of each graph."""
         return self.problem.sites
 
+    @property
+    def without_graphs(self) -> Job:
+        """What every worker needs; the graphs are sent as they are needed."""
+        return replace(self, problem=Problem(self.noise, ()))
+
     def n_targets(self, graph: int) -> int:
         """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
         n_targets = self.classifier.n_targets(self.sites[graph].frame)
@@ -121,7 +133,7 @@ class Job:
 
     @property
     def target_nodes(self) -> TargetNodes | None:
-        """The node of each target of all graphs; None where the targets of some graph are no nodes."""
+        """The node of each target of all graphs; None where the targets of some graph are not nodes."""
         frames = [each.frame for each in self.sites]
         nodes = [self.classifier.target_nodes(frame) for frame in frames]
         known = [each for each in nodes if each is not None]
@@ -141,10 +153,7 @@ class Job:
 def chunk_ends(chunk_size: int, first_chunk: int | None = None) -> Iterator[int]:
     """After how many samples each chunk ends, without end.
 
-    Args:
-        chunk_size: samples in a whole chunk.
-        first_chunk: samples in the first one. Each later one has as many as all before it together, at most
-            `chunk_size`. None: all chunks are whole.
+    If the first chunk has another size, each later one has as many samples as all before it, at most `chunk_size`.
 
     Example:
         >>> from itertools import islice
@@ -168,17 +177,10 @@ def chunks_of(
     by_axis: bool = False,
     first_chunk: int | None = None,
 ) -> Iterator[Chunk]:
-    """The chunks that make up so many samples; the last one may be partial.
+    """The chunks that make up a number of samples; the last one may be partial.
 
-    Args:
-        graph: the number of the graph.
-        purpose: what the samples are for.
-        samples: how many there are in all.
-        chunk_size: samples in a whole chunk.
-        first: so many are there already, in whole chunks, and are left out.
-        against: the class whose opposing votes are recorded, or that of each target.
-        by_axis: whether only the numbers of flips on each axis are.
-        first_chunk: samples in the first chunk, see `chunk_ends`.
+    The `first` samples, in whole chunks, are there already and left out; `first_chunk` is as in `chunk_ends`, the other
+    arguments as in `Chunk`.
 
     Example:
         >>> [chunk.samples for chunk in chunks_of(0, "estimation", 2500, 1024)]
@@ -196,14 +198,11 @@ def chunks_of(
 def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
     """Which of the stored chunks of a graph are counted again before more votes are added.
 
-    First a chunk with votes enough to tell one classifier from another: selection chunk 0, if it has. It does not tell
-    much where votes are nearly unanimous. A classifier that has as many votes against its class once more shows that
-    with 99% in a share log(100) / (against + 1) of the votes, so that share is counted again, at most `RECOUNTED`:
-    further estimation chunks, evenly spread, or the beginning of the last one.
-
-    Args:
-        stored: the stored chunks of the graph.
-        against: its stored estimation votes against the leading class.
+    First a chunk with enough votes to tell one classifier from another: selection chunk 0, if it has. It shows little
+    where votes are nearly unanimous. A classifier that has twice as many votes against its class shows that with
+    probability 99% in a share log(100) / (against + 1) of the votes, so that share is counted again, at most
+    `MAX_RECOUNTED`: further estimation chunks at even distances, or the beginning of the last one. `against` is how
+    many stored estimation votes are against the leading class.
 
     Example:
         >>> stored = [Chunk(0, "selection", 0, 100), *chunks_of(0, "estimation", 100_000, 1000)]
@@ -214,7 +213,7 @@ def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
     """
     first = sorted(stored, key=lambda chunk: (chunk.samples < LEAST, chunk.purpose != "selection", chunk.number))[:1]
     others = [chunk for chunk in stored if chunk.purpose == "estimation" and chunk not in first]
-    share = min(RECOUNTED, log(100) / (against + 1))
+    share = min(MAX_RECOUNTED, log(100) / (against + 1))
     wanted = int(share * sum(chunk.samples for chunk in others)) - sum(chunk.samples for chunk in first)
     if wanted <= 0:
         return first
@@ -240,7 +239,7 @@ def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
 
 
 def any_copy(job: Job) -> Copies:
-    """A noisy copy of the first object, always the same, that is none of the votes."""
+    """A noisy copy of the first object, always the same, that is not used for any vote."""
     return sampler_of(job.classifier, job.sites[0], job.noise).draw(WordStream(0), 1)
 
 

@@ -1,131 +1,375 @@
-"""Chunks to votes, in this process or on any executor.
-
-What is done is kept at once (in the store, if there is one). Which chunks are counted together, and where, changes no
-vote.
-"""
+"""The count that follows a plan: chunks are sent, their votes added up and kept in the store, if there is one."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator
+import warnings
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import replace
-from itertools import groupby, islice
-from typing import TYPE_CHECKING, TypeAlias
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from starcert.objects import Frame
-from starcert.objects.binding import Problem
-from starcert.system.errors import InvalidParameterError
-from starcert.system.travelling import Parcel, pickles_plainly, spread
-from starcert.voting.counting import checks, count_chunks, count_gathered
-from starcert.voting.jobs import Chunk, Job, Tally
+from starcert.math.confidence import Votes
+from starcert.math.flips import MOST_BYTES, FlipRecord, flip_bytes
+from starcert.objects.binding import axes_of_sites
+from starcert.sampling.sampler import expected_flips
+from starcert.system.errors import InvalidParameterError, StarcertWarning
+from starcert.system.stages import staged
+from starcert.voting import PURPOSES
+from starcert.voting.counting import tallies
+from starcert.voting.jobs import (
+    NOT_RECORDED,
+    Chunk,
+    Counts,
+    Job,
+    Tally,
+    chunk_ends,
+    chunks_of,
+    chunks_to_recount,
+)
+from starcert.voting.plans import Plan, SoFar, Wanted
 
 if TYPE_CHECKING:
-    from starcert.math.flips import FlipRecord
-    from starcert.objects import Sites
+    from starcert.sampling.streams import Purpose
+    from starcert.system.output import Advance
+    from starcert.voting.store import VoteStore
 
-__all__ = ["tallied", "tallies"]
-
-TOGETHER_BYTES = 2**21
-"""Copies of several chunks are one batch if their bits and the degrees of their nodes take no more."""
+__all__ = ["count_votes", "open_store", "what_to_record"]
 
 
-def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[Tally]:
-    """The votes of every chunk, in whatever order they come."""
-    for together in tallied(job, chunks, executor):
-        yield from together
+def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
+    """The store of a job, new or continued; see `VoteStore.open`."""
+    from starcert.voting.store import GraphRecord, VoteSettings, VoteStore  # noqa: PLC0415  (sqlite: only with a store)
+
+    settings = VoteSettings(
+        noise=job.noise.to_dict(),
+        classifier=job.classifier.description,
+        n_classes=job.classifier.n_classes,
+        seed=job.seed,
+        chunk_size=job.chunk_size,
+        backend=job.classifier.backend,
+    )
+    graphs = [
+        GraphRecord(
+            graph=i,
+            key=each.clean.key,
+            sites=each.key,
+            sizes=dict(zip(job.noise.axes, sizes, strict=True)),
+            anchored=each.reason,
+            n_targets=job.n_targets(i),
+        )
+        for i, (each, sizes) in enumerate(zip(job.sites, job.problem.capacities, strict=True))
+    ]
+    return VoteStore.open(path, settings, graphs)
 
 
-def tallied(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None) -> Iterator[list[Tally]]:
-    """The same, those that were counted at once together.
+def count_votes(
+    job: Job,
+    plan: Plan,
+    *,
+    record: bool = False,
+    store: VoteStore | None = None,
+    executor: Executor | None = None,
+    advance: Advance,
+) -> Votes:
+    """The votes that a plan wants on every graph of a job, counted here or on an executor.
 
-    Without an executor the chunks are counted here, one after the other or several at once. With one they are spread
-    over its workers, to each of which the classifier travels once.
+    With `record`, the flips of estimation votes against the class of each target are kept, as `what_to_record` says:
+    the class leads in the selection votes, which all come first then. A store keeps every chunk as it comes, and gives
+    those that it has; some stored chunks of every graph are counted again first.
     """
-    if executor is None and job.classifier.gathers and job.batch_size is None:
-        for together in _gathered(job, chunks):
-            yield count_gathered(job.classifier, job, together)
-        return
-    if executor is None:
-        for together in _together(job, chunks):
-            yield count_chunks(job.classifier, job.sites[together[0].graph], job, together)
-        return
-    common = Parcel(replace(job, problem=Problem(job.noise, ())), executor)
-    _check_travels(common, executor)
-    n_classes = job.classifier.n_classes
-    for together, (counts, records) in spread(executor, _count_there, common, _with_sites(job, chunks, executor)):
-        rows = np.frombuffer(counts, dtype=np.int64).reshape(len(together), -1, n_classes)
-        yield list(map(Tally, together, rows, records))
+    if store is not None:
+        for tally in tallies(job, _chunks_to_recount(job, store), executor):
+            _keep(store, tally)  # refuses other votes: a classifier that has changed must not continue here
+    count = _Count(job, plan, store, advance, record=record)
+    while count.waiting:  # a plan with a second look may want more when all that was sent is back
+        for tally in tallies(job, count.chunks(), executor):
+            count.take(tally)
+    return count.votes()
 
 
-Together: TypeAlias = tuple[Chunk, ...]
-"""Chunks that are counted at once, one or several."""
+def _chunks_to_recount(job: Job, store: VoteStore) -> Iterator[Chunk]:
+    for graph in range(len(job.sites)):
+        stored = {purpose: store.tallies(graph, purpose) for purpose in PURPOSES}
+        chunks = [Chunk(graph, purpose, *each[:2]) for purpose, found in stored.items() for each in found]
+        counts = sum(counts for _, _, counts in stored["estimation"])
+        against = 0 if isinstance(counts, int) else int((counts.sum(axis=1) - counts.max(axis=1)).min())
+        yield from chunks_to_recount(chunks, against)
 
 
-def _together(job: Job, chunks: Iterable[Chunk]) -> Iterator[Together]:
-    """The chunks, each alone, or as many of one graph as a classifier wants to see as one batch."""
-    if job.classifier.together == 1:
-        yield from ((chunk,) for chunk in chunks)
-        return
-    for graph, some in groupby(chunks, key=lambda chunk: chunk.graph):
-        most = _chunks_at_once(job, job.sites[graph])
-        for (_, checked), like in groupby(some, key=lambda chunk: (chunk.purpose, checks(job, chunk))):
-            while found := tuple(islice(like, 1 if checked else most)):
-                yield found
+def _keep(store: VoteStore, tally: Tally) -> None:
+    chunk = tally.chunk
+    store.add(chunk.graph, chunk.purpose, chunk.number, tally.counts, samples=chunk.samples, records=tally.records)
 
 
-def _gathered(job: Job, chunks: Iterable[Chunk]) -> Iterator[Together]:
-    """The chunks, as many at once as have no more nodes in all copies than a classifier gathers, or one."""
-    found, nodes = list[Chunk](), 0
-    for chunk in chunks:
-        own = chunk.samples * max(1, _n_nodes(job.sites[chunk.graph]))
-        if found and nodes + own > job.classifier.gathers:
-            yield tuple(found)
-            found, nodes = [], 0
-        found.append(chunk)
-        nodes += own
-    if found:
-        yield tuple(found)
+class _Count:
+    """The count on all graphs in progress.
+
+    Attributes:
+        waiting: the graphs that need votes but have no chunk in flight.
+    """
+
+    def __init__(self, job: Job, plan: Plan, store: VoteStore | None, advance: Advance, *, record: bool) -> None:
+        self._job, self._plan, self._store, self._advance = job, plan, store, advance
+        self._n_targets = [job.n_targets(graph) for graph in range(len(job.sites))]
+        self._firsts = np.cumsum([0, *self._n_targets])
+        shape = int(self._firsts[-1]), job.classifier.n_classes
+        self._counts: dict[Purpose, Counts] = {purpose: np.zeros(shape, dtype=np.int64) for purpose in PURPOSES}
+        self._wanted: dict[int, Wanted] = {}
+        self._open: dict[int, int] = {}  # chunks of a graph that are in flight, and one while they are listed
+        self.waiting: deque[int] = deque()
+        self._looked = False
+        self._recordings = {
+            i: [_Recording(job, i) for _ in range(n)]
+            for i, n in enumerate(self._n_targets)
+            if record and job.records(i)
+        }
+        for graph in range(len(job.sites)):
+            self._look(graph)
+
+    @staged("counting")
+    def votes(self) -> Votes:
+        """The votes, once nothing is waiting."""
+        for graph in self._recordings:
+            self._warn_of_unrecorded_targets(graph)
+        objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
+        selection = self._counts["selection"]
+        totals = set(self._counts["estimation"].sum(axis=1).tolist())
+        fixed = not self._looked and (self._store is None or all(map(self._store.is_fixed, totals)))
+        return Votes(
+            self._counts["estimation"],
+            selection=selection if selection.any() else None,
+            objects=objects,
+            targets=np.arange(len(objects)) - self._firsts[objects],
+            stopped=not fixed,
+            records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
+        )
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The chunks that are left to do; what the store has is added to the counts on the way."""
+        while self.waiting:
+            graph = self.waiting.popleft()
+            have, want = self._votes_of(graph), self._wanted[graph]
+            if graph in self._recordings and want.selection > have.selection:  # they choose whose flips are recorded
+                want = Wanted(want.selection, have.estimation)
+            self._open[graph] = 1
+            for purpose, before, now in zip(PURPOSES, have, want, strict=True):
+                if now == before:
+                    continue
+                recorded = self._recorded(graph) if purpose == "estimation" else Recorded(None)
+                stored = self._stored(graph, purpose, recorded)
+                for chunk in chunks_of(
+                    graph,
+                    purpose,
+                    now,
+                    self._job.chunk_size,
+                    before,
+                    **recorded._asdict(),
+                    first_chunk=self._first_chunk(purpose),
+                ):
+                    found = stored.get(chunk.number)
+                    if found is not None and found.chunk.samples == chunk.samples:
+                        self._add(found)
+                    else:  # not there, or with another number of samples: the last chunk of another run
+                        self._open[graph] += 1
+                        yield chunk
+            self._close(graph)
+
+    @staged("counting")
+    def take(self, tally: Tally) -> None:
+        """Takes in the votes of a chunk that was sent."""
+        if self._store is not None:
+            _keep(self._store, tally)
+        self._add(tally)
+        self._close(tally.chunk.graph)
+
+    def _add(self, tally: Tally) -> None:
+        chunk = tally.chunk
+        self._counts[chunk.purpose][self._rows(chunk.graph)] += tally.counts
+        if chunk.against is not None:
+            for recording, record in zip(self._recordings[chunk.graph], tally.records, strict=True):
+                recording.add(chunk.number, record)
+        self._advance(chunk.samples)
+
+    def _close(self, graph: int) -> None:
+        """Notes that a chunk of a graph is there, or that the list of its chunks has ended."""
+        self._open[graph] -= 1
+        if not self._open[graph]:
+            del self._open[graph]
+            if self._votes_of(graph) == self._wanted[graph]:
+                self._look(graph)
+            else:
+                self.waiting.append(graph)
+
+    def _look(self, graph: int) -> None:
+        """Asks the plan how many votes of a graph it wants, once all votes of its last answer are there."""
+        have, chunk_size, most = self._votes_of(graph), self._job.chunk_size, self._plan.most
+        if have != most and have.estimation:
+            self._note_look()
+        want = have if have == most else self._plan.wanted(self._so_far(graph))
+        if want == have:
+            self._wanted.pop(graph, None)
+            self._advance(sum(most) - sum(have))
+            return
+        for purpose, before, now, limit in zip(PURPOSES, have, want, most, strict=True):
+            if not before <= now <= limit:
+                raise InvalidParameterError("samples", f"want {before} to {limit} {purpose} votes here", now)
+            ends = chunk_ends(chunk_size, self._first_chunk(purpose))
+            if now > before > 0 and before != next(end for end in ends if end >= before):
+                must = f"want whole chunks of {chunk_size} samples at every look but the last"
+                raise InvalidParameterError("samples", must, before)
+        late = have.estimation and want.selection > have.selection
+        if graph in self._recordings and (late or not want.selection):
+            must = "want all selection votes before the first estimation vote where flips are recorded"
+            raise InvalidParameterError("samples", must, want)
+        self._wanted[graph] = want
+        self.waiting.append(graph)
+
+    def _note_look(self) -> None:
+        """Records that the plan is about to see estimation votes, and may answer by them."""
+        if self._store is not None and not self._looked:
+            self._store.note_look(selection=self._plan.most.selection, estimation=None)
+        self._looked = True
+
+    def _first_chunk(self, purpose: Purpose) -> int | None:
+        return self._plan.first_chunk if purpose == "estimation" else None
+
+    def _rows(self, graph: int) -> slice:
+        return slice(self._firsts[graph], self._firsts[graph + 1])
+
+    def _votes_of(self, graph: int) -> Wanted:
+        """How many votes of a graph are there."""
+        row = self._firsts[graph]
+        return Wanted(*(int(self._counts[purpose][row].sum()) for purpose in PURPOSES))
+
+    def _so_far(self, graph: int) -> SoFar:
+        selection, estimation = (self._counts[purpose][self._rows(graph)] for purpose in PURPOSES)
+        return SoFar(selection, estimation, self._job.chunk_size, graph, self._records(graph))
+
+    def _records(self, graph: int) -> tuple[FlipRecord | None, ...]:
+        if graph not in self._recordings:
+            return (None,) * self._n_targets[graph]
+        return tuple(recording.record() for recording in self._recordings[graph])
+
+    def _recorded(self, graph: int) -> Recorded:
+        if graph not in self._recordings:
+            return Recorded(None)
+        selection = self._counts["selection"][self._rows(graph)]
+        return what_to_record(self._job, graph, selection, self._plan.most.estimation)
+
+    def _warn_of_unrecorded_targets(self, graph: int) -> None:
+        against = self._recorded(graph).against
+        kept = sum(label != NOT_RECORDED for label in against) if isinstance(against, tuple) else 1
+        if kept < self._n_targets[graph]:
+            warnings.warn(
+                f"the flips of {kept:,} of {self._n_targets[graph]:,} targets of graph {graph} are recorded: those of "
+                f"all would take more than {MOST_BYTES:,} bytes. The others have certificates by p_A alone.",
+                StarcertWarning,
+                stacklevel=1,
+            )
+
+    def _stored(self, graph: int, purpose: Purpose, recorded: Recorded) -> dict[int, Tally]:
+        """The stored chunks of a graph by number; where flips are to be recorded, those that have them."""
+        if self._store is None:
+            return {}
+        stored = {
+            number: Tally(Chunk(graph, purpose, number, samples, *recorded), votes)
+            for number, samples, votes in self._store.tallies(graph, purpose)
+        }
+        if recorded.against is None:
+            return stored
+        n_sites, against = self._job.sites[graph].n_sites, recorded.against
+        labels = (against,) if isinstance(against, int) else against
+        wanted = [target for target, label in enumerate(labels) if label != NOT_RECORDED]
+        records: dict[int, list[FlipRecord | None]] = {number: [None] * len(labels) for number in stored}
+        for target in wanted:
+            for number, record in self._store.flips(graph, target).items():
+                alike = (record.label, record.n_sites) == (labels[target], n_sites)
+                same_form = len(labels) == 1 or record.complete != recorded.by_axis
+                if alike and same_form and record.samples[0] == stored[number].chunk.samples:
+                    records[number][target] = record
+        return {
+            number: tally._replace(records=tuple(records[number]))
+            for number, tally in stored.items()
+            if all(records[number][target] is not None for target in wanted)
+        }
 
 
-def _n_nodes(sites: Sites) -> int:
-    """How many nodes an object has: none, if it is no graph."""
-    return sites.frame.n_nodes if isinstance(sites.frame, Frame) else 0
+class Recorded(NamedTuple):
+    """What is recorded of the votes on a graph: see `Chunk`."""
+
+    against: int | tuple[int, ...] | None
+    by_axis: bool = False
 
 
-def _chunks_at_once(job: Job, sites: Sites) -> int:
-    """How many chunks of a graph are one batch: of what a classifier wants, as many as stay in the cache of a core."""
-    copies = TOGETHER_BYTES // (sites.n_sites // 8 + 4 * _n_nodes(sites) + 1)
-    if job.batch_size is not None:
-        copies = min(copies, job.batch_size)
-    return max(1, min(job.classifier.together, copies // job.chunk_size))
+def what_to_record(job: Job, graph: int, selection: Counts, votes: int) -> Recorded:
+    """What is recorded of at most `votes` estimation votes on a graph, from its selection votes.
+
+    One target has all its flips recorded as they come, until they take too much. Several targets share the noisy copies
+    but not the votes against their classes, so it is decided in advance: all flips, if those of all targets are
+    expected to take `MOST_BYTES` at most; else the number of flips on each axis, of the first targets that fit.
+    """
+    labels = selection.argmax(axis=1)
+    if len(labels) == 1:
+        return Recorded(int(labels[0]))
+    sites, n_axes = job.sites[graph], len(job.noise.axes)
+    lost = votes * (1 - (selection.max(axis=1) - 1) / selection.sum(axis=1))
+    flips = expected_flips(sites, job.noise)
+    valued = job.noise.is_valued
+    needed = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)
+    if needed <= MOST_BYTES:
+        return Recorded(tuple(labels.tolist()))
+    fits = np.cumsum(lost * (1 + n_axes * (2 if sites.n_sites < 2**16 else 4))) <= MOST_BYTES
+    return Recorded(tuple(np.where(fits, labels, NOT_RECORDED).tolist()), by_axis=True)
 
 
-def _with_sites(job: Job, chunks: Iterable[Chunk], executor: Executor) -> Iterator[tuple[Parcel[Sites], Together]]:
-    """Chunks with the sites of their graph: one parcel for those that follow each other."""
-    for graph, some in groupby(_together(job, chunks), key=lambda together: together[0].graph):
-        sites = Parcel(job.sites[graph], executor)
-        for together in some:
-            yield sites, together
+class _Recording:
+    """The flips of the votes against the class of one target, while they come in.
 
+    Chunks come in any order. They are joined, in their own order, when all of a look are there.
+    """
 
-def _count_there(job: Job, sites: Sites, chunks: Together) -> tuple[bytes, list[tuple[FlipRecord | None, ...]]]:
-    """What travels back of tallies: a small array takes longer to pickle than its bytes."""
-    found = count_chunks(job.classifier, sites, job, chunks)
-    return b"".join(tally.counts.tobytes() for tally in found), [tally.records for tally in found]
+    def __init__(self, job: Job, graph: int) -> None:
+        self._sites, self._noise = job.sites[graph], job.noise
+        self._declined, self._complete = False, True
+        self._joined: list[FlipRecord] = []  # one record, or none yet
+        self._parts: dict[int, FlipRecord] = {}
+        self._votes = 0
 
+    def add(self, number: int, record: FlipRecord | None) -> None:
+        """Adds the record of a chunk."""
+        if record is None:
+            self._declined = True
+            return
+        self._votes += len(record)
+        self._parts[number] = record if self._complete else self._by_numbers(record)
+        if self._complete and (not record.complete or self._is_too_large()):
+            self._complete = False
+            self._joined = [self._by_numbers(each) for each in self._joined]
+            self._parts = {each: self._by_numbers(part) for each, part in self._parts.items()}
 
-def _check_travels(job: Parcel[Job], executor: Executor) -> None:
-    """Refuses a classifier that a process pool of the standard library cannot send to its workers."""
-    if pickles_plainly(executor):
-        try:
-            _ = job.packed
-        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
-            raise InvalidParameterError(
-                "base",
-                "be picklable to travel to another process",
-                type(job.content.classifier).__name__,
-                f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too.",
-            ) from None
+    def _is_too_large(self) -> bool:
+        """Whether the flips of all chunks so far take more than they may, whatever order they came in."""
+        n_sites = self._sites.n_sites
+        if self._votes * -(-n_sites // 8) <= MOST_BYTES:  # as bits they do not, however many flips there are
+            return False
+        flips = sum(each.n_flips for each in (*self._joined, *self._parts.values()))
+        return flip_bytes(self._votes, flips, n_sites) > MOST_BYTES
+
+    def _by_numbers(self, record: FlipRecord) -> FlipRecord:
+        return record.by_numbers(self._axes, len(self._noise.axes)) if record.complete else record
+
+    @cached_property
+    def _axes(self) -> npt.NDArray[np.uint16]:
+        return axes_of_sites(self._sites, self._noise)
+
+    def record(self) -> FlipRecord | None:
+        """The record of all chunks, once those of a look are there; None if nothing is recorded."""
+        if self._parts:
+            self._joined = [FlipRecord.joined([*self._joined, *(self._parts[i] for i in sorted(self._parts))])]
+            self._parts = {}
+        return self._joined[0] if self._joined and not self._declined else None

@@ -76,6 +76,6 @@ def test_noisy_copies_count_as_graphs_do():
 )
 def test_sizes_are_three_to_five(sizes, name):
     with pytest.raises(
-        sc.InvalidParameterError, match=rf"'{name}' must be a whole number, from 3 to .*GraphletSampling"
+        sc.InvalidParameterError, match=rf"'{name}' must be a whole number from 3 to .*GraphletSampling"
     ):
         Graphlets(*sizes).fit([random_graph(5, 0.5, 1)])

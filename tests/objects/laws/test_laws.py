@@ -64,7 +64,7 @@ def test_a_law_is_read_as_it_was_written(law):
     ],
 )
 def test_text_and_words(law, text, words):
-    assert (law.to_text(), law.words()) == (text, words)
+    assert (law.to_text(), law.describe()) == (text, words)
 
 
 def test_categorical_on_two_values_is_a_flip():

@@ -7,8 +7,8 @@ import pytest
 from region_worlds import certify, covers_everything, named_pairs, shuffled
 
 import starcert as sc
-from starcert.objects.regions.atoms import GROUPS
-from starcert.objects.regions.chemistry import as_bonds, as_elements, guess_orders, molecule_of
+from starcert.objects.molecules import guess_orders, molecule_of
+from starcert.objects.regions.atoms import GROUPS, as_bonds, as_elements
 from starcert.objects.rule import partition_by_rule
 from starcert.system.errors import InvalidParameterError
 

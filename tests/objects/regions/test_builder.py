@@ -5,7 +5,7 @@ import pytest
 from region_worlds import shuffled
 
 import starcert as sc
-from starcert.objects.regions.builder import canonical_order
+from starcert.objects.content import canonical_order
 from starcert.objects.rule import partition_by_rule
 from starcert.system.errors import InvalidParameterError
 
@@ -73,9 +73,9 @@ def test_text_and_keywords_say_the_same():
         ("spectral", "one of the builders node_labels"),
         ("", "NAME or NAME:PARAMETER=VALUE"),
         (None, "NAME or NAME:PARAMETER=VALUE"),
-        ("communities:", "'' is no PARAMETER=VALUE"),
-        ("communities:resolution", "'resolution' is no PARAMETER=VALUE"),
-        ("communities:resolution=1,,seed=2", "'' is no PARAMETER=VALUE"),
+        ("communities:", "'' is not PARAMETER=VALUE"),
+        ("communities:resolution", "'resolution' is not PARAMETER=VALUE"),
+        ("communities:resolution=1,,seed=2", "'' is not PARAMETER=VALUE"),
         ("communities:seed=1,seed=2", "give 'seed' once"),
         ("communities:gamma=1", "Got 'gamma' instead. It has resolution, method, seed"),
         ("ring_atoms:size=6", "Got 'size' instead. It has no parameters"),
@@ -190,7 +190,7 @@ def test_parameters_do_not_change():
 
 def test_the_canonical_order_follows_names_of_any_kind():
     graph = sc.Graph(6, [], nodes=[("b", 1), 10, "10", 9, None, "9"])
-    names = [graph.nodes[index] for index in canonical_order(graph)]
+    names = [graph.nodes[index] for index in canonical_order(graph.nodes)]
     other = shuffled(graph)
-    assert [other.nodes[index] for index in canonical_order(other)] == names
+    assert [other.nodes[index] for index in canonical_order(other.nodes)] == names
     assert names[:2] == [9, 10]

@@ -79,7 +79,7 @@ def test_a_large_graph_is_described_by_its_nodes():
         ({"label": np.array([[1, 0], [1, 1]])}, r"\[1, 1\] at node 'v'.*similar_features"),
         ({"label": np.array([[0.5, 0.5], [1, 0]])}, r"\[0.5, 0.5\] at node 'u'"),
         ({"label": ["a b", "c"]}, "names without spaces"),
-        ({"label": [1, "1"]}, r"told apart by their str. Got \(1, '1'\)"),
+        ({"label": [1, "1"]}, r"differ in their str. Got \(1, '1'\)"),
     ],
 )
 def test_what_is_no_label_is_named(data, problem):

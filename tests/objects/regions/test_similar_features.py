@@ -55,7 +55,7 @@ def test_too_many_pairs_to_list_are_refused(monkeypatch, threshold):
     graph = sc.Graph(20, [], node_data={"x": x})
     named_pairs(similar_features(threshold), graph)
     for most in (1, 20):
-        monkeypatch.setattr(scores, "MOST_LISTED", most)
+        monkeypatch.setattr(scores, "MAX_LISTED", most)
         if threshold == 0.9:  # equal features only: no listing needed
             assert len(named_pairs(similar_features(threshold), graph)["alike"]) == 40
         else:
@@ -73,7 +73,7 @@ def test_it_does_not_read_edges():
 @pytest.mark.parametrize(
     ("x", "problem"),
     [
-        (np.array([[0, 1], [0.5, 1]]), "zeros and ones, for the Jaccard.* Got \"0.5 at node 'v'\""),
+        (np.array([[0, 1], [0.5, 1]]), "zeros and ones, as the Jaccard.* Got \"0.5 at node 'v'\""),
         (np.array([[0, 1], [np.nan, 1]]), "nan at node 'v'"),
         (np.array([0, 1]), "row of zeros and ones for each node. Got '1 dimension of int64'.*node_labels"),
         ([(0, 1), (1,)], "row of zeros and ones"),

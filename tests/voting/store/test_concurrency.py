@@ -65,7 +65,7 @@ def test_six_processes_at_once_and_never_two_writers(path):
     ]
     assert [each.stdout.readline() for each in processes] == ["ready\n"] * 6
     for each in processes:
-        each.stdin.write("3\n")
+        each.stdin.write("1.5\n")
         each.stdin.flush()
     told = [each.communicate() for each in processes]
     assert [err for _, err in told] == [""] * 6
@@ -133,7 +133,7 @@ def test_a_reader_does_not_write(full):
         with pytest.raises(StoreError, match="opened for reading"):
             reader.add(0, "selection", 9, [1, 0, 0], samples=1)
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
-            reader._db.execute("DELETE FROM chunks")
+            reader._file.db.execute("DELETE FROM chunks")
 
 
 def test_a_closed_store_says_so(full):

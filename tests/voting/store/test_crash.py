@@ -12,17 +12,17 @@ import pytest
 from store_worlds import PURPOSES, check_votes, child, fill, go_on, opened, votes_of
 
 from starcert.system.errors import InvalidParameterError, StoreError
-from starcert.voting.store import VoteStore, votes
+from starcert.voting.store import VoteStore, file
 
 
 def test_a_killed_run_continues_to_the_full_set(path):
     """SIGKILL at any moment: every chunk that is stored is right, and continuing gives exactly the full set."""
     code = (
-        "with store_worlds.opened(path) as store:\n    print('ready', flush=True)\n    store_worlds.go_on(store, 600)"
+        "with store_worlds.opened(path) as store:\n    print('ready', flush=True)\n    store_worlds.go_on(store, 300)"
     )
     rng = random.Random(5)
     stored = [0]
-    for attempt in range(12):
+    for attempt in range(8):
         with child(path, code, stdout=subprocess.PIPE) as other:
             if attempt % 4:  # every fourth is killed while it starts, or creates the file
                 other.stdout.readline()
@@ -34,12 +34,12 @@ def test_a_killed_run_continues_to_the_full_set(path):
     assert stored == sorted(stored)  # what was committed stays
     assert stored[-1] > 0
     with opened(path) as store:
-        go_on(store, 600)
+        go_on(store, 300)
     with VoteStore.read(path) as store:
-        assert check_votes(store) == 3 * 2 * 600
-        assert all(set(store.done(graph, purpose)) == set(range(600)) for graph in range(3) for purpose in PURPOSES)
+        assert check_votes(store) == 3 * 2 * 300
+        assert all(set(store.done(graph, purpose)) == set(range(300)) for graph in range(3) for purpose in PURPOSES)
         expected = [
-            np.sum([votes_of(graph, "selection", c) for c in range(600)], axis=0).tolist() for graph in range(3)
+            np.sum([votes_of(graph, "selection", c) for c in range(300)], axis=0).tolist() for graph in range(3)
         ]
         assert store.counts("selection").tolist() == expected
     assert os.listdir(path.parent) == [path.name]
@@ -49,12 +49,13 @@ def test_a_killed_run_continues_to_the_full_set(path):
 def test_half_a_commit_is_taken_back(full, first):
     """The process dies when part of a transaction is in the file already, and its journal beside it."""
     code = """
-from starcert.voting.store.records import StoredChunk
+from starcert.voting.store.rows import StoredVotes, row_of
 store = store_worlds.opened(path)
-store._db.execute("PRAGMA cache_size = 1")
-store._db.execute("BEGIN IMMEDIATE")
-rows = [StoredChunk(0, 0, "selection", chunk, 1, (1, 0, 0)).row for chunk in range(100, 5000)]
-store._db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+db = store._file.db
+db.execute("PRAGMA cache_size = 1")
+db.execute("BEGIN IMMEDIATE")
+rows = [row_of(StoredVotes(0, "selection", chunk, 1, bytes([1, *[0] * 23]))) for chunk in range(100, 5000)]
+db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", rows)
 import os, signal
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -141,14 +142,14 @@ def test_an_interruption_says_that_the_file_is_gone(tmp_path):
 
 
 def test_a_full_disk_loses_nothing_that_was_committed(path, monkeypatch):
-    monkeypatch.setattr(votes, "COMMIT_ROWS", 256)
+    monkeypatch.setattr(file, "COMMIT_ROWS", 256)
 
     def run():
         with opened(path) as store:
             fill(store, 4)
             store.flush()
-            pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-            store._db.execute(f"PRAGMA max_page_count = {pages}")
+            pages = store._file.db.execute("PRAGMA page_count").fetchone()[0]
+            store._file.db.execute(f"PRAGMA max_page_count = {pages}")
             fill(store, 200)
 
     with pytest.raises(StoreError) as caught:
@@ -168,13 +169,13 @@ def test_a_full_disk_loses_nothing_that_was_committed(path, monkeypatch):
 
 
 def test_what_could_not_be_written_is_tried_again(path, monkeypatch):
-    monkeypatch.setattr(votes, "COMMIT_ROWS", 256)
+    monkeypatch.setattr(file, "COMMIT_ROWS", 256)
     with opened(path) as store:
-        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        pages = store._file.db.execute("PRAGMA page_count").fetchone()[0]
+        store._file.db.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(StoreError, match="disk is full"):
             fill(store, 200)
-        store._db.execute("PRAGMA max_page_count = 1000000")
+        store._file.db.execute("PRAGMA max_page_count = 1000000")
         fill(store, 200)
     with VoteStore.read(path) as store:
         assert store.counts("selection").sum() == 600_000
@@ -182,12 +183,12 @@ def test_what_could_not_be_written_is_tried_again(path, monkeypatch):
 
 def test_a_disk_that_fails_in_the_background_is_reported_by_the_next_call(path):
     with opened(path) as store:
-        store._db.execute("PRAGMA query_only = ON")
+        store._file.db.execute("PRAGMA query_only = ON")
         store.add(0, "selection", 0, [1, 0, 0], samples=1)
-        store._alarm.join()
+        store._file._alarm.join()
         with pytest.raises(StoreError, match="could not write 2 chunks: attempt to write a readonly database"):
             store.add(0, "selection", 1, [1, 0, 0], samples=1)
-        store._db.execute("PRAGMA query_only = OFF")
+        store._file.db.execute("PRAGMA query_only = OFF")
     with VoteStore.read(path) as store:
         assert store.done(0, "selection") == {0: 1, 1: 1}
 

@@ -1,8 +1,6 @@
 """Flips of votes against a class, and votes at attacked graphs, in a store."""
 
-import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,13 +8,12 @@ from store_worlds import AXES, SETTINGS, child, edit, fill, fill_evidence, flips
 
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.system.errors import InvalidParameterError, StoreError
-from starcert.voting.store import GraphRecord, VoteStore, votes
-from starcert.voting.store.evidence import StoredFlips
-from starcert.voting.store.records import StoredChunk
+from starcert.voting.store import GraphRecord, VoteStore, file
+from starcert.voting.store.rows import StoredFlips, StoredVotes, row_of
 
 
 def put(store, graph=1, chunk=2, record=None, **options):
-    given = {"samples": 1000, "record": flips_of(graph, chunk) if record is None else record} | options
+    given = {"samples": 1000, "records": [flips_of(graph, chunk) if record is None else record]} | options
     store.add(graph, "estimation", chunk, votes_of(graph, "estimation", chunk), **given)
 
 
@@ -91,12 +88,12 @@ def test_the_longer_record_is_kept(path):
     counts = np.bincount(few.classes, minlength=3)
     counts[0] = 30
     with opened(path) as store:
-        store.add(1, "estimation", 2, counts, samples=40, record=few)
+        store.add(1, "estimation", 2, counts, samples=40, records=[few])
         store.flush()
         assert store.flips(1)[2].agrees_with(few)
         put(store, record=full)
         assert store.flips(1)[2].agrees_with(full)
-        store.add(1, "estimation", 2, counts, samples=40, record=few)
+        store.add(1, "estimation", 2, counts, samples=40, records=[few])
         assert store.flips(1)[2].agrees_with(full)
     with VoteStore.read(path) as store:
         assert store.flips(1)[2].agrees_with(full)
@@ -108,7 +105,7 @@ def test_votes_may_be_more_than_were_recorded(path):
     counts = np.bincount(few.classes, minlength=3)
     counts[0] = 30
     with opened(path) as store:
-        store.add(1, "estimation", 2, counts, samples=40, record=few)
+        store.add(1, "estimation", 2, counts, samples=40, records=[few])
         store.add(1, "estimation", 2, votes_of(1, "estimation", 2), samples=1000)
     with opened(path) as store:
         assert store.flips(1)[2].agrees_with(few)
@@ -119,9 +116,9 @@ def test_votes_may_be_more_than_were_recorded(path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"record": flips_of(1, 3)}, "'record' must be of the votes"),
-        ({"record": FlipRecord.joined([flips_of(1, 2), flips_of(1, 2)])}, "'record' must be of the votes"),
-        ({"chunk": 3, "record": flips_of(1, 2)}, "'record' must be of the votes"),
+        ({"record": flips_of(1, 3)}, "'records' must be of the votes"),
+        ({"record": FlipRecord.joined([flips_of(1, 2), flips_of(1, 2)])}, "'records' must be of the votes"),
+        ({"chunk": 3, "record": flips_of(1, 2)}, "'records' must be of the votes"),
     ],
 )
 def test_a_record_of_other_votes_is_refused(path, options, problem):
@@ -129,9 +126,12 @@ def test_a_record_of_other_votes_is_refused(path, options, problem):
         put(store, **options)
 
 
-def test_a_record_is_of_estimation_votes_on_one_target(path):
-    with opened(path) as store, pytest.raises(InvalidParameterError, match="must be of estimation votes on one"):
-        store.add(1, "selection", 2, votes_of(1, "estimation", 2), samples=1000, record=flips_of(1, 2))
+def test_a_record_is_of_estimation_votes(path):
+    with (
+        opened(path) as store,
+        pytest.raises(InvalidParameterError, match="must be of estimation votes, one for"),
+    ):
+        store.add(1, "selection", 2, votes_of(1, "estimation", 2), samples=1000, records=[flips_of(1, 2)])
 
 
 def test_flips_of_a_graph_with_several_targets_are_those_of_each(path):
@@ -139,10 +139,9 @@ def test_flips_of_a_graph_with_several_targets_are_those_of_each(path):
     counts = votes_of(0, "estimation", 0)
     place = 0, "estimation", 0, [counts, counts]
     with VoteStore.open(path, SETTINGS, graphs, provenance={}) as store:
-        with pytest.raises(InvalidParameterError, match="must be of estimation votes on one target"):
-            store.add(*place, samples=1000, record=flips_of(0, 0))
-        with pytest.raises(InvalidParameterError, match="one of each target where there are 2"):
-            store.add(*place, samples=1000, records=[flips_of(0, 0)] * 3)
+        for wrong in ([flips_of(0, 0)], [flips_of(0, 0)] * 3):
+            with pytest.raises(InvalidParameterError, match="one for each of 2 targets"):
+                store.add(*place, samples=1000, records=wrong)
         store.add(*place, samples=1000, records=[None, flips_of(0, 0)])
         store.add_attack(0, [3], 0, [5, 0, 0], samples=5, target=1)
         assert store.flips(0) == {}
@@ -178,23 +177,14 @@ def test_flips_with_what_they_show_come_back(path, rate):
     record = FlipRecord.of_chunk(0, 403, 1000, classes, [given])
     assert (record.bits is None) == (rate == 0.01)
     with opened(path) as store:
-        store.add(1, "estimation", 2, counts, samples=1000, record=record)
+        store.add(1, "estimation", 2, counts, samples=1000, records=[record])
     with VoteStore.read(path) as store:
         assert store.flips(1)[2].agrees_with(record)
-    row = StoredFlips.from_caller(StoredChunk(1, 0, "estimation", 2, 1000, tuple(counts)), record)
+    votes = StoredVotes(1, "estimation", 2, 1000, np.array(counts, dtype="<i8").tobytes())
+    row = StoredFlips.from_caller(votes, 0, counts, record)
     fewer = row._replace(entries=row.entries - 1)
-    edit(path, ("UPDATE flips SET entries = ?, digest = ?", (fewer.entries, fewer.row[-1])))
+    edit(path, ("UPDATE flips SET entries = ?, digest = ?", (fewer.entries, row_of(fewer)[-1])))
     with pytest.raises(StoreError, match=r"its content is not the|'positions'|'starts'"):
-        VoteStore.read(path)
-
-
-def test_flips_of_a_graph_with_several_targets_are_refused_in_an_old_file(path):
-    shutil.copy(Path(__file__).with_name("format_3.db"), path)
-    chunk = StoredChunk(1, 0, "estimation", 0, 1000, tuple(votes_of(1, "estimation", 0)))
-    graph, _, *others = StoredFlips.from_caller(chunk, flips_of(1, 0)).row
-    row = graph, *others  # format 3 knows no targets of flips
-    edit(path, (f"INSERT INTO flips VALUES ({', '.join('?' * len(row))})", row))
-    with pytest.raises(StoreError, match="recorded on graph 1, which is not there or has several targets"):
         VoteStore.read(path)
 
 
@@ -279,8 +269,8 @@ def test_other_votes_at_an_attacked_graph_are_refused(path):
 
 
 def test_many_bytes_are_committed_at_once(path, monkeypatch):
-    monkeypatch.setattr(votes, "COMMIT_SECONDS", 1000.0)
-    monkeypatch.setattr(votes, "COMMIT_BYTES", 10_000)
+    monkeypatch.setattr(file, "COMMIT_SECONDS", 1000.0)
+    monkeypatch.setattr(file, "COMMIT_BYTES", 10_000)
     with opened(path) as store:
         for chunk in range(4):
             put(store, chunk=chunk)
@@ -293,7 +283,7 @@ store = store_worlds.opened(path)
 for chunk in range(1000):
     record = store_worlds.flips_of(1, chunk)
     counts = store_worlds.votes_of(1, "estimation", chunk)
-    store.add(1, "estimation", chunk, counts, samples=1000, record=record)
+    store.add(1, "estimation", chunk, counts, samples=1000, records=[record])
     store.add_attack(1, [chunk], 0, counts, samples=1000)
     if chunk % 3 == 0:
         store.flush()

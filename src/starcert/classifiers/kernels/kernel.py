@@ -13,7 +13,7 @@ import numpy as np
 
 from starcert.classifiers.kernels.words import Counts, Floats, Integers, Words, look_up, table_of
 from starcert.math.arithmetic import compiled
-from starcert.objects import Frame, Graph
+from starcert.objects import Graph, NodeFrame
 from starcert.objects.content import digest
 from starcert.sampling.batch import EdgeList, NoisyGraphs
 from starcert.system.errors import InvalidParameterError, StarcertError
@@ -229,7 +229,7 @@ def checked_graphs(graphs: Sequence[Graph]) -> list[Graph]:
     return listed
 
 
-def refuse_directed(frame: Frame) -> None:
+def refuse_directed(frame: NodeFrame) -> None:
     """Kernels count neighbours without direction: what only direction tells would be lost in silence."""
     if frame.directed:
         hint = "Make the graph undirected, or use a model that reads directions (from_pyg, from_callable)."

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+from typing_extensions import override
+
 from starcert.math.channels import Channel
 from starcert.objects.laws.law import Law, Move, probability, real_number
+from starcert.objects.layers import EDGE_LAYERS
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Flip", "TypedFlip", "flip_from", "flip_numbers"]
+__all__ = ["Flip", "TypedFlip"]
 
 Added: TypeAlias = Literal["uniform", "graph"]
 """How the type of an added edge is drawn."""
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Flip(Law):
     """Flips of bits.
 
     `Flip(p)`: every site flips with probability p. `Flip(delete=d, add=s)`: a 1 flips with d, a 0 with s.
-    The first has one axis, the second two: an attacker's deletions and additions are counted apart.
+    The first has one axis, the second two: an attacker's deletions and additions are counted separately.
 
     On edges of several types it flips their presence, and types are not attacked: an edge of the clean graph keeps its
-    type, and one that is added draws its own (see `TypedFlip`). `Edges` is the law under which types are attacked too.
+    type, and an added one draws its own (see `TypedFlip`). `Edges` is the law under which types are attacked too.
 
     Args:
         p: the probability of any flip.
@@ -38,7 +42,10 @@ class Flip(Law):
         (Flip(0.1), Flip(delete=0.04, add=0.2), Flip(0.1, added='graph'))
     """
 
-    __slots__ = ("add", "added", "delete", "symmetric")
+    symmetric: bool
+    delete: float
+    add: float
+    added: Added | tuple[float, ...]
 
     def __init__(
         self,
@@ -55,72 +62,57 @@ class Flip(Law):
                 {"p": p, "delete": delete, "add": add},
                 "Write Flip(0.1) or Flip(delete=0.04, add=0.2).",
             )
-        self.symmetric: bool
-        self.delete: float
-        self.add: float
         object.__setattr__(self, "symmetric", p is not None)
         object.__setattr__(self, "delete", probability(p, "p") if p is not None else probability(delete, "delete"))
         object.__setattr__(self, "add", self.delete if p is not None else probability(add, "add"))
-        self.added: Added | tuple[float, ...]
         object.__setattr__(self, "added", _as_rule(added))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Flip does not change: make a new one instead of setting {name!r}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (self.numbers, self.added)
-
     @property
+    @override
     def alphabet(self) -> int:
-        """See `Law`: absent and present."""
         return 2
 
     @property
+    @override
     def suffixes(self) -> tuple[str, ...]:
-        """See `Law`."""
         return ("",) if self.symmetric else (".delete", ".add")
 
     @property
+    @override
     def moves(self) -> tuple[tuple[Move, ...], ...]:
-        """See `Law`."""
         return (((1, 0), (0, 1)),) if self.symmetric else (((1, 0),), ((0, 1),))
 
     @property
+    @override
     def channels(self) -> tuple[Channel, ...]:
-        """See `Law`.
-
-        The noisy bit agrees with the attacked graph with probability a if the clean graph was smoothed, b if the
-        attacked one was: a deleted site (1 → 0) has (a, b) = (d, 1−s), an added one (0 → 1) has (s, 1−d).
-        """
+        # The noisy bit agrees with the attacked graph with probability a if the clean graph was smoothed, b if the
+        # attacked one was: a deleted site (1 → 0) has (a, b) = (d, 1−s), an added one (0 → 1) has (s, 1−d).
         delete, add = Fraction(self.delete), Fraction(self.add)
         deleted = Channel.of_bit(delete, 1 - add)
         return (deleted,) if self.symmetric else (deleted, Channel.of_bit(add, 1 - delete))
 
+    @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
-        """See `Law`."""
         flips = Fraction(self.change(value))
         return (flips, 1 - flips) if value else (1 - flips, flips)
 
+    @override
     def change(self, value: int) -> float:
-        """See `Law`."""
         return self.delete if value else self.add
 
-    def filled(self, alphabet: int, name: str, layer: str) -> Law:
-        """See `Law`: presence flips, however many types of edges there are."""
-        from starcert.objects.arcs import ARCS  # noqa: PLC0415  (numpy: only where graphs are)
-        from starcert.objects.blocks import PAIRS  # noqa: PLC0415
-
-        if alphabet > 2 and layer not in (PAIRS, ARCS):
-            return super().filled(alphabet, name, layer)
+    @override
+    def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
+        # Presence flips, however many types of edges there are.
+        if alphabet > 2 and layer not in EDGE_LAYERS:
+            return Law.for_alphabet(self, alphabet, name, layer)
         if not isinstance(self.added, str) and len(self.added) != alphabet - 1:
             hint = "Types are those of graph.type_names, in their order."
-            raise InvalidParameterError(
-                name, f"have a share for each of the {alphabet - 1} types of {layer}", self, hint
-            )
+            wanted = f"have a share for each of the {alphabet - 1} types of {layer}"
+            raise InvalidParameterError(name, wanted, self, hint)
         return self
 
+    @override
     def acting(self, present: Sequence[int]) -> Law:
-        """See `Law`: on typed edges, the law that draws types."""
         if len(present) == 1:
             return self
         weights = [Fraction(1)] * len(present)
@@ -130,30 +122,30 @@ class Flip(Law):
             weights = [Fraction(count) for count in present]
         return TypedFlip(self, tuple(weight / sum(weights) for weight in weights))
 
+    @override
     def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
-        """See `Law`: present sites are deleted, absent ones added."""
         return (sum(counts),) if self.symmetric else (sum(counts[1:]), counts[0])
 
     @property
+    @override
     def numbers(self) -> dict[str, float]:
-        """See `Law`: one number for each axis."""
         return {"flip": self.delete} if self.symmetric else {"delete": self.delete, "add": self.add}
 
+    @override
     def to_json(self) -> float | dict[str, Any]:
-        """See `Law`: p, or delete and add; and how types are drawn, if not uniformly."""
         if self.added != "uniform":
             return self.numbers | {"added": self.added if isinstance(self.added, str) else list(self.added)}
         return self.delete if self.symmetric else self.numbers
 
+    @override
     def to_text(self) -> str:
-        """See `Law`: P, or DELETE/ADD; with @graph, or @SHARE:SHARE:…, for how types are drawn."""
         text = "/".join(map(repr, self.numbers.values()))
         if self.added == "uniform":
             return text
         return f"{text}@{self.added if isinstance(self.added, str) else ':'.join(map(repr, self.added))}"
 
-    def words(self) -> str:
-        """See `Law`."""
+    @override
+    def describe(self) -> str:
         if self.symmetric:
             return f"flips with probability {self.delete:g}"
         return f"an edge is deleted with probability {self.delete:g}, an absent one added with {self.add:g}"
@@ -161,19 +153,6 @@ class Flip(Law):
     def adding_at_most(self, add: float) -> Flip:
         """The law itself if it adds no more than that; otherwise one that does, and deletes as it did."""
         return self if self.add <= add else Flip(delete=self.delete, add=add, added=self.added)
-
-    def argument(self) -> str:
-        """See `Law`: a number stands for Flip(p)."""
-        return repr(self.delete) if self.symmetric and self.added == "uniform" else repr(self)
-
-    def _key(self) -> tuple[object, ...]:
-        return self.symmetric, self.delete, self.add, self.added
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Flip) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
     def __repr__(self) -> str:
         chances = repr(self.delete) if self.symmetric else f"delete={self.delete!r}, add={self.add!r}"
@@ -186,82 +165,50 @@ class TypedFlip(Law):
 
     Which type an edge has where it is present is frozen for each pair at the clean graph: its type, or a draw by the
     shares. Whether it is present is all that an attack changes, and given that, the type has the same law on either
-    side. So it tells nothing, and the channels are those of the flips.
-
-    Attributes:
-        flip: the flips.
-        shares: of each type among added edges.
-
-    Example:
-        >>> TypedFlip(Flip(delete=0.5, add=0.25), (Fraction(1, 2),) * 2).transitions(0)
-        (Fraction(3, 4), Fraction(1, 8), Fraction(1, 8))
+    side. So the type carries no information, and the channels are those of the flips. `shares` are those of the types
+    among added edges.
     """
 
     flip: Flip
     shares: tuple[Fraction, ...]
 
     @property
+    @override
     def alphabet(self) -> int:
-        """See `Law`: absent, and every type."""
         return 1 + len(self.shares)
 
     @property
+    @override
     def suffixes(self) -> tuple[str, ...]:
-        """See `Law`."""
         return self.flip.suffixes
 
     @property
+    @override
     def moves(self) -> tuple[tuple[Move, ...], ...]:
-        """See `Law`: edges go, and come with a type that the attacker does not choose."""
+        # The attacker does not choose the type of an added edge.
         types = range(1, self.alphabet)
         deleted, added = tuple((value, 0) for value in types), tuple((0, value) for value in types)
         return (deleted + added,) if self.flip.symmetric else (deleted, added)
 
     @property
+    @override
     def channels(self) -> tuple[Channel, ...]:
-        """See `Law`: those of the flips."""
         return self.flip.channels
 
+    @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
-        """See `Law`."""
         chance = Fraction(self.flip.change(value))
         if not value:
             return (1 - chance, *(chance * share for share in self.shares))
         return (chance, *((1 - chance) * (shown == value) for shown in range(1, self.alphabet)))
 
+    @override
     def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
-        """See `Law`: an edge that was deleted keeps its type where it is present, and one that was added draws its own.
-
-        Example:
-            >>> law = TypedFlip(Flip(delete=0.5, add=0.25), (Fraction(1, 2),) * 2)
-            >>> law.attacked(2, 0), law.attacked(0, 1)
-            ((Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
-        """
+        # A deleted edge keeps its type where it is present, and an added one draws its own.
         chance = Fraction(self.flip.change(after))
         if after:
             return (chance, *((1 - chance) * share for share in self.shares))
         return (1 - chance, *(chance * (shown == before) for shown in range(1, self.alphabet)))
-
-
-def flip_numbers(names: Mapping[str, object]) -> tuple[str, ...]:
-    """Which numbers a flip law has in a file that has these names: `flip`, or `delete` and `add`."""
-    return ("flip",) if "flip" in names else ("delete", "add")
-
-
-def flip_from(named: Mapping[str, float]) -> Flip:
-    """The flip law of these `numbers`.
-
-    Example:
-        >>> flip_from({"flip": 0.1}), flip_from({"delete": 0.04, "add": 0.2})
-        (Flip(0.1), Flip(delete=0.04, add=0.2))
-    """
-    return _restored(named, "uniform")
-
-
-def _restored(named: Mapping[str, float], added: Added | tuple[float, ...]) -> Flip:
-    if "flip" in named:
-        return Flip(named["flip"], added=added)
-    return Flip(delete=named["delete"], add=named["add"], added=added)
 
 
 def _as_rule(added: object) -> Added | tuple[float, ...]:

@@ -2,6 +2,10 @@
 
 A law knows its axes, its channels, its transitions, its capacity, and how it is written and read; nothing else does.
 The p of the certificate is the p of the sampler: the exact value of the float given, never a rounded neighbour.
+
+`axis_moves` describes each axis for evidence, which counts flips and looks at what attacked sites show. All sites of
+an axis must look alike to it: however they are attacked, noise flips them equally often and shows each likelihood
+ratio equally often.
 """
 
 from __future__ import annotations
@@ -11,25 +15,30 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from starcert.math.channels import Channel
+from starcert.math.site_laws import SiteLaw, outcome_numbers
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["Law", "Move", "probability", "real_number"]
+__all__ = ["AxisMoves", "Law", "Move", "axis_moves", "probability", "real_number", "why_not_alike"]
 
 Move: TypeAlias = tuple[int, int]
 """What an attack does to a site: its value in the clean object, and in the attacked one."""
 
-WRITTEN = "Flip, Categorical and Edges are such laws."
+HAVE_TEXT = "Flip, Categorical and Edges are such laws."
 
 
 class Law(ABC):
     """The noise of one region: what a site shows in a noisy copy, given the value that it has.
 
     Values are 0 … alphabet − 1. An axis of a law counts attacked sites, those with one of its moves. A law is
-    immutable, hashable and picklable, and equal to those that say the same. A new one says what the four abstract
-    members ask, and the rest follows from them; it says more where files, command lines and reports shall know it too.
+    immutable, hashable and picklable, and equal to laws with the same content. A new law defines the four abstract
+    members, and the rest follows from them; it overrides more to be written to files, command lines and reports.
 
     Example:
         >>> class Forget(Law):  # one of three values is forgotten: it shows as 0
@@ -79,7 +88,7 @@ class Law(ABC):
         return tuple(found)
 
     def attacked(self, before: int, after: int) -> tuple[Fraction, ...]:
-        """What a site shows once an attack has given it another value: as a rule, what one of that value shows."""
+        """The transitions of a site whose value an attack has changed: usually those of any site with that value."""
         return self.transitions(after)
 
     def change(self, value: int) -> float:
@@ -87,16 +96,13 @@ class Law(ABC):
         return float(1 - self.transitions(value)[value])
 
     def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
-        """How many sites an attacker finds on each axis, where so many sites have each value."""
+        """How many sites an attacker can change on each axis, given how many sites have each value."""
         return tuple(sum(counts[value] for value in {before for before, _ in moves}) for moves in self.moves)
 
-    def filled(self, alphabet: int, name: str, layer: str) -> Law:
-        """The law on sites that have so many values: itself, or with that number filled in where it was left open.
+    def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
+        """The law on sites with `alphabet` values: itself, or with that number filled in where it was left open.
 
-        Args:
-            alphabet: how many values the sites have.
-            name: what errors call the law.
-            layer: what errors call the sites.
+        Errors call the law `name` and its sites `layer`.
         """
         if self.alphabet != alphabet:
             got = f"{self!r} on {self.alphabet} values"
@@ -104,13 +110,13 @@ class Law(ABC):
         return self
 
     def acting(self, present: Sequence[int]) -> Law:
-        """The law whose transitions are drawn on a layer whose clean values 1, 2, … are so many: as a rule, itself."""
+        """The law that is sampled on a layer with these counts of the clean values 1, 2, …: usually the law itself."""
         return self
 
     @property
     def numbers(self) -> dict[str, float]:
         """The law in named numbers, as files have it."""
-        raise InvalidParameterError("noise", "have laws that files know", self, WRITTEN)
+        raise InvalidParameterError("noise", "have laws that files know", self, HAVE_TEXT)
 
     def to_json(self) -> float | dict[str, Any]:
         """The law in plain numbers; `law_from_json` reads it back."""
@@ -118,19 +124,15 @@ class Law(ABC):
 
     def to_text(self) -> str:
         """The law as a command line takes it; `law_from_text` reads it back."""
-        raise InvalidParameterError("noise", "have laws that can be written", self, WRITTEN)
+        raise InvalidParameterError("noise", "have laws that can be written", self, HAVE_TEXT)
 
-    def words(self) -> str:
-        """The law in words, for a report."""
-        return repr(self)
-
-    def argument(self) -> str:
-        """The law as it is given to `Noise`."""
+    def describe(self) -> str:
+        """The law as a phrase, for a report."""
         return repr(self)
 
 
 def real_number(value: object) -> float:
-    """A number as a float, NaN for what is no number: nothing compares with that."""
+    """A number as a float, NaN for anything else: no comparison with it is true."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -145,3 +147,63 @@ def probability(value: object, name: str) -> float:
     if not 0 <= number <= 1:
         raise InvalidParameterError(name, "be a probability from 0 to 1", value)
     return number + 0.0  # −0.0 becomes 0.0: one way to write one value
+
+
+class AxisMoves(NamedTuple):
+    """One axis of a law, as evidence sees it.
+
+    An attacker can change sites with one of the values `starts`. `ranks` has, for each value of a site, the values that
+    an attack may give it, each as its rank from 0 among the other values, shape (alphabet, moves); `outcomes`, for each
+    of these and each shown value, the number of its outcome, shape (alphabet, moves, alphabet).
+    """
+
+    law: SiteLaw
+    starts: tuple[int, ...]
+    ranks: npt.NDArray[np.int64]
+    outcomes: npt.NDArray[np.uint8]
+
+    @property
+    def alphabet(self) -> int:
+        """How many values a site has."""
+        return len(self.ranks)
+
+
+@lru_cache(maxsize=256)
+def axis_moves(law: Law) -> tuple[AxisMoves, ...]:
+    """The axes of a law, in their order."""
+    if reason := why_not_alike(law):
+        raise InvalidParameterError("noise", "have laws whose axes evidence can look at", law, reason)
+    found = []
+    for moves in law.moves:
+        targets = {before: [after for start, after in moves if start == before] for before, _ in moves}
+        number = max(map(len, targets.values()))
+        ranks = np.zeros((law.alphabet, number), dtype=np.int64)
+        outcomes = np.zeros((law.alphabet, number, law.alphabet), dtype=np.uint8)
+        for before, afters in targets.items():
+            ranks[before] = [after - (after > before) for after in afters]
+            outcomes[before] = [
+                outcome_numbers(law.transitions(before), law.transitions(after), before) for after in afters
+            ]
+        (one,) = _site_laws(law, moves)
+        found.append(AxisMoves(one._replace(moves=number), tuple(targets), ranks, outcomes))
+    return tuple(found)
+
+
+def why_not_alike(law: Law) -> str:
+    """Why evidence cannot look at the axes of a law; "" if it can."""
+    starts = []
+    for suffix, moves in zip(law.suffixes, law.moves, strict=True):
+        befores = [before for before, _ in moves]
+        if len(_site_laws(law, moves)) > 1 or len({befores.count(before) for before in befores}) > 1:
+            return f"sites of {suffix or 'its axis'} are not all attacked alike"
+        if any(before == after for before, after in moves) or len(set(moves)) < len(moves):
+            return f"{suffix or 'its axis'} has a move that changes nothing, or one twice"
+        starts.append(frozenset(befores))
+    for i, one in enumerate(starts):
+        if any(one != other and one & other for other in starts[:i]):
+            return "two axes share some of their sites and not others"
+    return ""
+
+
+def _site_laws(law: Law, moves: tuple[Move, ...]) -> set[SiteLaw]:
+    return {SiteLaw.of(law.transitions(before), law.transitions(after), before) for before, after in moves}

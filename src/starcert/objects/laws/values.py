@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
+
+from typing_extensions import override
 
 from starcert.math.channels import Channel
 from starcert.objects.laws.law import Law, Move, probability, real_number
@@ -19,8 +20,8 @@ __all__ = ["Categorical", "Edges"]
 class Categorical(Law):
     """A site changes its value with probability p; each other value is equally likely.
 
-    How many values there are is part of the law: the channel depends on it, and slack is asked for where no object is.
-    Where it is left open, the sites that the law meets fill it in. It has one axis: an attack is any change of a value.
+    How many values there are is part of the law, as the channel depends on it; where it is left open, it is filled in
+    from the sites. The law has one axis: an attack is any change of a value.
 
     Attributes:
         p: the probability that a site shows another value.
@@ -41,66 +42,58 @@ class Categorical(Law):
         object.__setattr__(self, "values", _as_number(self.values, "values"))
 
     @property
+    @override
     def alphabet(self) -> int:
-        """See `Law`."""
         if self.values is None:
-            hint = "Write Categorical(0.05, 4), or 0.05:4, where no object is there to tell."
+            hint = "Write Categorical(0.05, 4), or 0.05:4, where no object says it."
             raise InvalidParameterError("values", "say how many values a site has", self, hint)
         return self.values
 
-    def filled(self, alphabet: int, name: str, layer: str) -> Law:
-        """See `Law`."""
-        return (
-            replace(self, values=alphabet)
-            if self.values is None
-            else super(Categorical, self).filled(alphabet, name, layer)
-        )
+    @override
+    def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
+        if self.values is None:
+            return replace(self, values=alphabet)
+        return Law.for_alphabet(self, alphabet, name, layer)
 
     @property
+    @override
     def suffixes(self) -> tuple[str, ...]:
-        """See `Law`."""
         return ("",)
 
     @property
+    @override
     def moves(self) -> tuple[tuple[Move, ...], ...]:
-        """See `Law`: any change."""
         return (tuple(permutations(range(self.alphabet), 2)),)
 
     @property
+    @override
     def channels(self) -> tuple[Channel, ...]:
-        """See `Law`.
-
-        The noisy value is that of the clean object, that of the attacked one, or neither, which tells nothing.
-        """
+        # The noisy value is that of the clean object, that of the attacked one, or neither, which says nothing.
         stays = 1 - Fraction(self.p)
         other = Fraction(self.p) / (self.alphabet - 1)
         neither = (self.alphabet - 2) * other
         return (Channel([(stays, other), (other, stays), (neither, neither)]),)
 
+    @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
-        """See `Law`."""
         other = Fraction(self.p) / (self.alphabet - 1)
         return tuple(1 - Fraction(self.p) if shown == value else other for shown in range(self.alphabet))
 
+    @override
     def change(self, value: int) -> float:
-        """See `Law`."""
         return self.p
 
-    def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
-        """See `Law`: every site can be changed."""
-        return (sum(counts),)
-
     @property
+    @override
     def numbers(self) -> dict[str, float]:
-        """See `Law`."""
         return {"categorical": self.p} | ({} if self.values is None else {"values": self.values})
 
+    @override
     def to_text(self) -> str:
-        """See `Law`: P:VALUES, with * for a number that is left open."""
         return f"{self.p!r}:{'*' if self.values is None else self.values}"
 
-    def words(self) -> str:
-        """See `Law`."""
+    @override
+    def describe(self) -> str:
         others = "any other value" if self.values is None else f"any of {self.values - 1} other values"
         return f"changes with probability {self.p:g} to {others}"
 
@@ -110,11 +103,9 @@ class Categorical(Law):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Edges(Law):
-    """Edges of several types: they go, come and change their type.
+    """Edges of several types: they are deleted, added and change their type; all types are equally likely.
 
-    An edge is deleted with one probability and changes its type with another, each other type being equally likely; an
-    absent edge is added with a third, each type being equally likely. It has three axes: an attacker deletes edges,
-    adds edges of any type, and gives edges another type.
+    The law has three axes: an attacker deletes edges, adds edges of any type, and gives edges another type.
 
     Args:
         delete: the probability that an edge is absent in a noisy copy.
@@ -123,10 +114,7 @@ class Edges(Law):
         types: how many types there are, at least 2; None: as many as the graph has.
 
     Attributes:
-        delete: see above.
-        add: see above.
-        retype: what is called `change` above.
-        types: see above.
+        retype: the argument `change`; the other attributes are called like their arguments.
 
     Example:
         >>> law = Edges(delete=0.125, add=0.25, change=0.25, types=2)
@@ -150,44 +138,42 @@ class Edges(Law):
             raise InvalidParameterError("Edges", "have delete + change of 1 at most", (delete, change))
 
     @property
+    @override
     def alphabet(self) -> int:
-        """See `Law`: absent, and every type."""
         return 1 + self._types
 
     @property
     def _types(self) -> int:
         if self.types is None:
-            hint = "Write Edges(delete=…, add=…, change=…, types=4), or 0.1/0.2/0.3:4, where no graph is there to tell."
+            hint = "Write Edges(delete=…, add=…, change=…, types=4), or 0.1/0.2/0.3:4, where no graph says it."
             raise InvalidParameterError("types", "say how many types an edge may have", self, hint)
         return self.types
 
-    def filled(self, alphabet: int, name: str, layer: str) -> Law:
-        """See `Law`."""
+    @override
+    def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
         if self.types is not None:
-            return super(Edges, self).filled(alphabet, name, layer)
+            return Law.for_alphabet(self, alphabet, name, layer)
         if alphabet < 3:
             hint = "Write Flip(delete=…, add=…), or give the graph edge_types."
             raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", self, hint)
         return Edges(delete=self.delete, add=self.add, change=self.retype, types=alphabet - 1)
 
     @property
+    @override
     def suffixes(self) -> tuple[str, ...]:
-        """See `Law`."""
         return (".delete", ".add", ".change")
 
     @property
+    @override
     def moves(self) -> tuple[tuple[Move, ...], ...]:
-        """See `Law`."""
         types = range(1, self.alphabet)
         return tuple((each, 0) for each in types), tuple((0, each) for each in types), tuple(permutations(types, 2))
 
     @property
+    @override
     def channels(self) -> tuple[Channel, ...]:
-        """See `Law`.
-
-        Of a deleted edge the noise shows nothing, its type, or another one. One that changes its type shows the old
-        one, the new one, or what tells nothing.
-        """
+        # The noise shows a deleted edge as absent, with its type, or with another one; an edge with a new type with the
+        # old one, the new one, or as something that says nothing.
         goes, comes, other = Fraction(self.delete), Fraction(self.add), Fraction(self.retype)
         each, stays = comes / self._types, 1 - goes - other
         deleted = Channel([(goes, 1 - comes), (stays, each), (other, comes - each)])
@@ -195,31 +181,27 @@ class Edges(Law):
         neither = goes + other - new
         return deleted, deleted.reversed(), Channel([(stays, new), (new, stays), (neither, neither)])
 
+    @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
-        """See `Law`."""
         types = range(1, self.alphabet)
         if not value:
             return (1 - Fraction(self.add), *(Fraction(self.add) / self._types for _ in types))
         goes, other = Fraction(self.delete), Fraction(self.retype)
         return (goes, *(1 - goes - other if shown == value else other / (self._types - 1) for shown in types))
 
-    def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
-        """See `Law`: edges go or change their type, absent ones come."""
-        return sum(counts[1:]), counts[0], sum(counts[1:])
-
     @property
+    @override
     def numbers(self) -> dict[str, float]:
-        """See `Law`."""
         chances = {"delete": self.delete, "add": self.add, "change": self.retype}
         return chances | ({} if self.types is None else {"types": self.types})
 
+    @override
     def to_text(self) -> str:
-        """See `Law`: DELETE/ADD/CHANGE, with :TYPES where their number is given."""
         text = f"{self.delete!r}/{self.add!r}/{self.retype!r}"
         return text if self.types is None else f"{text}:{self.types}"
 
-    def words(self) -> str:
-        """See `Law`."""
+    @override
+    def describe(self) -> str:
         return (
             f"an edge is deleted with probability {self.delete:g} and has another type with {self.retype:g}, an absent "
             f"one is added with {self.add:g}"
@@ -230,7 +212,7 @@ class Edges(Law):
 
 
 def _as_number(value: object, name: str) -> int | None:
-    """How many values or types there are, checked; None is left open."""
+    """How many values or types there are, checked; None if that is left open."""
     number = real_number(value)
     if value is not None and not (2 <= number < math.inf and number.is_integer()):
         raise InvalidParameterError(name, f"be a whole number of {name}, at least 2", value)

@@ -1,28 +1,20 @@
 """Region builders: from a name or a function to a rule that divides the node pairs of any graph.
 
-Each says whether its regions are anchored, that is, read off the graph's own edges, and why one would choose it; see
-`BUILDERS`. What is heavy they import themselves, when they need it.
+Each states whether its regions are anchored, that is, read off the graph's own edges, and why one would choose it; see
+`BUILDERS`. Heavy libraries are imported when they are needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
-from starcert.objects.regions.atoms import (
-    AROMATIC_ATOMS,
-    FUNCTIONAL_GROUPS,
-    RING_ATOMS,
-    aromatic_atoms,
-    functional_groups,
-    ring_atoms,
-)
-from starcert.objects.regions.builder import Builder, RegionRule, parse_rule
-from starcert.objects.regions.groups import COMMUNITIES, EXPLAINED, communities, explained
-from starcert.objects.regions.nodes import NODE_LABELS, NODE_SETS, node_labels, node_sets
-from starcert.objects.regions.scores import LOW_RANK, SIMILAR_FEATURES, low_rank, similar_features
-from starcert.system.errors import InvalidParameterError
+from starcert.objects.regions.atoms import aromatic_atoms, functional_groups, ring_atoms
+from starcert.objects.regions.builder import BUILT, Builder, RegionRule, parse_rule
+from starcert.objects.regions.groups import communities, explained
+from starcert.objects.regions.nodes import node_labels, node_sets
+from starcert.objects.regions.scores import low_rank, similar_features
+from starcert.system.errors import InvalidParameterError, did_you_mean
 
 __all__ = [
     "BUILDERS",
@@ -40,22 +32,11 @@ __all__ = [
     "similar_features",
 ]
 
-BUILDERS: Mapping[str, Builder] = MappingProxyType(
-    {
-        builder.name: builder
-        for builder in (
-            NODE_LABELS,
-            NODE_SETS,
-            RING_ATOMS,
-            AROMATIC_ATOMS,
-            FUNCTIONAL_GROUPS,
-            COMMUNITIES,
-            SIMILAR_FEATURES,
-            LOW_RANK,
-            EXPLAINED,
-        )
-    }
+_NAMES = (
+    "node_labels node_sets ring_atoms aromatic_atoms functional_groups communities similar_features low_rank explained"
 )
+
+BUILDERS: Mapping[str, Builder] = MappingProxyType({name: BUILT[name] for name in _NAMES.split()})
 """All builders by name."""
 
 
@@ -64,7 +45,7 @@ def build(text: str, **parameters: object) -> RegionRule:
 
     Args:
         text: the name of a builder, with parameters or without.
-        parameters: more parameters, for what text cannot say.
+        parameters: more parameters, for values that text cannot express.
 
     Example:
         >>> build("communities:resolution=1.5") == build("communities", resolution=1.5)
@@ -74,8 +55,7 @@ def build(text: str, **parameters: object) -> RegionRule:
     """
     name, given = parse_rule(text)
     if name not in BUILDERS:
-        near = get_close_matches(name, BUILDERS, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "A partition of your own is a function from a graph to one."
+        hint = did_you_mean(name, BUILDERS, "A partition of your own is a function from a graph to one.")
         raise InvalidParameterError("regions", f"name one of the builders {', '.join(BUILDERS)}", name, hint)
     for twice in given.keys() & parameters.keys():
         raise InvalidParameterError("regions", f"give {twice!r} once", f"{text!r} and {parameters[twice]!r}")

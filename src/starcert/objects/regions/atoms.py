@@ -4,120 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import NamedTuple
 
-from starcert.objects import Graph, Partition
-from starcert.objects.molecules import load_rdkit
-from starcert.objects.pairsets import Inside
-from starcert.objects.regions.builder import Builder, RegionRule, divided, text_of, words_of
-from starcert.objects.regions.chemistry import KINDS, Words, as_bonds, as_elements, molecule_of, orders_of
+from starcert.objects.graph import Graph
+from starcert.objects.molecules import GUESS, ORDERS, load_rdkit, molecule_of, orders_of
+from starcert.objects.partition import Partition, divide_nodes
+from starcert.objects.regions.builder import Names, RegionRule, builder, join_names, split_names
+from starcert.objects.site_sets import Inside
 from starcert.system.errors import InvalidParameterError
 
-__all__ = [
-    "AROMATIC_ATOMS",
-    "AROMATIC_REGIONS",
-    "FUNCTIONAL_GROUPS",
-    "GROUPS",
-    "MATCH",
-    "RING_ATOMS",
-    "RING_REGIONS",
-    "aromatic_atoms",
-    "functional_groups",
-    "ring_atoms",
-]
-
-RING_REGIONS = ("ring", "rest", "between")
+__all__ = ["GROUPS", "MATCH", "aromatic_atoms", "as_bonds", "as_elements", "functional_groups", "ring_atoms"]
 
 
-def ring_atoms() -> RegionRule:
-    """Regions of the pairs of two ring atoms (`ring`), of two others (`rest`), and of one of each (`between`).
+class Vocabulary(NamedTuple):
+    """What the labels 0, 1, … of nodes and edges mean."""
 
-    A node is a ring atom if it lies on a cycle of the graph. That needs neither elements nor bond orders nor RDKit, and
-    works on any graph. Rings are made of edges: anchored.
-
-    Example:
-        >>> toluene = Graph(7, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (5, 6)])
-        >>> ring_atoms()(toluene).sites(toluene).sizes
-        (15, 0, 6)
-    """
-    return RING_ATOMS.rule({}, RING_REGIONS, _divide_by_rings)
+    elements: tuple[str, ...]
+    bonds: tuple[str, ...]
 
 
-def _divide_by_rings(graph: Graph) -> Partition:
-    import networkx as nx  # noqa: PLC0415  (takes its time)
-
-    skeleton = nx.Graph(graph.edges.tolist())
-    # An edge is a bridge if it lies on no cycle.
-    skeleton.remove_edges_from(list(nx.bridges(skeleton)))
-    ring = frozenset(graph.nodes[index] for index, degree in skeleton.degree if degree)
-    return divided({RING_REGIONS[0]: ring, RING_REGIONS[1]: frozenset(graph.nodes) - ring}, between=RING_REGIONS[2])
+VOCABULARIES: Mapping[str, Vocabulary] = {
+    "MUTAG": Vocabulary(("C", "N", "O", "F", "I", "Cl", "Br"), ("aromatic", "single", "double", "triple")),
+}
+"""The vocabularies of TU data sets whose files state them."""
 
 
-RING_ATOMS = Builder(
-    "ring_atoms",
-    ring_atoms,
-    ", ".join(RING_REGIONS),
-    why="Rings are the stiff part of a molecule: a change there is another thing than a change in a side chain.",
-    reason="Which atoms lie on rings was read off the bonds of the clean graph.",
-)
+def as_elements(value: Names) -> tuple[str, ...] | None:
+    """The elements that node labels mean, from a name in `VOCABULARIES` or symbols; None for atomic numbers."""
+    if value is None:
+        return None
+    names = split_names(value, "elements")
+    return VOCABULARIES[names[0]].elements if len(names) == 1 and names[0] in VOCABULARIES else names
 
 
-AROMATIC_REGIONS = ("aromatic", "rest", "between")
-
-
-def aromatic_atoms(*, elements: Words = None, bonds: Words = None) -> RegionRule:
-    """Regions of the pairs of two aromatic atoms (`aromatic`), of two others (`rest`), and of one of each (`between`).
-
-    Where the bonds are called aromatic in the data, their atoms are: in graphs of `Graph.from_smiles` and
-    `Graph.from_rdkit` these are RDKit's aromatic atoms, in graphs of `sc.datasets.tu("MUTAG", edge_labels=True)` those
-    of the files. Where the data only say single and double, or nothing, RDKit perceives aromaticity. Aromatic
-    bonds are edges: anchored.
-
-    Args:
-        elements: which element each node label is, `MUTAG` or symbols for the labels 0, 1, …, in text C/N/O; by default
-            the graphs have the node data `atomic_number`. Needed only where RDKit perceives.
-        bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
-            aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
-            `starcert.objects.regions.chemistry`); by default the graphs have the anchored data `bonds`.
-
-    Example:
-        >>> toluene = Graph.from_smiles("Cc1ccccc1")
-        >>> aromatic_atoms()(toluene).sites(toluene).sizes
-        (15, 0, 6)
-    """
-    known, orders = as_elements(elements), as_bonds(bonds)
-    given = {"elements": text_of(elements), "bonds": text_of(bonds)}
-    return AROMATIC_ATOMS.rule(given, AROMATIC_REGIONS, partial(_divide_by_aromaticity, elements=known, bonds=orders))
-
-
-def _divide_by_aromaticity(
-    graph: Graph, *, elements: tuple[str, ...] | None, bonds: tuple[str, ...] | None
-) -> Partition:
-    if bonds is None or "aromatic" in bonds:
-        found = {end for pair, order in orders_of(graph, bonds).items() if order == "aromatic" for end in pair}
-    else:
-        molecule = molecule_of(graph, elements, bonds)
-        found = {atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetIsAromatic()}
-    aromatic = frozenset(graph.nodes[index] for index in found)
-    return divided(
-        {AROMATIC_REGIONS[0]: aromatic, AROMATIC_REGIONS[1]: frozenset(graph.nodes) - aromatic},
-        between=AROMATIC_REGIONS[2],
-    )
-
-
-AROMATIC_ATOMS = Builder(
-    "aromatic_atoms",
-    aromatic_atoms,
-    ", ".join(AROMATIC_REGIONS),
-    why="Aromatic rings carry much of what a molecule does: protect them with less noise than the rest.",
-    reason="Which atoms are aromatic was read off the bonds of the clean graph.",
-    kinds=KINDS,
-)
+def as_bonds(value: Names) -> tuple[str, ...] | None:
+    """The orders that edge labels mean, from a name in `VOCABULARIES` or orders; None for the anchored data `bonds`."""
+    if value is None or value == GUESS:
+        return None if value is None else (GUESS,)
+    names = split_names(value, "bonds")
+    names = VOCABULARIES[names[0]].bonds if len(names) == 1 and names[0] in VOCABULARIES else names
+    unknown = [name for name in names if name not in ORDERS]
+    if unknown:
+        known = ", ".join([*map(repr, VOCABULARIES), repr(GUESS)])
+        hint = f"Write for instance aromatic/single/double/triple, for the labels 0 to 3, or one of {known}."
+        raise InvalidParameterError("bonds", f"be orders of bonds ({', '.join(ORDERS)})", unknown[0], hint)
+    return names
 
 
 MATCH = "match"
 """The region of a SMARTS pattern of one's own."""
 
-_MOST_MATCHES = 100_000_000  # RDKit would stop after a thousand matches, and say nothing
+_MAX_MATCHES = 100_000_000  # RDKit would stop after a thousand matches, and say nothing
 
 GROUPS: Mapping[str, str] = {
     "nitro": "[$([N+](=O)[O-]),$(N(=O)=O)]~[OX1]",
@@ -136,12 +73,88 @@ GROUPS: Mapping[str, str] = {
 """The groups that are known by name, as SMARTS; an atom belongs to the first group that has it."""
 
 
+@builder(
+    "ring, rest, between",
+    why="Rings are the stiff part of a molecule: a change there is another thing than a change in a side chain.",
+    reason="Which atoms lie on rings was read off the bonds of the clean graph.",
+)
+def ring_atoms() -> RegionRule:
+    """Regions of the pairs of two ring atoms (`ring`), of two others (`rest`), and of one of each (`between`).
+
+    A node is a ring atom if it lies on a cycle of the graph. That needs neither elements nor bond orders nor RDKit, and
+    works on any graph. Rings are made of edges: anchored.
+
+    Example:
+        >>> toluene = Graph(7, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (5, 6)])
+        >>> ring_atoms()(toluene).sites(toluene).sizes
+        (15, 0, 6)
+    """
+    return RegionRule("", {}, ("ring", "rest", "between"), _divide_by_rings)
+
+
+def _divide_by_rings(graph: Graph) -> Partition:
+    import networkx as nx  # noqa: PLC0415  (slow to import)
+
+    skeleton = nx.Graph(graph.edges.tolist())
+    # An edge is a bridge if it lies on no cycle.
+    skeleton.remove_edges_from(list(nx.bridges(skeleton)))
+    ring = frozenset(graph.nodes[index] for index, degree in skeleton.degree if degree)
+    return divide_nodes({"ring": ring, "rest": frozenset(graph.nodes) - ring}, between="between")
+
+
+@builder(
+    "aromatic, rest, between",
+    why="Aromatic rings carry much of what a molecule does: protect them with less noise than the rest.",
+    reason="Which atoms are aromatic was read off the bonds of the clean graph.",
+)
+def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule:
+    """Regions of the pairs of two aromatic atoms (`aromatic`), of two others (`rest`), and of one of each (`between`).
+
+    Where the bonds are called aromatic in the data, their atoms are: in graphs of `Graph.from_smiles` and
+    `Graph.from_rdkit` these are RDKit's aromatic atoms, in graphs of `sc.datasets.tu("MUTAG", edge_labels=True)` those
+    of the files. Where the data only say single and double, or nothing, RDKit perceives aromaticity. Aromatic
+    bonds are edges: anchored.
+
+    Args:
+        elements: which element each node label is, `MUTAG` or symbols for the labels 0, 1, …, in text C/N/O; by default
+            the graphs have the node data `atomic_number`. Needed only where RDKit perceives.
+        bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
+            aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
+            `starcert.objects.molecules`); by default the graphs have the anchored data `bonds`.
+
+    Example:
+        >>> toluene = Graph.from_smiles("Cc1ccccc1")
+        >>> aromatic_atoms()(toluene).sites(toluene).sizes
+        (15, 0, 6)
+    """
+    divide = partial(_divide_by_aromaticity, elements=as_elements(elements), bonds=as_bonds(bonds))
+    given = {"elements": join_names(elements), "bonds": join_names(bonds)}
+    return RegionRule("", given, ("aromatic", "rest", "between"), divide)
+
+
+def _divide_by_aromaticity(
+    graph: Graph, *, elements: tuple[str, ...] | None, bonds: tuple[str, ...] | None
+) -> Partition:
+    if bonds is None or "aromatic" in bonds:
+        found = {end for pair, order in orders_of(graph, bonds).items() if order == "aromatic" for end in pair}
+    else:
+        molecule = molecule_of(graph, elements, bonds)
+        found = {atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetIsAromatic()}
+    aromatic = frozenset(graph.nodes[index] for index in found)
+    return divide_nodes({"aromatic": aromatic, "rest": frozenset(graph.nodes) - aromatic}, between="between")
+
+
+@builder(
+    "functional, or one for each group (groups=nitro/amine), or match (smarts=…); rest, between",
+    why="A functional group is where a molecule reacts: say how much may change there, and how much elsewhere.",
+    reason="Functional groups were found from the bonds of the clean graph.",
+)
 def functional_groups(
     groups: str | list[str] | tuple[str, ...] | Mapping[str, str] | None = None,
     *,
     smarts: str | None = None,
-    elements: Words = None,
-    bonds: Words = None,
+    elements: Names = None,
+    bonds: Names = None,
 ) -> RegionRule:
     """Regions of the pairs inside functional groups, of the pairs of other atoms (`rest`), and `between` all of these.
 
@@ -154,11 +167,8 @@ def functional_groups(
         groups: names from `GROUPS`, in text nitro/amine, each a region; or patterns of one's own by name of the region.
             By default the atoms of all known groups together, as the region `functional`; none if there is a `smarts`.
         smarts: a pattern of one's own; its atoms come first, as the region `match`.
-        elements: which element each node label is, `MUTAG` or symbols for the labels 0, 1, …, in text C/N/O; by default
-            the graphs have the node data `atomic_number`.
-        bonds: which order each edge label is, `MUTAG` or orders for the labels 0, 1, …, in text
-            aromatic/single/double/triple; `guess` for graphs that do not say, a guess by a stated convention (see
-            `starcert.objects.regions.chemistry`); by default the graphs have the anchored data `bonds`.
+        elements: as in `aromatic_atoms`; needed for all graphs without `atomic_number`.
+        bonds: as in `aromatic_atoms`.
 
     Example:
         >>> graph = Graph.from_smiles("O=[N+]([O-])c1ccc(N)cc1")
@@ -173,10 +183,11 @@ def functional_groups(
         for text in texts:
             _query(text, region)
     divide = partial(_divide_by_groups, patterns=patterns, elements=as_elements(elements), bonds=as_bonds(bonds))
-    given = {"groups": text_of(groups), "smarts": smarts, "elements": text_of(elements), "bonds": text_of(bonds)}
+    given: dict[str, object] = {"groups": join_names(groups), "smarts": smarts}
+    given |= {"elements": join_names(elements), "bonds": join_names(bonds)}
     # Text has no way to name several patterns of one's own; the record shows them all the same.
     described = f"functional_groups:{given | {'groups': dict(groups)}}" if isinstance(groups, Mapping) else ""
-    return FUNCTIONAL_GROUPS.rule(given, regions, divide, described=described)
+    return RegionRule("", given, regions, divide, described=described)
 
 
 def _patterns(groups: object, smarts: str | None) -> dict[str, tuple[str, ...]]:
@@ -188,7 +199,7 @@ def _patterns(groups: object, smarts: str | None) -> dict[str, tuple[str, ...]]:
         if not groups:
             raise InvalidParameterError("groups", "name at least one pattern", groups)
         return patterns | {region: (text,) for region, text in groups.items()}
-    for name in words_of(groups, "groups"):
+    for name in split_names(groups, "groups"):
         if name not in GROUPS:
             hint = "A pattern of your own goes to smarts=…."
             raise InvalidParameterError("groups", f"be some of {', '.join(GROUPS)}", name, hint)
@@ -216,18 +227,8 @@ def _divide_by_groups(
     free = set(range(graph.n_nodes))
     sets = {}
     for region, texts in patterns.items():
-        matches = [molecule.GetSubstructMatches(_query(text, region), maxMatches=_MOST_MATCHES) for text in texts]
+        matches = [molecule.GetSubstructMatches(_query(text, region), maxMatches=_MAX_MATCHES) for text in texts]
         found = {atom for match in matches for atoms in match for atom in atoms} & free
         free -= found
         sets[region] = frozenset(graph.nodes[atom] for atom in found)
-    return divided({**sets, "rest": frozenset(graph.nodes[atom] for atom in free)}, between="between")
-
-
-FUNCTIONAL_GROUPS = Builder(
-    "functional_groups",
-    functional_groups,
-    "functional, or one for each group (groups=nitro/amine), or match (smarts=…); rest, between",
-    why="A functional group is where a molecule reacts: say how much may change there, and how much elsewhere.",
-    reason="Functional groups were found from the bonds of the clean graph.",
-    kinds={"groups": str, "smarts": str, **KINDS},
-)
+    return divide_nodes({**sets, "rest": frozenset(graph.nodes[atom] for atom in free)}, between="between")

@@ -1,55 +1,60 @@
 """Region rules, and builders that make them.
 
 A rule is a function from a graph to its partition that knows its name, its parameters and its regions. A builder is a
-function that makes region rules, with what one must know to choose it and to write it as text: NAME or
-NAME:PARAMETER=VALUE,PARAMETER=VALUE. Parameters are checked once, when the rule is made.
+function that makes rules; in text it is NAME or NAME:PARAMETER=VALUE,PARAMETER=VALUE. Parameters are checked once, when
+the rule is made.
 
-A new builder is three things: a function that checks its parameters and returns `NAME.rule(…)`, the `Builder` called
-NAME beneath it, and its place in `starcert.regions.BUILDERS`.
+A new builder is one function with the decorator `@builder(…)`, which checks its parameters and returns a rule, and its
+name in `starcert.regions.BUILDERS`. Text form, usage and docs follow from its signature and the decorator.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
-import numbers
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 
-from starcert.objects import Graph, Partition
-from starcert.objects.pairsets import Across, Inside, Nodes, PairSet
+import numpy as np
+
+from starcert.objects.graph import Graph
+from starcert.objects.laws import real_number
+from starcert.objects.partition import Partition
 from starcert.system.errors import InvalidParameterError
 
 __all__ = [
+    "BUILT",
     "Builder",
-    "Divide",
+    "Names",
     "RegionRule",
-    "canonical_order",
-    "divided",
+    "builder",
+    "check_number",
+    "data_of",
+    "join_names",
     "parse_rule",
-    "positive",
-    "share",
-    "text_of",
-    "words_of",
+    "rule_by",
+    "split_names",
 ]
 
-Divide: TypeAlias = Callable[[Graph], Partition]
+Names: TypeAlias = str | list[str] | tuple[str, ...] | None
+"""Several names: a sequence, or text with slashes between them."""
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RegionRule:
     """A rule for the regions of any graph, made by one of the builders of `starcert.regions`.
 
-    It is given as `regions` to a `SmoothedClassifier`. Rules are equal if they say the same in records, and they can be
-    sent to other processes.
+    Use it as `regions` of a `SmoothedClassifier`. Rules are equal if their descriptions are, and can be sent to other
+    processes.
 
     Attributes:
         name: the builder that made it.
-        parameters: what the builder was given, by name, read-only.
-        regions: the names of the regions, or None if only a graph can tell.
+        parameters: the parameters of the builder by name, read-only.
+        regions: the names of the regions, or None if they depend on the graph.
         divide: the function from a graph to its partition; it can be pickled.
         why: why one would choose it, a sentence.
         reason: how the regions follow from the graph's own edges, a sentence; empty if they do not. An empty one is no
@@ -69,8 +74,8 @@ class RegionRule:
     name: str
     parameters: Mapping[str, object]
     regions: tuple[str, ...] | None
-    divide: Divide
-    why: str
+    divide: Callable[[Graph], Partition]
+    why: str = ""
     reason: str = ""
     described: str = field(default="", kw_only=True)
 
@@ -79,16 +84,13 @@ class RegionRule:
 
     @property
     def anchored(self) -> bool:
-        """Whether the rule says that its regions are read off the graph's own edges."""
+        """Whether the rule states that its regions are read off the graph's own edges."""
         return bool(self.reason)
 
     @property
     def description(self) -> str:
-        """The rule in a line, for records: as `build` reads it, where text can say it."""
-        if self.described:
-            return self.described
-        given = ",".join(f"{name}={value}" for name, value in self.parameters.items() if value is not None)
-        return f"{self.name}:{given}" if given else self.name
+        """The rule in a line, for records: as `build` reads it, where text can express it."""
+        return self.described or as_text(self.name, self.parameters)
 
     def __call__(self, graph: Graph) -> Partition:
         """The partition of a graph, marked as anchored with the reason if the rule is."""
@@ -109,37 +111,6 @@ class RegionRule:
         return partial(RegionRule, described=self.described), fields
 
 
-def divided(sets: Mapping[str, Nodes], *, between: str | None = None) -> Partition:
-    """A region of the pairs inside each of some disjoint node sets, and one of all pairs between them.
-
-    Example:
-        >>> divided({"ring": frozenset({0, 1}), "rest": frozenset({2})}, between="between")
-        Partition(ring, rest, between)
-    """
-    parts: list[tuple[str, PairSet]] = [(region, Inside(nodes)) for region, nodes in sets.items()]
-    if between is not None:
-        parts.append((between, Across(tuple(sets.values()))))
-    return Partition(tuple(parts))
-
-
-def canonical_order(graph: Graph) -> list[int]:
-    """The indices of the nodes in an order that follows from their names alone.
-
-    What is computed in this order gives the same answer by name however the nodes were listed.
-
-    Example:
-        >>> canonical_order(Graph(4, [], nodes=["b", 10, "a", 9]))
-        [3, 1, 2, 0]
-    """
-
-    def by_name(index: int) -> tuple[str, int, str]:
-        name: Hashable = graph.nodes[index]
-        whole = isinstance(name, int)
-        return ("" if whole else type(name).__name__, name if isinstance(name, int) else 0, "" if whole else repr(name))
-
-    return sorted(range(graph.n_nodes), key=by_name)
-
-
 @dataclass(frozen=True)
 class Builder:
     """A function that makes region rules, with what one must know to choose it.
@@ -150,9 +121,6 @@ class Builder:
         regions: the names of its regions, in words where they depend on its parameters.
         why: why one would choose it, a sentence.
         reason: how its regions follow from the graph's own edges, a sentence; empty if they do not.
-        kinds: what text means for each parameter: float, int or str.
-        needs_model: whether it must be given a model, which text cannot say.
-        collects: the parameter that collects all other names, if any may be given.
         example: how to write it, where its defaults do not show it.
 
     Example:
@@ -169,9 +137,6 @@ class Builder:
     regions: str
     why: str
     reason: str = ""
-    kinds: Mapping[str, type] = field(default_factory=dict)
-    needs_model: bool = False
-    collects: str = ""
     example: str = ""
 
     @property
@@ -180,40 +145,47 @@ class Builder:
         return bool(self.reason)
 
     @cached_property
+    def _signature(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self.make).parameters
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether it must be given a model, which text cannot express."""
+        return "model" in self._signature
+
+    @property
+    def collects(self) -> bool:
+        """Whether its parameter `sets` collects all names that are not parameters."""
+        return "sets" in self._signature
+
+    @cached_property
+    def kinds(self) -> Mapping[str, type]:
+        """The type of each parameter that text can set, from its annotation: float, int or str."""
+        named = {"float": float, "int": int}
+        return {
+            name: named.get(str(each.annotation).partition(" ")[0], str)
+            for name, each in self._signature.items()
+            if name not in ("model", "sets")
+        }
+
+    @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters that text can set, with their defaults; None where leaving it out means something else."""
-        signature = inspect.signature(self.make).parameters
-        return MappingProxyType({name: signature[name].default for name in self.kinds})
+        return MappingProxyType({name: self._signature[name].default for name in self.kinds})
 
     @property
     def usage(self) -> str:
         """How to write it, with all parameters that have a default."""
-        if self.example:
-            return self.example
-        given = ",".join(f"{name}={value}" for name, value in self.parameters.items() if value is not None)
-        return f"{self.name}:{given}" if given else self.name
-
-    def rule(
-        self,
-        parameters: Mapping[str, object],
-        regions: tuple[str, ...] | None,
-        divide: Divide,
-        *,
-        described: str = "",
-    ) -> RegionRule:
-        """A rule of this builder, for its function to return; see `RegionRule`."""
-        return RegionRule(self.name, parameters, regions, divide, self.why, self.reason, described=described)
+        return self.example or as_text(self.name, self.parameters)
 
     def __call__(self, **parameters: object) -> RegionRule:
         """The rule with these parameters; text is turned into numbers where numbers are meant."""
         known = [*self.kinds, *(["model"] if self.needs_model else [])]
-        if self.collects and self.collects not in parameters:
-            parameters = {
-                self.collects: {name: value for name, value in parameters.items() if name not in known},
-                **{name: value for name, value in parameters.items() if name in known},
-            }
-        for name in parameters.keys() - {self.collects}:
-            if name not in known:
+        if self.collects and "sets" not in parameters:
+            own = {name: value for name, value in parameters.items() if name in known}
+            parameters = {"sets": {name: value for name, value in parameters.items() if name not in known}, **own}
+        for name in parameters:
+            if name not in known and not (self.collects and name == "sets"):
                 listed = f"It has {', '.join(known)}." if known else "It has no parameters."
                 raise InvalidParameterError("regions", f"use parameters that {self.name!r} has", name, listed)
         return self.make(**{name: self._read(name, value) for name, value in parameters.items()})
@@ -229,16 +201,42 @@ class Builder:
             raise InvalidParameterError(f"regions {self.name}:{name}", f"be {what}", value) from None
 
 
+BUILT: dict[str, Builder] = {}
+"""All builders by name, as `builder` has made them."""
+
+
+def builder(
+    regions: str, *, why: str, reason: str = "", example: str = ""
+) -> Callable[[Callable[P, RegionRule]], Callable[P, RegionRule]]:
+    """Makes a function that returns region rules a `Builder`, whose attributes these are; it names the rules."""
+
+    def decorate(make: Callable[P, RegionRule]) -> Callable[P, RegionRule]:
+        @wraps(make)
+        def public(*args: P.args, **kwargs: P.kwargs) -> RegionRule:
+            return replace(make(*args, **kwargs), name=make.__name__, why=why, reason=reason)
+
+        BUILT[make.__name__] = Builder(make.__name__, public, regions, why, reason, example)
+        return public
+
+    return decorate
+
+
+def rule_by(divide: Callable[..., Partition], regions: tuple[str, ...] | None, **parameters: object) -> RegionRule:
+    """The rule, not yet named, of a function from a graph and these parameters to its partition."""
+    return RegionRule("", parameters, regions, partial(divide, **parameters))
+
+
+def as_text(name: str, parameters: Mapping[str, object]) -> str:
+    """NAME:PARAMETER=VALUE,…, without the parameters that are None."""
+    given = ",".join(f"{parameter}={value}" for parameter, value in parameters.items() if value is not None)
+    return f"{name}:{given}" if given else name
+
+
 _FORM = "be NAME or NAME:PARAMETER=VALUE, with commas between parameters"
 
 
 def parse_rule(text: str) -> tuple[str, dict[str, str]]:
-    """The name of a builder and its parameters, as text; commas inside brackets belong to a value.
-
-    Example:
-        >>> parse_rule("functional_groups:smarts=[N,O]=C,bonds=guess")
-        ('functional_groups', {'smarts': '[N,O]=C', 'bonds': 'guess'})
-    """
+    """The name of a builder and its parameters, as text; commas inside brackets belong to a value."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameterError("regions", _FORM, text, "Write for instance communities:resolution=1.5.")
     name, colon, rest = text.partition(":")
@@ -246,32 +244,11 @@ def parse_rule(text: str) -> tuple[str, dict[str, str]]:
     for item in _items(rest) if colon else []:
         parameter, equals, value = (part.strip() for part in item.partition("="))
         if not (parameter and equals and value):
-            raise InvalidParameterError("regions", _FORM, text, f"{item.strip()!r} is no PARAMETER=VALUE.")
+            raise InvalidParameterError("regions", _FORM, text, f"{item.strip()!r} is not PARAMETER=VALUE.")
         if parameter in parameters:
             raise InvalidParameterError("regions", f"give {parameter!r} once", text)
         parameters[parameter] = value
     return name.strip(), parameters
-
-
-def words_of(value: object, parameter: str) -> tuple[str, ...]:
-    """Several words in one value: separated by slashes in text, or a sequence of strings.
-
-    Example:
-        >>> words_of("nitro/amine", "groups"), words_of(["C", "N"], "elements")
-        (('nitro', 'amine'), ('C', 'N'))
-    """
-    words = value.split("/") if isinstance(value, str) else value
-    if isinstance(words, list | tuple) and words and all(isinstance(word, str) and word.strip() for word in words):
-        found = tuple(word.strip() for word in words)
-        if len(set(found)) == len(found):
-            return found
-    hint = "In text they stand between slashes: C/N/O."
-    raise InvalidParameterError(parameter, "be one or more different words", value, hint)
-
-
-def text_of(words: str | Iterable[str] | None) -> str | None:
-    """Several words as text, so that `words_of` reads them."""
-    return words if words is None or isinstance(words, str) else "/".join(words)
 
 
 def _items(text: str) -> list[str]:
@@ -285,19 +262,36 @@ def _items(text: str) -> list[str]:
     return items
 
 
-def positive(value: object, parameter: str) -> float:
-    """A finite number above 0."""
-    if not _is_number(value) or not 0 < float(value) < math.inf:  # type: ignore[arg-type]
-        raise InvalidParameterError(parameter, "be a number above 0", value)
-    return float(value)  # type: ignore[arg-type]
+def split_names(value: object, parameter: str) -> tuple[str, ...]:
+    """Several names in one value: separated by slashes in text, or a sequence of strings."""
+    names = value.split("/") if isinstance(value, str) else value
+    if isinstance(names, list | tuple) and names and all(isinstance(name, str) and name.strip() for name in names):
+        found = tuple(name.strip() for name in names)
+        if len(set(found)) == len(found):
+            return found
+    hint = "In text they stand between slashes: C/N/O."
+    raise InvalidParameterError(parameter, "be one or more different words", value, hint)
 
 
-def share(value: object, parameter: str) -> float:
-    """A number from 0 to 1."""
-    if not _is_number(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
-        raise InvalidParameterError(parameter, "be a number from 0 to 1", value)
-    return float(value)  # type: ignore[arg-type]
+def join_names(names: str | Iterable[str] | None) -> str | None:
+    """Several names as text that `split_names` reads."""
+    return names if names is None or isinstance(names, str) else "/".join(names)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+def check_number(value: object, parameter: str, *, share: bool = False) -> float:
+    """A finite number above 0; or a share, from 0 to 1."""
+    number = real_number(value)
+    if not (0 <= number <= 1 if share else 0 < number < np.inf):
+        raise InvalidParameterError(parameter, f"be a number {'from 0 to 1' if share else 'above 0'}", value)
+    return number
+
+
+def data_of(graph: Graph, attribute: str) -> object:
+    """The data of the nodes by name, anchored or not, or an error that lists what there is."""
+    if attribute in graph.node_data:
+        return graph.node_data[attribute]
+    if attribute in graph.anchored_data:
+        return graph.anchored_data[attribute]
+    known = ", ".join(map(repr, [*graph.node_data, *graph.anchored_data])) or "none"
+    hint = f"{graph!r} has {known}; choose one of its data."
+    raise InvalidParameterError("attribute", "name data that every node has", attribute, hint)

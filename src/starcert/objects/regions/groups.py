@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects import Graph, Partition
-from starcert.objects.content import digest
-from starcert.objects.pairsets import Across, Inside, Outside, Within
-from starcert.objects.regions.builder import Builder, RegionRule, canonical_order, positive, share
-from starcert.objects.regions.nodes import data_of
+from starcert.objects.content import canonical_order, digest
+from starcert.objects.graph import Graph
+from starcert.objects.partition import Partition
+from starcert.objects.regions.builder import RegionRule, as_text, builder, check_number, data_of, rule_by
+from starcert.objects.site_sets import Across, Inside, Outside, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
-__all__ = ["COMMUNITIES", "COMMUNITY_REGIONS", "EXPLAINED", "EXPLAINED_REGIONS", "communities", "explained"]
-
-COMMUNITY_REGIONS = ("inside", "between")
+__all__ = ["communities", "explained", "with_pyg_layers"]
 
 _METHODS = ("louvain", "greedy")
 
 
+@builder(
+    "inside, between",
+    why="Edges between communities hold a graph together in few places: they can be given another noise than the rest.",
+    reason="The communities were found from the edges of the clean graph.",
+)
 def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:
     """Regions of the pairs inside one community (`inside`) and of the pairs of different ones (`between`).
 
-    Communities maximise modularity, as networkx finds them. The names of the regions do not depend on how many there
-    are, so that one noise serves all graphs. They are read off the edges: anchored.
-
-    The answer depends on the edges and the names of the nodes, not on their order. Ties are broken along the names.
+    Communities maximise modularity, as networkx finds them. They are read off the edges: anchored. The answer depends
+    on the edges and the names of the nodes, not on their order.
 
     Args:
         resolution: above 1 for more and smaller communities, below 1 for fewer and larger ones.
@@ -42,21 +43,18 @@ def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int =
         >>> communities()(graph).sites(graph).sizes
         (6, 9)
     """
-    resolution = positive(resolution, "resolution")
+    resolution = check_number(resolution, "resolution")
     if method not in _METHODS:
         raise InvalidParameterError("method", f"be one of {', '.join(_METHODS)}", method)
     seed = whole_number("seed", seed, 0)
-    return COMMUNITIES.rule(
-        {"resolution": resolution, "method": method, "seed": seed},
-        COMMUNITY_REGIONS,
-        partial(_divide_by_community, resolution=resolution, method=method, seed=seed),
-    )
+    given = {"resolution": resolution, "method": method, "seed": seed}
+    return rule_by(_divide_by_community, ("inside", "between"), **given)
 
 
 def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: int) -> Partition:
-    import networkx as nx  # noqa: PLC0415  (takes its time)
+    import networkx as nx  # noqa: PLC0415  (slow to import)
 
-    order = canonical_order(graph)
+    order = canonical_order(graph.nodes)
     place = {index: position for position, index in enumerate(order)}
     # Small whole numbers in their order: networkx goes through sets, and sets of names have another order every time.
     canonical = nx.Graph()
@@ -70,49 +68,23 @@ def _divide_by_community(graph: Graph, *, resolution: float, method: str, seed: 
     else:
         found = nx.community.greedy_modularity_communities(canonical, resolution=resolution)
     groups = tuple(frozenset(graph.nodes[order[position]] for position in group) for group in sorted(found, key=min))
-    return Partition(((COMMUNITY_REGIONS[0], Within(groups)), (COMMUNITY_REGIONS[1], Across(groups))))
+    return Partition((("inside", Within(groups)), ("between", Across(groups))))
 
 
-COMMUNITIES = Builder(
-    "communities",
-    communities,
-    ", ".join(COMMUNITY_REGIONS),
-    why="Edges between communities hold a graph together in few places: they can be given another noise than the rest.",
-    reason="The communities were found from the edges of the clean graph.",
-    kinds={"resolution": float, "method": str, "seed": int},
+@builder(
+    "important, other",
+    why="The model shows which part of a graph its answer rests on: that part gets less noise than the rest.",
+    reason="Which nodes are important was learned from the model's answer on the edges of the clean graph.",
 )
-
-
-EXPLAINED_REGIONS = ("important", "other")
-
-
-@runtime_checkable
-class HoldsModel(Protocol):
-    """A classifier that was made of a model, as `sc.classifiers.from_pyg` makes one."""
-
-    model: object
-
-
-@runtime_checkable
-class BecomesPyg(Protocol):
-    """A layer that PyG has too."""
-
-    def to_pyg(self) -> Any:  # noqa: ANN401  (torch may be missing)
-        """PyG's layer with the same weights."""
-
-
 def explained(
     model: object = None, *, quantile: float = 0.8, attribute: str = "x", epochs: int = 100, seed: int = 0
 ) -> RegionRule:
     """Regions of the pairs of two important nodes (`important`) and of all other pairs (`other`).
 
     GNNExplainer (Ying et al. 2019), as PyTorch Geometric has it, learns a mask of the edges that keeps the model's
-    answer on the clean graph. A mask speaks of present edges only, but regions must cover absent ones too: so a node
-    is as important as the heaviest edge at it, and a pair is important if both of its nodes are. A node without edges,
-    or with none that the answer depends on, is not. The mask is read off the edges: anchored.
-
-    The explanation has its own random numbers; the global ones are left alone. The model is copied, as it is now. It is
-    the same by names of nodes however these are listed, up to rounding. Each graph is explained once in a process.
+    answer on the clean graph. A mask covers present edges only, but regions must cover absent ones too: so a node is as
+    important as the heaviest edge at it, and a pair is important if both of its nodes are. The mask is read off the
+    edges: anchored. The model is copied, and the global random numbers are left alone.
 
     Args:
         model: a module called as `model(x, edge_index, batch)` that returns one row of logits a graph, made of PyG's
@@ -124,21 +96,20 @@ def explained(
     """
     if model is None:
         hint = "Pass the module: regions.build('explained:quantile=0.8', model=module)."
-        raise InvalidParameterError(
-            "model", "be the model to explain, for this builder has no regions without", None, hint
-        )
+        wanted = "be the model to explain, as this builder has no regions without it"
+        raise InvalidParameterError("model", wanted, None, hint)
     try:
-        import torch  # noqa: PLC0415  (takes its time)
+        import torch  # noqa: PLC0415  (slow to import)
     except ModuleNotFoundError as error:
-        raise StarcertError("Explanations need PyTorch Geometric: pip install 'starcert[torch]'") from error
-    module = model.model if isinstance(model, HoldsModel) and not isinstance(model, torch.nn.Module) else model
+        raise StarcertError(_NEEDS_PYG) from error
+    module = model if isinstance(model, torch.nn.Module) else getattr(model, "model", model)
     if not isinstance(module, torch.nn.Module):
         hint = "Pass a module that is called as model(x, edge_index, batch)."
         raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__, hint)
     if not isinstance(attribute, str) or not attribute:
         raise InvalidParameterError("attribute", "be the name of node data", attribute)
     parameters: dict[str, Any] = {
-        "quantile": share(quantile, "quantile"),
+        "quantile": check_number(quantile, "quantile", share=True),
         "attribute": attribute,
         "epochs": whole_number("epochs", epochs, 1),
         "seed": whole_number("seed", seed, 0),
@@ -146,22 +117,24 @@ def explained(
     frozen = deepcopy(module).cpu().eval().requires_grad_(False)
     weights = digest(repr(frozen), dict(frozen.state_dict()))[:16]
     named = f"{type(frozen).__name__} {weights}"
-    described = "explained:" + ",".join(f"{name}={value}" for name, value in parameters.items()) + f" of {named}"
-    return EXPLAINED.rule(
-        {"model": named, **parameters}, EXPLAINED_REGIONS, _Explain(frozen, **parameters), described=described
-    )
+    described = f"{as_text('explained', parameters)} of {named}"
+    regions = ("important", "other")
+    return RegionRule("", {"model": named, **parameters}, regions, _Explain(frozen, **parameters), described=described)
 
 
+_NEEDS_PYG = "Explanations need PyTorch Geometric: pip install 'starcert[torch]'"
+
+
+@dataclass
 class _Explain:
-    """From a graph to the regions of its important nodes; remembers what it has explained."""
+    """From a graph to the regions of its important nodes; each graph is explained once."""
 
-    def __init__(self, model: Any, *, quantile: float, attribute: str, epochs: int, seed: int) -> None:  # noqa: ANN401
-        self.model = model
-        self.quantile = quantile
-        self.attribute = attribute
-        self.epochs = epochs
-        self.seed = seed
-        self._known: dict[str, Partition] = {}
+    model: Any
+    quantile: float
+    attribute: str
+    epochs: int
+    seed: int
+    _known: dict[str, Partition] = field(default_factory=dict)
 
     def __call__(self, graph: Graph) -> Partition:
         if graph.key not in self._known:
@@ -172,12 +145,12 @@ class _Explain:
         return self.__dict__ | {"_known": {}}
 
     def _divide(self, graph: Graph) -> Partition:
-        order = np.array(canonical_order(graph), dtype=np.int64)
+        order = np.array(canonical_order(graph.nodes), dtype=np.int64)
         weights = self._weights(graph, order)
         most = graph.n_nodes - int(np.floor(self.quantile * graph.n_nodes + 1e-9))
         heaviest = np.argsort(-weights, kind="stable")[:most]
         important = frozenset(graph.nodes[order[position]] for position in heaviest if weights[position] > 0)
-        return Partition(((EXPLAINED_REGIONS[0], Inside(important)), (EXPLAINED_REGIONS[1], Outside(important))))
+        return Partition((("important", Inside(important)), ("other", Outside(important))))
 
     def _weights(self, graph: Graph, order: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """How important each node is, the nodes in this order."""
@@ -192,7 +165,7 @@ class _Explain:
         mask = _edge_mask(self.model, x[order], arcs, self.epochs, self.seed)
         for end in (0, 1):
             np.maximum.at(weights, arcs[:, end], mask)
-        # What differs in the last digits only is equal: its order must not depend on the machine.
+        # Numbers that differ only in the last digits are equal: their order must not depend on the machine.
         return np.round(weights, 6)
 
 
@@ -209,10 +182,10 @@ def _edge_mask(
     try:
         from torch_geometric.explain import Explainer, GNNExplainer  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise StarcertError("Explanations need PyTorch Geometric: pip install 'starcert[torch]'") from error
+        raise StarcertError(_NEEDS_PYG) from error
 
     class OneGraph(torch.nn.Module):
-        """The model on a single graph: nobody need know what it calls its third argument."""
+        """The model on a single graph, whatever it calls its third argument."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -249,17 +222,6 @@ def with_pyg_layers(module: Any) -> Any:  # noqa: ANN401  (torch may be missing)
     copied = deepcopy(module)
     for owner in list(copied.modules()):
         for name, part in owner.named_children():
-            if isinstance(part, BecomesPyg):
+            if hasattr(part, "to_pyg"):
                 owner.add_module(name, part.to_pyg())
     return copied
-
-
-EXPLAINED = Builder(
-    "explained",
-    explained,
-    ", ".join(EXPLAINED_REGIONS),
-    why="The model tells which part of a graph its answer rests on: that part is given less noise than the rest.",
-    reason="Which nodes are important was learned from the model's answer on the edges of the clean graph.",
-    kinds={"quantile": float, "attribute": str, "epochs": int, "seed": int},
-    needs_model=True,
-)

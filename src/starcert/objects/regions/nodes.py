@@ -5,29 +5,43 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
-from starcert.objects import Graph, Partition
 from starcert.objects.content import is_tensor
-from starcert.objects.pairsets import Across, Nodes, Within
-from starcert.objects.regions.builder import Builder, RegionRule, divided, text_of, words_of
+from starcert.objects.graph import Graph
+from starcert.objects.partition import Partition, divide_nodes
+from starcert.objects.regions.builder import (
+    Names,
+    RegionRule,
+    builder,
+    data_of,
+    join_names,
+    rule_by,
+    split_names,
+)
+from starcert.objects.site_sets import Across, Nodes, Within
 from starcert.system.errors import InvalidParameterError
 
-__all__ = ["NODE_LABELS", "NODE_SETS", "OTHER", "REST", "data_of", "node_labels", "node_sets"]
-
+__all__ = ["OTHER", "REST", "node_labels", "node_sets"]
 
 REST = "*"
 """In place of nodes: all that are in no other set."""
 
+OTHER = "other"
+"""The region of the labels that are not listed."""
+
 _LONGEST_RANGE = 10_000_000
 
-_Given: TypeAlias = str | Iterable[Hashable]
-_Set: TypeAlias = frozenset[Hashable] | None
 
-
-def node_sets(sets: Mapping[str, _Given], *, between: str | Mapping[str, tuple[str, str]] | None = None) -> RegionRule:
+@builder(
+    "one for each set that is named; between=… for pairs of different sets",
+    why="You know which nodes matter: the certificate then covers them and the others separately.",
+    example="node_sets:motif=0-9,random=10-19,between=bridge",
+)
+def node_sets(
+    sets: Mapping[str, str | Iterable[Hashable]], *, between: str | Mapping[str, tuple[str, str]] | None = None
+) -> RegionRule:
     """Regions of the pairs inside given node sets, and of the pairs between them.
 
     They follow from the names of the nodes alone: not anchored.
@@ -60,25 +74,17 @@ def node_sets(sets: Mapping[str, _Given], *, between: str | Mapping[str, tuple[s
                 twice = f"{node!r} in both {home[node]!r} and {region!r}"
                 raise InvalidParameterError("sets", "have no common node", twice)
     more = () if between is None else (between,) if isinstance(between, str) else tuple(between)
-    rule = NODE_SETS.rule(
-        {
-            **{region: given if isinstance(given, str) else _text(chosen[region]) for region, given in sets.items()},
-            "between": between,
-        },
-        (*chosen, *more),
-        partial(
-            _divide_by_sets,
-            sets=chosen,
-            between=between if between is None or isinstance(between, str) else dict(between),
-        ),
-    )
+    written = {region: given if isinstance(given, str) else _text(chosen[region]) for region, given in sets.items()}
+    kept = between if between is None or isinstance(between, str) else dict(between)
+    divide = partial(_divide_by_sets, sets=chosen, between=kept)
+    rule = RegionRule("", {**written, "between": between}, (*chosen, *more), divide)
     if not rests:
         rule(Graph(0, []))  # a name that no region can have, or an unknown set, is refused now
     return rule
 
 
 def _divide_by_sets(
-    graph: Graph, *, sets: Mapping[str, _Set], between: str | Mapping[str, tuple[str, str]] | None
+    graph: Graph, *, sets: Mapping[str, Nodes | None], between: str | Mapping[str, tuple[str, str]] | None
 ) -> Partition:
     named = {node for nodes in sets.values() for node in nodes or ()}
     full = {
@@ -86,12 +92,12 @@ def _divide_by_sets(
         for region, nodes in sets.items()
     }
     if between is None or isinstance(between, str):
-        return divided(full, between=between)
+        return divide_nodes(full, between=between)
     return Partition.from_node_sets(full, between=between)
 
 
-def _nodes(given: _Given, parameter: str) -> _Set:
-    """The nodes that were given; None for those that are in no other set."""
+def _nodes(given: object, parameter: str) -> Nodes | None:
+    """The nodes of a set; None for those that are in no other set."""
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise InvalidParameterError(parameter, "be nodes", given, "Write for instance 0-9, 0-4+7 or *.")
     if not isinstance(given, str):
@@ -117,7 +123,7 @@ def _nodes(given: _Given, parameter: str) -> _Set:
     return frozenset(nodes)
 
 
-def _text(nodes: _Set) -> str:
+def _text(nodes: Nodes | None) -> str:
     """Nodes as `_nodes` reads them, runs of whole numbers as ranges."""
     numbers = sorted(node for node in nodes or () if isinstance(node, int) and node >= 0)
     runs: list[list[int]] = []
@@ -130,34 +136,22 @@ def _text(nodes: _Set) -> str:
     return "+".join([f"{low}-{high}" if low < high else str(low) for low, high in runs] + words)
 
 
-NODE_SETS = Builder(
-    "node_sets",
-    node_sets,
-    "one for each set that is named; between=… for pairs of different sets",
-    why="You know which nodes matter: the certificate then speaks of them and of the others apart.",
-    kinds={"between": str},
-    collects="sets",
-    example="node_sets:motif=0-9,random=10-19,between=bridge",
+@builder(
+    "one for each label, or one for all (inside=…); between=… for pairs of different labels",
+    why="The kind of a node is known apart from its edges, and ties inside a kind differ from ties between kinds.",
 )
-
-
-OTHER = "other"
-"""The region of the labels that are not listed."""
-
-
 def node_labels(
     attribute: str = "label",
     *,
     between: str | None = None,
     inside: str | None = None,
-    labels: str | list[str] | tuple[str, ...] | None = None,
+    labels: Names = None,
 ) -> RegionRule:
     """Regions of the pairs whose nodes carry the same label, and of those whose labels differ.
 
-    They follow from the data of the nodes alone, which no attack on edges changes: not anchored. (That is true as long
-    as the data are: a label that was computed from the edges, such as a degree, is anchored in fact, and only its
-    author can know. Labels among the graph's `anchored_data` are known to be, and so are regions that are read off
-    them.)
+    They follow from the data of the nodes alone, which no attack on edges changes: not anchored. (A label that was
+    computed from the edges, such as a degree, belongs to the graph's `anchored_data`: regions of such labels are
+    anchored.)
 
     A noise has the same regions for all graphs, but a graph may lack a label. One-hot rows have a region for each
     column, used or not. For plain labels either say which have a region of their own (`labels`), or put all pairs of
@@ -182,34 +176,26 @@ def node_labels(
     for name, region in (("between", between), ("inside", inside)):
         if not (region is None or isinstance(region, str)):
             raise InvalidParameterError(name, "be the name of a region", region)
-    listed = None if labels is None else words_of(labels, "labels")
+    listed = None if labels is None else split_names(labels, "labels")
     if inside is not None and listed is not None:
         raise InvalidParameterError("labels", "be left out where 'inside' joins all labels", labels)
     of_labels = (inside,) if inside is not None else None if listed is None else (*listed, OTHER)
     regions = None if of_labels is None else of_labels if between is None else (*of_labels, between)
-    return NODE_LABELS.rule(
-        {
-            "attribute": attribute,
-            "between": between,
-            "inside": inside,
-            "labels": text_of(listed),
-        },
-        regions,
-        partial(_divide_by_labels, attribute=attribute, between=between, inside=inside, listed=listed),
-    )
+    given = {"attribute": attribute, "between": between, "inside": inside, "labels": join_names(listed)}
+    return rule_by(_divide_by_labels, regions, **given)
 
 
 def _divide_by_labels(
-    graph: Graph, *, attribute: str, between: str | None, inside: str | None, listed: tuple[str, ...] | None
+    graph: Graph, *, attribute: str, between: str | None, inside: str | None, labels: str | None
 ) -> Partition:
     found, known = _labels(graph, attribute)
-    names = known if listed is None else (*listed, OTHER)
+    names = known if labels is None else (*labels.split("/"), OTHER)
     groups: dict[str, list[object]] = {name: [] for name in names}
     for node, label in zip(graph.nodes, found, strict=True):
         groups[label if label in groups else OTHER].append(node)
     sets: dict[str, Nodes] = {label: frozenset(members) for label, members in groups.items()}
     if inside is None:
-        return divided(sets, between=between)
+        return divide_nodes(sets, between=between)
     both = ((inside, Within(tuple(sets.values()))), (between or "", Across(tuple(sets.values()))))
     return Partition(both if between is not None else both[:1])
 
@@ -222,39 +208,16 @@ def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
         wrong = ~(((rows == 0) | (rows == 1)).all(axis=1) & (rows.sum(axis=1) == 1))
         if wrong.any():
             first = int(wrong.argmax())
-            raise InvalidParameterError(
-                f"node_data[{attribute}]",
-                "hold one label or one one-hot row for each node",
-                f"{rows[first].tolist()} at node {graph.nodes[first]!r}",
-                "Features that are no labels go to the builder similar_features.",
-            )
+            got = f"{rows[first].tolist()} at node {graph.nodes[first]!r}"
+            hint = "Features that are not labels go to the builder similar_features."
+            wanted = "hold one label or one one-hot row for each node"
+            raise InvalidParameterError(f"node_data[{attribute}]", wanted, got, hint)
         return [str(column) for column in rows.argmax(axis=1)], tuple(map(str, range(rows.shape[1])))
     values = rows.tolist() if rows is not None else list(data)  # type: ignore[call-overload]
     # A region cannot be called 6.0, and a file of numbers means the label 6 by it.
     found = [str(int(value) if isinstance(value, float) and value.is_integer() else value) for value in values]
-    said: dict[str, object] = {}
+    by_text: dict[str, object] = {}
     for text, value in zip(found, values, strict=True):
-        if said.setdefault(text, value) != value:
-            raise InvalidParameterError(f"node_data[{attribute}]", "be told apart by their str", (said[text], value))
-    return found, tuple(said)
-
-
-def data_of(graph: Graph, attribute: str) -> object:
-    """The data of the nodes by name, anchored or not, or an error that says which there are."""
-    if attribute in graph.node_data:
-        return graph.node_data[attribute]
-    if attribute in graph.anchored_data:
-        return graph.anchored_data[attribute]
-    known = ", ".join(map(repr, [*graph.node_data, *graph.anchored_data])) or "none"
-    raise InvalidParameterError(
-        "attribute", "name data that every node has", attribute, f"{graph!r} has {known}; choose one of its data."
-    )
-
-
-NODE_LABELS = Builder(
-    "node_labels",
-    node_labels,
-    "one for each label, or one for all (inside=…); between=… for pairs of different labels",
-    why="The kind of a node is known apart from its edges, and ties inside a kind differ from ties between kinds.",
-    kinds={"attribute": str, "between": str, "inside": str, "labels": str},
-)
+        if by_text.setdefault(text, value) != value:
+            raise InvalidParameterError(f"node_data[{attribute}]", "differ in their str", (by_text[text], value))
+    return found, tuple(by_text)

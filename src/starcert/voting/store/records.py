@@ -1,46 +1,47 @@
-"""What a vote store holds: settings, graphs, sessions, looks and chunks of votes, each as one row with a digest.
+"""What a vote store says about its votes: settings, graphs, sessions, and the looks at them; each is a row of JSON.
 
-Descriptions are JSON, whose shortest decimals give back every float exactly. A digest finds damage; it is no signature
-and proves no origin.
+A digest finds damage; it is not a signature and proves no origin.
+
+A bound for a fixed number of votes holds if the number was fixed before anyone saw them. So the store records each
+`Look`: a certificate that was computed, or a plan that saw votes before it decided how many it wants. Repeating a call
+is not another look. With evidence, votes at attacked graphs continue the bet on the votes on the clean graph. It is one
+bet as long as no evidence is weighed at more votes on the clean graph than it was continued from, or at votes in the
+order of another plan (docs/mathematics.md, "One capital").
 """
 
 from __future__ import annotations
 
 import json
-import numbers
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import NamedTuple, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import TypeAlias
 
 from starcert.objects.laws import law_from_json
-from starcert.system.errors import InvalidParameterError
+from starcert.system.errors import InvalidParameterError, whole_number
 
 __all__ = [
-    "PURPOSES",
+    "MAX_COUNT",
+    "MAX_TARGETS",
     "Fault",
     "GraphRecord",
     "Look",
     "Record",
     "Session",
-    "StoredChunk",
+    "StoreSummary",
     "VoteSettings",
-    "counts_of",
+    "check_look",
     "differences",
+    "digest_of",
+    "is_fixed",
     "record_row",
-    "whole",
 ]
 
-PURPOSES = ("selection", "estimation")
 MAX_CLASSES = 2**16
 MAX_TARGETS = 2**22
-"""More targets than graphs by so many: a small foreign file could name any number."""
+"""The most targets beyond one for each graph: a small foreign file could claim any number."""
 MAX_COUNT = 2**31
-"""Neither the samples of a chunk nor the chunks of a graph reach beyond: sums of votes stay below 2^62."""
+"""The most samples of a chunk and chunks of a graph: sums of votes stay below 2^62."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ class VoteSettings:
         laws = {region: _law(law, f"noise[{region}]") for region, law in _mapping(self.noise, "noise").items()}
         object.__setattr__(self, "noise", laws)
         object.__setattr__(self, "classifier", _text(self.classifier, "classifier"))
-        object.__setattr__(self, "n_classes", whole(self.n_classes, "n_classes", MAX_CLASSES, 2))
-        object.__setattr__(self, "seed", whole(self.seed, "seed", 2**128 - 1))
-        object.__setattr__(self, "chunk_size", whole(self.chunk_size, "chunk_size", MAX_COUNT, 1))
+        object.__setattr__(self, "n_classes", whole_number("n_classes", self.n_classes, 2, MAX_CLASSES))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, 2**128 - 1))
+        object.__setattr__(self, "chunk_size", whole_number("chunk_size", self.chunk_size, 1, MAX_COUNT))
         object.__setattr__(self, "backend", _text(self.backend, "backend"))
 
 
@@ -100,12 +101,13 @@ class GraphRecord:
     n_targets: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "graph", whole(self.graph, "graph", MAX_COUNT))
+        object.__setattr__(self, "graph", whole_number("graph", self.graph, 0, MAX_COUNT))
         for field in ("key", "sites", "anchored", "name"):
             object.__setattr__(self, field, _text(getattr(self, field), field))
-        sizes = {axis: whole(size, f"sizes[{axis}]", 2**63 - 1) for axis, size in _mapping(self.sizes, "sizes").items()}
-        object.__setattr__(self, "sizes", sizes)
-        object.__setattr__(self, "n_targets", whole(self.n_targets, "n_targets", MAX_TARGETS, 1))
+        sizes = _mapping(self.sizes, "sizes").items()
+        checked = {axis: whole_number(f"sizes[{axis}]", size, 0, 2**63 - 1) for axis, size in sizes}
+        object.__setattr__(self, "sizes", checked)
+        object.__setattr__(self, "n_targets", whole_number("n_targets", self.n_targets, 1, MAX_TARGETS))
 
 
 @dataclass(frozen=True)
@@ -144,18 +146,18 @@ class Look:
     drawn: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "selection", whole(self.selection, "selection", MAX_COUNT**2))
+        object.__setattr__(self, "selection", whole_number("selection", self.selection, 0, MAX_COUNT**2))
         if self.estimation is not None:
-            object.__setattr__(self, "estimation", whole(self.estimation, "estimation", MAX_COUNT**2, 1))
+            object.__setattr__(self, "estimation", whole_number("estimation", self.estimation, 1, MAX_COUNT**2))
         if self.evidence is not None and not isinstance(self.evidence, bool):
             raise InvalidParameterError("evidence", "be true, false or null", self.evidence)
         if self.max_radius is not None:
-            box = tuple(whole(limit, "max_radius", 2**63 - 1) for limit in self.max_radius)
+            box = tuple(whole_number("max_radius", limit, 0, 2**63 - 1) for limit in self.max_radius)
             object.__setattr__(self, "max_radius", box)
         if not isinstance(self.own, bool):
             raise InvalidParameterError("own", "be true or false", self.own)
         if self.drawn is not None:
-            drawn = tuple(whole(votes, "drawn", MAX_COUNT**2) for votes in self.drawn)
+            drawn = tuple(whole_number("drawn", votes, 0, MAX_COUNT**2) for votes in self.drawn)
             object.__setattr__(self, "drawn", drawn)
 
 
@@ -169,88 +171,38 @@ class Fault:
         object.__setattr__(self, "reason", _text(self.reason, "reason"))
 
 
+@dataclass(frozen=True)
+class StoreSummary:
+    """What a store holds, in a few numbers.
+
+    Attributes:
+        chunks: how many chunks there are, by purpose.
+        samples: how many votes there are, by purpose.
+        samples_by_graph: votes of each graph, by purpose.
+        file_bytes: the size of the file.
+        integrity: "good", or the reason why not; the numbers then stop where the damage was met.
+    """
+
+    chunks: Mapping[str, int]
+    samples: Mapping[str, int]
+    samples_by_graph: Mapping[str, tuple[int, ...]]
+    file_bytes: int
+    integrity: str
+
+
 Record: TypeAlias = VoteSettings | GraphRecord | Session | Look | Fault
 
 
 def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:
     """A record as it is stored: kind, number, JSON, digest."""
-    fields = asdict(record)
-    if fields.get("n_targets") == 1:  # not said, as in format 1
-        del fields["n_targets"]
-    value = json.dumps(fields, allow_nan=False)
-    return kind, number, value, blake2b(f"{kind} {number} {value}".encode(), digest_size=16).digest()
+    value = json.dumps(asdict(record), allow_nan=False)
+    return kind, number, value, digest_of(kind, number, value)
 
 
-class StoredChunk(NamedTuple):
-    """The votes of one chunk on one target."""
-
-    graph: int
-    target: int
-    purpose: str
-    chunk: int
-    samples: int
-    counts: tuple[int, ...]
-
-    @property
-    def key(self) -> tuple[int, int, str, int]:
-        """Graph, target, purpose and chunk number."""
-        return self[:4]
-
-    @property
-    def row(self) -> tuple[int, int, str, int, int, bytes, bytes]:
-        """The chunk as it is stored, with its digest."""
-        blob = struct.pack(f"<{len(self.counts)}q", *self.counts)
-        place = f"{self.graph}.{self.target}" if self.target else f"{self.graph}"  # target 0 as in format 1
-        head = f"{place} {self.purpose} {self.chunk} {self.samples} ".encode()
-        return *self[:5], blob, blake2b(head + blob, digest_size=16).digest()
-
-    @classmethod
-    def from_caller(
-        cls, settings: VoteSettings, place: tuple[int, int, str], chunk: int, counts: npt.ArrayLike, samples: int
-    ) -> StoredChunk:
-        """A chunk that a caller brings, checked."""
-        array = np.asarray(counts)
-        if array.shape != (settings.n_classes,) or array.dtype.kind not in "iu" or array.min() < 0:
-            raise InvalidParameterError("counts", f"be {settings.n_classes} whole numbers of votes, 0 or more", counts)
-        votes = tuple(map(int, array))
-        if sum(votes) != whole(samples, "samples", settings.chunk_size, 1):
-            raise InvalidParameterError("counts", f"add up to the {samples} samples", votes)
-        return cls(*place, whole(chunk, "chunk", MAX_COUNT - 1), sum(votes), votes)
-
-    @classmethod
-    def from_row(cls, row: Sequence[object], settings: VoteSettings) -> StoredChunk:
-        """A stored row, checked: whole numbers, none negative, one for each class, that add up.
-
-        Raises:
-            ValueError: the reason why the row cannot be believed.
-        """
-        graph, target, purpose, number, samples, blob, digest = row
-        name = f"chunk {number!r} of graph {graph!r} ({purpose!r})"
-        if type(graph) is not int or not 0 <= graph < MAX_COUNT or purpose not in PURPOSES:
-            raise ValueError(f"{name} has no valid graph or purpose")
-        if type(target) is not int or not 0 <= target < MAX_TARGETS:
-            raise ValueError(f"{name} has no valid target")
-        counts = counts_of(number, samples, blob, settings, name)
-        chunk = cls(graph, target, str(purpose), *counts)
-        if chunk.row[-1] != digest:
-            raise ValueError(f"{name} does not agree with its digest")
-        return chunk
-
-
-def counts_of(
-    number: object, samples: object, blob: object, settings: VoteSettings, name: str
-) -> tuple[int, int, tuple[int, ...]]:
-    """Number, samples and votes of a stored chunk with this name, checked."""
-    if type(number) is not int or not 0 <= number < MAX_COUNT:
-        raise ValueError(f"{name} has no valid number")
-    if type(samples) is not int or not 1 <= samples <= settings.chunk_size:
-        raise ValueError(f"{name} has {samples!r} samples, not 1 to {settings.chunk_size}")
-    if not isinstance(blob, bytes) or len(blob) != 8 * settings.n_classes:
-        raise ValueError(f"{name} does not hold {settings.n_classes} counts")
-    counts = struct.unpack(f"<{settings.n_classes}q", blob)
-    if min(counts) < 0 or sum(counts) != samples:
-        raise ValueError(f"{name} has counts that are negative or do not add up to its {samples} samples")
-    return number, samples, counts
+def digest_of(*columns: object) -> bytes:
+    """The BLAKE2b digest, 16 bytes, of the columns of a row."""
+    parts = (column if isinstance(column, bytes) else str(column).encode() for column in columns)
+    return blake2b(b" ".join(parts), digest_size=16).digest()
 
 
 def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, ...]:
@@ -271,7 +223,7 @@ def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, .
 def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: str) -> list[str]:
     found: list[str] = []
     for name in {**stored, **now}:
-        before, after = stored.get(name), now.get(name)  # None, which is no value here, where there is none
+        before, after = stored.get(name), now.get(name)
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             found += _compare(before, after, f"{prefix}{name}.")
         elif before != after:
@@ -281,14 +233,6 @@ def _compare(stored: Mapping[str, object], now: Mapping[str, object], prefix: st
 
 def _shown(value: object) -> str:
     return "nothing" if value is None else repr(value)
-
-
-def whole(value: object, name: str, high: int, low: int = 0) -> int:
-    """A whole number from `low` to `high`, checked."""
-    number = int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else low - 1
-    if not low <= number <= high:
-        raise InvalidParameterError(name, f"be a whole number from {low:,} to {high:,}", value)
-    return number
 
 
 def _text(value: object, name: str) -> str:
@@ -309,3 +253,60 @@ def _law(value: object, name: str) -> float | dict[str, float]:
     except InvalidParameterError as error:
         part = f"[{error.parameter}]" if isinstance(value, Mapping) and error.parameter in value else ""
         raise InvalidParameterError(name + part, *error.args[1:]) from None
+
+
+_FRESH = "draw fresh votes, with another seed into another store."
+_ONE_BET = (
+    "as in the certificates already computed from this store, because votes at attacked graphs continue one bet on the "
+    "votes on the clean graph"
+)
+
+
+def is_fixed(estimation: int, looks: Iterable[Look]) -> bool:
+    """Whether a number of votes counts as fixed in advance: there was no look, or one at this number.
+
+    Example:
+        >>> is_fixed(500, []), is_fixed(500, [Look(100, 500)]), is_fixed(900, [Look(100, 500)])
+        (True, True, False)
+    """
+    numbers = {look.estimation for look in looks}
+    return not numbers or estimation in numbers
+
+
+def check_look(new: Look, looks: Sequence[Look]) -> None:
+    """Refuses a certificate that would not hold with its alpha after these looks, and says what would."""
+    if new.estimation is not None and not is_fixed(new.estimation, looks):
+        hint = f'Use plan="decided", whose bounds hold whenever you look, or {_FRESH}'
+        if any(look.own for look in looks):
+            hint = _FRESH.capitalize()
+        fixed = [look.estimation for look in looks if look.estimation is not None]
+        if not fixed:
+            must = 'be "decided" for this store, because a plan has already looked at its votes'
+            raise InvalidParameterError("plan", must, "fixed", hint)
+        must = f"be {fixed[0]} for this store, because certificates were already computed from that number of votes"
+        raise InvalidParameterError("samples", must, new.estimation, hint)
+    for look in looks:
+        if look.evidence is None:
+            continue
+        for name, before, now, why in (
+            ("selection_samples", look.selection, new.selection, "another class might be chosen"),
+            ("evidence", look.evidence, new.evidence, "the better of two certificates fails more often than either"),
+            ("max_radius", look.max_radius, new.max_radius, "evidence shares alpha between the levels of this box"),
+        ):
+            if before != now:
+                must = f"be {before}, as in the certificates already computed from this store, because {why}"
+                raise InvalidParameterError(name, must, now, f"Keep it, or {_FRESH}")
+        if look.own or new.own:
+            _check_one_bet(new, look)
+
+
+def _check_one_bet(new: Look, look: Look) -> None:
+    before, now = (("decided" if each.estimation is None else "fixed") for each in (look, new))
+    if before != now:
+        raise InvalidParameterError("plan", f"be {before!r}, {_ONE_BET}", now, f"Keep it, or {_FRESH}")
+    number = "" if look.own and new.own else "at most " if look.own else "at least "
+    for graph, (votes, more) in enumerate(zip(look.drawn or (), new.drawn or (), strict=False)):
+        if (look.own and more > votes) or (new.own and more < votes):
+            must = f"give {number}{votes} votes on graph {graph}, {_ONE_BET}"
+            same = "Keep samples, alpha, max_radius and max_flips (own_samples may grow)"
+            raise InvalidParameterError("samples", must, more, f"{same}, or {_FRESH}")

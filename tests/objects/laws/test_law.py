@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects.laws.outcomes import axis_moves, is_valued, why_not_alike
+from starcert.objects.laws import axis_moves, why_not_alike
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 LAWS = [
@@ -52,8 +52,8 @@ def test_outcomes_are_those_of_the_transitions(law):
 def test_two_values_have_one_outcome():
     for law in (sc.Flip(delete=0.25, add=0.125), sc.Categorical(0.25, 2)):
         assert [(axis.law.parts, axis.law.moves) for axis in axis_moves(law)] == [((), 1)] * len(law.moves)
-    assert not is_valued(sc.Noise(a=0.1, b=sc.Categorical(0.25, 2)))
-    assert is_valued(sc.Noise(a=0.1, b=sc.Categorical(0.25, 3)))
+    assert not sc.Noise(a=0.1, b=sc.Categorical(0.25, 2)).is_valued
+    assert sc.Noise(a=0.1, b=sc.Categorical(0.25, 3)).is_valued
 
 
 class Odd(sc.Law):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcert.objects import Graph
-from starcert.objects.pairsets import Across, Everything, Index, Inside, Outside, Pairs, Within, shared_pair
+from starcert.objects.site_sets import Across, Index, Inside, Outside, Pairs, Within, shared_pair
 from starcert.system.errors import InvalidParameterError
 
 GRAPH = Graph(4, [], nodes="dbca")
@@ -24,7 +24,7 @@ def test_the_index_goes_by_name():
 def test_every_kind_finds_its_pairs():
     index = Index(GRAPH)
     abc = frozenset("abc")
-    assert Everything().block(index).size == 6
+    assert Outside().block(index).size == 6
     assert Inside(abc).block(index).size == 3
     assert Inside(abc, frozenset({frozenset("ab")})).block(index).size == 2
     assert Across((frozenset("a"), frozenset("bc"), frozenset("d"))).block(index).size == 5
